@@ -1,0 +1,1 @@
+"""Five studies of deep metric learning, reproduced in full and set beside their printed numbers."""

@@ -1,0 +1,28 @@
+"""Losses of deep metric learning: one file each, the equation and its source in the docstring."""
+
+from dmlbench import registry
+
+
+def available() -> tuple[str, ...]:
+    """Sorted names of all losses."""
+    return registry.available("losses")
+
+
+def build_loss(name: str, *, num_classes: int, embedding_dim: int, **hyperparameters):
+    """Build a loss by name.
+
+    Args:
+        name: one of `available()`.
+        num_classes: number of training classes C; labels lie in [0, C).
+        embedding_dim: size D of the embeddings.
+        hyperparameters: the loss's keyword-only arguments.
+
+    Returns:
+        A `torch.nn.Module` called with embeddings [B, D], labels [B] (int64) and, optionally,
+        the `Pairs` or `Triplets` of a miner; it returns a scalar.
+
+    Raises:
+        UserError: unknown loss or hyper-parameter, with the near matches.
+    """
+    context = {"num_classes": num_classes, "embedding_dim": embedding_dim}
+    return registry.build("losses", name, context=context, **hyperparameters)

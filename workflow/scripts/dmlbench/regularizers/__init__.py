@@ -1,0 +1,1 @@
+"""Regularisers of deep metric learning, one file each."""
