@@ -17,7 +17,7 @@ _LIBRARY = Path(__file__).parent
 
 @functools.cache
 def available(room: str) -> tuple[str, ...]:
-    """Sorted names of the methods in a room of the library (`losses`, `miners`, ...)."""
+    """Sorted names of the methods in a room of the library (`losses`, `data/layouts`, ...)."""
     files = (_LIBRARY / room).glob("*.py")
     return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
 
@@ -59,7 +59,7 @@ def build(room: str, name: str, *, context: dict | None = None, **given):
         UserError: unknown method or hyper-parameter, with the near matches.
     """
     check(room, name, given)
-    module = importlib.import_module(f"dmlbench.{room}.{name}")
+    module = importlib.import_module(f"dmlbench.{room}.{name}".replace("/", "."))
     method = next(value for key, value in vars(module).items() if _is_class_of(name, key))
     wanted = inspect.signature(method).parameters
     facts = {key: value for key, value in (context or {}).items() if key in wanted}
