@@ -1,1 +1,1 @@
-""""""
+"""From run-level scores to a study's numbers: aggregation, tournament, audit of printed tables."""

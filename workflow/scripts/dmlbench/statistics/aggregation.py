@@ -1,0 +1,120 @@
+"""One long table of scores per study, and one of what its runs cost."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dmlbench.errors import UserError
+from dmlbench.files import whole
+
+SCHEMA = pa.schema(
+    [
+        ("run", pa.string()),
+        ("dataset", pa.string()),
+        ("network", pa.string()),
+        ("embedding_dim", pa.int64()),
+        ("method", pa.string()),
+        ("recipe", pa.string()),
+        ("split", pa.string()),
+        ("seed", pa.int64()),
+        ("selection", pa.string()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
+    ]
+)
+COLUMNS = tuple(SCHEMA.names)
+SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch")
+
+_SORTED_BY = ["dataset", "network", "embedding_dim", "method", "recipe", "split", "seed"]
+_SORTED_BY += ["run", "selection", "metric"]
+
+
+def aggregate(score_files: Sequence[str | os.PathLike], output: str | os.PathLike) -> None:
+    """Concatenate run-level score tables into one sorted Parquet file.
+
+    Args:
+        score_files: Parquet files with the columns of `SCHEMA`; `value` is a fraction.
+        output: the Parquet file to write.
+
+    Raises:
+        UserError: no files; a file whose columns or types differ, or that names an unknown
+            selection rule; two scores for one run, selection and metric.
+    """
+    if not score_files:
+        raise UserError("no score files to aggregate; a study needs at least one run")
+    scores = pa.concat_tables([_read(Path(file)) for file in score_files]).to_pandas()
+    repeated = scores[scores.duplicated(["run", "selection", "metric"])]
+    if len(repeated):
+        first = repeated.iloc[0]
+        raise UserError(
+            f"run {first.run} has two scores for {first.metric} at {first.selection}; allowed: one"
+        )
+    scores = scores.sort_values(_SORTED_BY, kind="stable", ignore_index=True)
+    with whole(output) as unfinished:
+        table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
+        pq.write_table(table.replace_schema_metadata(None), unfinished)
+
+
+def read_scores(path: str | os.PathLike) -> pd.DataFrame:
+    """Read a table of scores, its columns and types checked.
+
+    Raises:
+        UserError: the columns or types are not those of `SCHEMA`.
+    """
+    return _read(Path(path)).to_pandas()
+
+
+def timings(
+    benchmark_files: Mapping[str, Mapping[str, str | os.PathLike]], output: str | os.PathLike
+) -> None:
+    """Write what each stage of each run cost, as CSV with run, stage, seconds, max_rss_mb.
+
+    Args:
+        benchmark_files: run -> stage -> Snakemake's benchmark file (TSV with columns `s` and
+            `max_rss`). Of a repeated benchmark, seconds are the mean and memory is the maximum.
+            Seconds are wall-clock, memory is the resident set in MB.
+        output: the CSV file to write. A missing file, and a memory that Snakemake could not
+            measure because the job was too short, leave empty cells.
+    """
+    rows = [
+        {"run": run, "stage": stage, **_cost(Path(path))}
+        for run, stages in benchmark_files.items()
+        for stage, path in stages.items()
+    ]
+    with whole(output) as unfinished:
+        frame = pd.DataFrame(rows, columns=["run", "stage", "seconds", "max_rss_mb"])
+        frame.to_csv(unfinished, index=False, lineterminator="\n")
+
+
+def _read(path: Path) -> pa.Table:
+    table = pq.ParquetFile(path).read()
+    if sorted(table.column_names) != sorted(COLUMNS):
+        missing = sorted(set(COLUMNS) - set(table.column_names))
+        extra = sorted(set(table.column_names) - set(COLUMNS))
+        raise UserError(
+            f"{path}: wrong columns (missing: {', '.join(missing) or 'none'}; "
+            f"not allowed: {', '.join(extra) or 'none'}); allowed: {', '.join(COLUMNS)}"
+        )
+    try:
+        table = table.select(COLUMNS).cast(SCHEMA)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: a column has the wrong type ({reason})") from error
+    for rule in table["selection"].unique().to_pylist():
+        if rule not in SELECTIONS:
+            raise UserError(f"{path}: selection {rule!r}; allowed: {', '.join(SELECTIONS)}")
+    return table
+
+
+def _cost(path: Path) -> dict[str, float | None]:
+    if not path.exists():
+        return {"seconds": None, "max_rss_mb": None}
+    benchmark = pd.read_csv(path, sep="\t", na_values=["-", "NA"])
+    return {
+        "seconds": round(float(benchmark["s"].mean()), 2),
+        "max_rss_mb": benchmark["max_rss"].astype(float).max(),
+    }

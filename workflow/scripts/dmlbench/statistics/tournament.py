@@ -1,0 +1,119 @@
+"""The tournament of losses: who ranks where, experiment by experiment."""
+
+import os
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.files import whole
+from dmlbench.statistics.aggregation import read_scores
+
+EXPERIMENT = ["dataset", "network", "embedding_dim", "split"]
+SAME_SCORE = 12
+"""Decimals of a fraction up to which two scores are the same (a mean over seeds adds noise)."""
+
+
+def ranks(
+    scores: pd.DataFrame, *, metric: str, methods: Sequence[str], selection: str
+) -> pd.DataFrame:
+    """Rank of every method in every experiment, 1 for the highest score.
+
+    An experiment is one data set, network, embedding size and split; seeds are averaged first,
+    so that an experiment repeated over seeds counts once. Methods with the same score share the
+    average of their ranks.
+
+    Args:
+        scores: the long table of scores.
+        metric: the metric to rank by, the higher the better.
+        methods: the methods that take part; every other row is left out.
+        selection: the selection rule whose scores count.
+
+    Returns:
+        Frame with one row per method, in the order of `methods`, and one column per experiment
+        (a column index with the levels of `EXPERIMENT`).
+
+    Raises:
+        UserError: no scores at all; a method absent from an experiment, or there with more
+            than one recipe.
+    """
+    chosen = scores[
+        (scores.metric == metric)
+        & (scores.selection == selection)
+        & scores.method.isin(list(methods))
+    ]
+    if chosen.empty:
+        raise UserError(
+            f"no scores of {metric} at {selection} for any of {', '.join(methods)}; there are "
+            f"{_listed(scores.metric)} at {_listed(scores.selection)}"
+        )
+    for cell, rows in chosen.groupby([*EXPERIMENT, "method"]):
+        if rows.recipe.nunique() > 1:
+            raise UserError(
+                f"method {cell[-1]} has scores of {rows.recipe.nunique()} recipes "
+                f"({_listed(rows.recipe)}) in experiment {_named(cell[:-1])}; allowed: one"
+            )
+    values = chosen.pivot_table(index="method", columns=EXPERIMENT, values="value", aggfunc="mean")
+    values = values.reindex(list(methods))
+    for experiment in values.columns:
+        for method in values.index[values[experiment].isna()]:
+            raise UserError(
+                f"method {method} has no {metric} at {selection} in experiment "
+                f"{_named(experiment)}; every method must take part in every experiment"
+            )
+    return values.round(SAME_SCORE).rank(ascending=False, method="average")
+
+
+def tournament(
+    scores: pd.DataFrame, *, metric: str, methods: Sequence[str], selection: str
+) -> pd.DataFrame:
+    """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
+
+    Args and Raises: as `ranks`.
+
+    Returns:
+        Frame with method, total_rank, average_rank, rank_std (missing for a single experiment),
+        experiments (how many), ties (in how many of them the rank is shared), best_rank and
+        worst_rank; the winner first, equal totals in the order of `methods`.
+    """
+    table = ranks(scores, metric=metric, methods=methods, selection=selection)
+    shared = table.apply(lambda column: column.duplicated(keep=False))
+    result = pd.DataFrame(
+        {
+            "method": list(table.index),
+            "total_rank": table.sum(axis=1).to_numpy(),
+            "average_rank": table.mean(axis=1).to_numpy(),
+            "rank_std": table.std(axis=1, ddof=1).to_numpy(),
+            "experiments": table.shape[1],
+            "ties": shared.sum(axis=1).to_numpy(),
+            "best_rank": table.min(axis=1).to_numpy(),
+            "worst_rank": table.max(axis=1).to_numpy(),
+        }
+    )
+    return result.sort_values("total_rank", kind="stable", ignore_index=True)
+
+
+def write_tournament(
+    scores: str | os.PathLike,
+    output: str | os.PathLike,
+    *,
+    metric: str,
+    methods: Sequence[str],
+    selection: str,
+) -> None:
+    """Rank the methods of a score file and write the tournament as CSV, as `tournament` gives it.
+
+    Numbers are written with at most six decimals.
+    """
+    frame = tournament(read_scores(scores), metric=metric, methods=methods, selection=selection)
+    with whole(output) as unfinished:
+        frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _listed(values: pd.Series) -> str:
+    return ", ".join(sorted(values.unique()))
+
+
+def _named(experiment: tuple) -> str:
+    dataset, network, embedding_dim, split = experiment
+    return f"{dataset}/{network}/d{embedding_dim}/{split}"
