@@ -1,0 +1,67 @@
+"""Distance-weighted mining: negatives drawn from all distances alike."""
+
+import torch
+from torch import Tensor
+
+from dmlbench.errors import UserError
+from dmlbench.miners._draw import check_positives, choose_positives, draw_columns
+from dmlbench.miners._geometry import squared_distances
+from dmlbench.tuples import Triplets, all_pairs
+
+# Weights are counted in units of 2^-30 of an anchor's largest.
+_RESOLUTION = 2**30
+
+
+class DistanceWeighted:
+    """Each positive pair gets a negative drawn inversely to how common its distance is.
+
+    P(n | a) is proportional to min(1/q(l), 1/q(d_an)) for d_an <= u and zero beyond, with l the
+    lower cutoff, u the upper cutoff, and q(d) = d^(D-2) (1 - d^2/4)^((D-3)/2) the density of the
+    distances of points on the unit sphere: roth2020, equations 23 and 24 (23 is printed without
+    the square), psomas2020, section 2.3.1.5. roth2020's lambda = 0.5 is the distance below which
+    the weight stays constant. Its authors' code has no upper cutoff: `upper_cutoff = 2`.
+
+    An anchor without a negative within the upper cutoff gives no triplet. Embeddings must be
+    L2-normalised, D >= 2. Draws come from torch's global generator of the embeddings' device.
+
+    Args:
+        lower_cutoff: distance l, in (0, 2).
+        upper_cutoff: distance u, above the lower cutoff.
+        positives: "all" pairs of a class, a negative each (Wu et al., psomas2020), or "one"
+            positive of each anchor, drawn at random (roth2020).
+    """
+
+    def __init__(
+        self, *, lower_cutoff: float = 0.5, upper_cutoff: float = 1.4, positives: str = "all"
+    ):
+        if not 0 < lower_cutoff < 2:
+            raise UserError(f"lower_cutoff = {lower_cutoff}; allowed: a distance in (0, 2)")
+        if not upper_cutoff > lower_cutoff:
+            raise UserError(f"upper_cutoff = {upper_cutoff}; allowed: above {lower_cutoff = }")
+        self.lower_cutoff = lower_cutoff
+        self.upper_cutoff = upper_cutoff
+        self.positives = check_positives(positives)
+
+    def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
+        """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
+        positive, negative = all_pairs(labels)
+        distance = squared_distances(embeddings).sqrt()
+        candidate = negative & (distance <= self.upper_cutoff)
+
+        dimension = embeddings.shape[1]
+        cap = -_log_density(distance.new_tensor(self.lower_cutoff), dimension)
+        log_weight = torch.minimum(-_log_density(distance, dimension), cap)
+        log_weight = log_weight.masked_fill(~candidate, -torch.inf)
+        largest = log_weight.amax(1, keepdim=True)
+        weight = torch.where(candidate, (log_weight - largest).exp(), 0)
+
+        return Triplets(
+            negative=draw_columns((weight * _RESOLUTION).round().long(), len(labels)),
+            valid=choose_positives(positive, self.positives) & candidate.any(1, keepdim=True),
+        )
+
+
+def _log_density(distance: Tensor, dimension: int) -> Tensor:
+    """log q(d), up to a constant, on the unit sphere of a space of this dimension."""
+    remainder = (1 - distance.square() / 4).clamp(min=0)
+    return torch.xlogy(dimension - 2, distance) + torch.xlogy((dimension - 3) / 2, remainder)

@@ -1,0 +1,37 @@
+"""The pair mining of the MultiSimilarity loss."""
+
+import torch
+from torch import Tensor
+
+from dmlbench.errors import UserError
+from dmlbench.miners._geometry import similarities
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class MultiSimilarity:
+    """Negatives nearly as similar as the hardest positive, and positives nearly as far as they.
+
+    A negative n of anchor a is kept when S_an > min_p S_ap - epsilon, a positive p when
+    S_ap < max_n S_an + epsilon, with S the dot product: roth2020, equation 11 (musgrave2020,
+    section 1.4, describes it the other way round). An anchor without positives keeps no negative,
+    and one without negatives keeps no positive.
+
+    Args:
+        epsilon: slack, in units of similarity; finite. 0.1 in psomas2020 and roth2020.
+    """
+
+    def __init__(self, *, epsilon: float = 0.1):
+        if not -2 <= epsilon <= 2:
+            raise UserError(f"epsilon = {epsilon}; allowed: a number in [-2, 2]")
+        self.epsilon = epsilon
+
+    def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:
+        """Embeddings [B, D] and labels [B] to the pairs that are kept."""
+        similarity = similarities(embeddings)
+        positive, negative = all_pairs(labels)
+        hardest_positive = similarity.masked_fill(~positive, torch.inf).amin(1, keepdim=True)
+        hardest_negative = similarity.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)
+        return Pairs(
+            positive=positive & (similarity < hardest_negative + self.epsilon),
+            negative=negative & (similarity > hardest_positive - self.epsilon),
+        )

@@ -1,0 +1,62 @@
+"""What every batch sampler asks of its arguments."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dmlbench.errors import UserError
+
+
+def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndarray:
+    """Labels as int64 [N], after the facts that all samplers share are checked.
+
+    Raises:
+        UserError: labels are not a list of integers, or the batch size or seed is out of range.
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or not len(labels) or not np.issubdtype(labels.dtype, np.integer):
+        raise UserError(
+            f"labels have shape {labels.shape} and type {labels.dtype}; "
+            "allowed: a list of at least one integer"
+        )
+    positive_integer("batch_size", batch_size)
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise UserError(f"seed = {seed}; allowed: an integer >= 0")
+    return labels.astype(np.int64)
+
+
+def positive_integer(name: str, value: int) -> int:
+    """The value, or a UserError when it is not an integer >= 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise UserError(f"{name} = {value}; allowed: an integer >= 1")
+    return int(value)
+
+
+def batch_within(images: int, batch_size: int) -> int:
+    """The batch size, or a UserError when there are not so many images."""
+    if batch_size > images:
+        raise UserError(
+            f"batch_size = {batch_size}; allowed: at most the {images} images there are"
+        )
+    return int(batch_size)
+
+
+def classes_per_batch(batch_size: int, images_per_class: int, classes: int) -> int:
+    """P of a P x K batch: batch_size / images_per_class.
+
+    Raises:
+        UserError: the batch size is no multiple of K, or there are fewer than P classes.
+    """
+    positive_integer("images_per_class", images_per_class)
+    if batch_size % images_per_class:
+        raise UserError(
+            f"batch_size = {batch_size}; allowed: a multiple of images_per_class = "
+            f"{images_per_class}"
+        )
+    wanted = batch_size // images_per_class
+    if wanted > classes:
+        raise UserError(
+            f"batch_size = {batch_size} with images_per_class = {images_per_class} needs {wanted} "
+            f"classes; allowed: at most the {classes} classes there are"
+        )
+    return int(wanted)

@@ -1,0 +1,45 @@
+"""Images by class, and draws from them, vectorised over classes."""
+
+import numpy as np
+
+
+class ImagesByClass:
+    """The images of each class, classes in ascending order of their label.
+
+    Attributes:
+        classes: int64 [C], the labels that occur.
+        sizes: int64 [C], images of each class.
+        starts: int64 [C], where a class begins in `images`.
+        images: int64 [N], image indices, class after class.
+        class_of: int64 [N], position in `classes` of each image's label.
+    """
+
+    def __init__(self, labels: np.ndarray):
+        self.classes, self.class_of, self.sizes = np.unique(
+            labels, return_inverse=True, return_counts=True
+        )
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        self.images = np.argsort(self.class_of, kind="stable")
+
+    def shuffled(self, rng: np.random.Generator) -> np.ndarray:
+        """`images` with each class's images in a random order: int64 [N]."""
+        return np.lexsort((rng.random(len(self.class_of)), self.class_of))
+
+    def draw(self, rng: np.random.Generator, classes: np.ndarray, count: int) -> np.ndarray:
+        """Images drawn at random from each class, without replacement: int64 [classes, count].
+
+        A class with fewer than `count` images gives all of them, repeated as evenly as possible.
+        """
+        sizes = self.sizes[classes, None]
+        keys = rng.random((len(classes), sizes.max()))
+        keys[np.arange(sizes.max()) >= sizes] = np.inf
+        order = np.argsort(keys, axis=1)
+        columns = np.take_along_axis(order, np.arange(count) % sizes, axis=1)
+        return self.images[self.starts[classes, None] + columns]
+
+    def draw_with_replacement(
+        self, rng: np.random.Generator, classes: np.ndarray, count: int
+    ) -> np.ndarray:
+        """Images drawn at random from each class, each draw anew: int64 [classes, count]."""
+        columns = rng.integers(self.sizes[classes, None], size=(len(classes), count))
+        return self.images[self.starts[classes, None] + columns]

@@ -1,0 +1,77 @@
+"""P x K batches without replacement: P classes of K images, no image twice an epoch."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dmlbench.samplers._checks import checked_labels, classes_per_batch
+from dmlbench.samplers._classes import ImagesByClass
+
+
+class ClassBalanced:
+    """Batches of P = batch_size / K distinct classes with K images each.
+
+    Each epoch, every class's images are shuffled and dealt in groups of K; a batch takes one
+    group of each of P classes, drawn in proportion to the groups they have left. No image occurs
+    twice in an epoch, up to K - 1 images of a class wait for another epoch's shuffle, and a class
+    of fewer than K images gives one group: all its images, repeated as evenly as possible.
+
+    An epoch has T batches, the largest T with sum_c min(groups of c, T) >= P T, so that the
+    batches never run out of distinct classes; with classes of similar size that is all groups but
+    fewer than P. Only the T P groups dealt are seen.
+
+    Args:
+        images_per_class: K; batch_size is a multiple of it.
+    """
+
+    def __init__(
+        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: int = 5
+    ):
+        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
+        self.per_batch = classes_per_batch(batch_size, images_per_class, len(self.by_class.classes))
+        self.images_per_class = images_per_class
+        self.seed = seed
+        self.groups = np.maximum(self.by_class.sizes // images_per_class, 1)
+        self.batches = _most_batches(self.groups, self.per_batch)
+
+    def __len__(self) -> int:
+        return self.batches
+
+    def epoch(self, number: int) -> Iterator[np.ndarray]:
+        """The batches of one epoch: int64 [batch_size], the K images of a class side by side."""
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
+        deck = self.by_class.shuffled(rng)
+        dealt = np.zeros_like(self.groups)
+        for batches_left in range(self.batches, 0, -1):
+            chosen = _draw_classes(rng, self.groups - dealt, self.per_batch, batches_left)
+            positions = dealt[chosen, None] * self.images_per_class + np.arange(
+                self.images_per_class
+            )
+            dealt[chosen] += 1
+            sizes = self.by_class.sizes[chosen, None]
+            yield deck[self.by_class.starts[chosen, None] + positions % sizes].ravel()
+
+
+def _draw_classes(
+    rng: np.random.Generator, groups_left: np.ndarray, count: int, batches_left: int
+) -> np.ndarray:
+    """Distinct classes, in proportion to their groups left; first those every batch must hold."""
+    alive = np.flatnonzero(groups_left)
+    left = groups_left[alive]
+    # The largest of log(weight) + Gumbel noise are a weighted draw without replacement.
+    keys = np.log(left) + rng.gumbel(size=len(alive))
+    keys[left >= batches_left] += 1e6
+    largest = np.argpartition(-keys, count - 1)[:count]
+    return alive[rng.permutation(largest)]
+
+
+def _most_batches(groups: np.ndarray, per_batch: int) -> int:
+    """The largest T with sum_c min(groups_c, T) >= per_batch * T (holds for all smaller T too)."""
+    low, high = 1, int(groups.sum()) // per_batch
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(groups, middle).sum() >= per_batch * middle:
+            low = middle
+        else:
+            high = middle - 1
+    return low
