@@ -1,0 +1,20 @@
+"""The lifted structure loss of a matrix of distances."""
+
+import torch
+from torch import Tensor
+
+from dmlbench.losses._geometry import log_sum_exp
+from dmlbench.tuples import Pairs
+
+
+def lifted_structure(far: Tensor, margin: float, pairs: Pairs) -> Tensor:
+    """Mean over positive pairs of 1/2 [log(sum_k e^(margin - far_ik) + sum_l ...) + far_ij]_+^2.
+
+    Args:
+        far: how far j is from i, [B, B]: a distance or a negated similarity.
+        pairs: positive pairs (i, j), and the negatives k of i and l of j.
+    """
+    near = log_sum_exp(margin - far, pairs.negative)
+    violation = (torch.logaddexp(near[:, None], near) + far).relu()
+    loss = torch.where(pairs.positive, violation, 0).square().sum() / 2
+    return loss / pairs.positive.sum().clamp_min(1)

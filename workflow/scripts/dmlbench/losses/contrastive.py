@@ -1,0 +1,29 @@
+"""Contrastive loss on cosine similarities."""
+
+from torch import Tensor, nn, where
+
+from dmlbench.losses._check import finite
+from dmlbench.losses._geometry import cosine_similarities
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class Contrastive(nn.Module):
+    """Mean over the pairs of -S_ij for a positive pair and [S_ij - margin]_+ for a negative one.
+
+    S is the cosine similarity. Source: psomas2020 eq. 2.15.
+
+    Args:
+        margin: similarity above which a negative pair is pushed apart.
+    """
+
+    def __init__(self, *, margin: float = 0.5):
+        super().__init__()
+        finite(margin=margin)
+        self.margin = margin
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        S = cosine_similarities(embeddings)
+        positive, negative = tuples or all_pairs(labels)
+        loss = where(positive, -S, 0) + where(negative, (S - self.margin).relu(), 0)
+        return loss.sum() / (positive.sum() + negative.sum()).clamp_min(1)

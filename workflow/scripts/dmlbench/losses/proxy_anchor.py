@@ -1,0 +1,42 @@
+"""ProxyAnchor loss."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, softplus
+
+from dmlbench.losses._check import finite, positive
+from dmlbench.losses._geometry import NEVER, unit
+from dmlbench.losses._proxies import new_proxies, pull_to_proxies
+
+
+class ProxyAnchor(nn.Module):
+    """Each proxy softly pulls its far positives and pushes the near samples of other classes.
+
+    Mean over the proxies w with a positive in the batch of
+    log(1 + sum_(x in X_w+) e^(-alpha (w x - margin))), plus mean over all proxies of
+    log(1 + sum_(x in X_w-) e^(alpha (w x + margin))); w and x have unit length.
+    Source: psomas2020 eq. 2.31.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        alpha: factor on the similarities.
+        margin: similarity by which positives and negatives should stand apart from 0.
+    """
+
+    def __init__(
+        self, num_classes: int, embedding_dim: int, *, alpha: float = 32, margin: float = 0.1
+    ):
+        super().__init__()
+        positive(alpha=alpha)
+        finite(margin=margin)
+        self.alpha, self.margin = alpha, margin
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        scaled = linear(unit(self.proxies), self.alpha * unit(embeddings))  # [C, B]
+        own = scaled[labels, torch.arange(len(labels), device=labels.device)]
+        pull = pull_to_proxies(self.alpha * self.margin - own, labels, len(scaled))
+        others = scaled.scatter(0, labels[None], NEVER).logsumexp(1)
+        return pull + softplus(others + self.alpha * self.margin).mean()

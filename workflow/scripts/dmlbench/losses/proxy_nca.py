@@ -1,0 +1,35 @@
+"""ProxyNCA loss."""
+
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from dmlbench.losses._check import positive
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._proxies import new_proxies, own_and_others
+
+
+class ProxyNca(nn.Module):
+    """Mean of -log(e^(scale w_y x) / sum_(j != y) e^(scale w_j x)), w and x of unit length.
+
+    The own proxy is not in the denominator, so the loss may be negative.
+    Source: psomas2020 eq. 2.27 (a sum over the batch there, the mean here); proxies and
+    embeddings are normalised as in Movshovitz-Attias et al. 2017, whose squared distances
+    are scale=2. roth2020 eq. 13 has plain distances: `proxy_nca_euclidean`.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        scale: factor on the cosine similarities.
+    """
+
+    def __init__(self, num_classes: int, embedding_dim: int, *, scale: float = 1):
+        super().__init__()
+        positive(scale=scale)
+        self.scale = scale
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        logits = linear(unit(embeddings) * self.scale, unit(self.proxies))
+        own, others = own_and_others(logits, labels)
+        return (others - own).mean()

@@ -1,0 +1,69 @@
+"""SoftTriple loss with its centre-merging regulariser."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, softplus
+
+from dmlbench.losses._check import count, finite, not_negative, positive
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._proxies import new_proxies, own_and_others
+
+
+class SoftTriple(nn.Module):
+    """Cross-entropy of alpha S_ic, less alpha margin for the own class, plus the regulariser.
+
+    S_ic is the mean similarity of embedding i to the K centres of class c, weighted by their
+    softmax at inverse temperature gamma. The regulariser is tau times the sum of
+    |w_cs - w_ct| over the pairs s < t of a class's centres, divided by C K (K - 1).
+    Source: psomas2020 eq. 2.30 (a sum over the batch there, the mean here); S and the
+    regulariser from Qian et al. 2019 eq. 9 and 11, and its public code. roth2020 eq. 18 sums over
+    ordered pairs: twice the tau.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        alpha: factor on the similarities.
+        margin: what the own class's similarity loses.
+        gamma: inverse temperature of the soft assignment to centres: 10, where Qian et al.
+            and roth2020 print its inverse, 0.1.
+        tau: weight of the regulariser.
+        centers_per_class: number of centres K of a class.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        embedding_dim: int,
+        *,
+        alpha: float = 20,
+        margin: float = 0.1,
+        gamma: float = 10,
+        tau: float = 0.2,
+        centers_per_class: int = 10,
+    ):
+        super().__init__()
+        positive(alpha=alpha, gamma=gamma)
+        finite(margin=margin)
+        not_negative(tau=tau)
+        count(1, centers_per_class=centers_per_class)
+        self.alpha, self.margin, self.gamma, self.tau = alpha, margin, gamma, tau
+        self.centers_per_class = centers_per_class
+        self.centers = new_proxies(num_classes * centers_per_class, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        centers = unit(self.centers)
+        to_centers = linear(unit(embeddings), centers).unflatten(1, (-1, self.centers_per_class))
+        S = ((self.gamma * to_centers).softmax(2) * to_centers).sum(2)
+        own, others = own_and_others(self.alpha * S, labels)
+        loss = softplus(others - own + self.alpha * self.margin).mean()
+        if self.centers_per_class == 1 or self.tau == 0:
+            return loss
+        return loss + self.tau * self._spread(centers.unflatten(0, (-1, self.centers_per_class)))
+
+    def _spread(self, centers: Tensor) -> Tensor:
+        C, K, _ = centers.shape
+        squared = 2 - 2 * centers @ centers.mT
+        apart = squared > 1e-5  # two centres that have merged stay merged: gradient 0
+        distance = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
+        return distance.triu(1).sum() / (C * K * (K - 1))

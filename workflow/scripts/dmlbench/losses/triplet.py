@@ -1,0 +1,29 @@
+"""Triplet loss on cosine similarities."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import finite
+from dmlbench.losses._geometry import cosine_similarities
+from dmlbench.losses._triplets import triplet_hinge
+from dmlbench.tuples import Triplets
+
+
+class Triplet(nn.Module):
+    """Mean over the triplets of [S_an - S_ap + margin]_+, S the cosine similarity.
+
+    Source: psomas2020 eq. 2.17. The study mines semi-hard negatives (eq. 2.20).
+
+    Args:
+        margin: by how much a positive should be more similar than a negative.
+    """
+
+    def __init__(self, *, margin: float = 0.1):
+        super().__init__()
+        finite(margin=margin)
+        self.margin = margin
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all triplets."""
+        S = cosine_similarities(embeddings)
+        total, _, triplets = triplet_hinge(-S, labels, self.margin, tuples)
+        return total / triplets.clamp_min(1)
