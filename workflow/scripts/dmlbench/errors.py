@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """Bad input. The message is one line: what is wrong, where, and what is allowed."""
 
 

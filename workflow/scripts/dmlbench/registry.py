@@ -39,6 +39,20 @@ def hyperparameters(room: str, name: str) -> tuple[str, ...]:
     raise _no_class(room, name)
 
 
+@functools.cache
+def annotation(room: str, name: str, function: str, argument: str) -> str | None:
+    """How a method annotates an argument of one of its functions ("return": its result)."""
+    for node in ast.walk(ast.parse(_file(room, name).read_text())):
+        if isinstance(node, ast.ClassDef) and _is_class_of(name, node.name):
+            for item in node.body:
+                if isinstance(item, ast.FunctionDef) and item.name == function:
+                    arguments = {argument.arg: argument.annotation for argument in item.args.args}
+                    arguments["return"] = item.returns
+                    found = arguments.get(argument)
+                    return ast.unparse(found) if found else None
+    return None
+
+
 def check(room: str, name: str, given: dict) -> None:
     """Raise a UserError unless the room has this method and it takes these hyper-parameters."""
     allowed = hyperparameters(room, name)

@@ -1,1 +1,11 @@
-""""""
+"""Studies -> runs -> paths, checked before any job starts.
+
+Standard library and pydantic only: Snakemake imports this at parse time, so torch and pandas never
+load here.
+"""
+
+from dmlbench.plan.plan import Plan, load
+from dmlbench.plan.run import Run
+from dmlbench.plan.spec import Spec
+
+__all__ = ["Plan", "Run", "Spec", "load"]

@@ -1,1 +1,1 @@
-""""""
+"""Training: one spec in, weights and a history out."""

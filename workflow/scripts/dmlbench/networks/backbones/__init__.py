@@ -1,0 +1,1 @@
+"""Convolutional trunks: images to feature maps, one file each."""

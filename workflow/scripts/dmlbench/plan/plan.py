@@ -1,0 +1,166 @@
+"""The plan: which runs the studies ask for, and what each of them is."""
+
+import functools
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.plan.read import checked, read_yaml
+from dmlbench.plan.run import Run
+from dmlbench.plan.schema import (
+    Configuration,
+    Dataset,
+    Grid,
+    Identifier,
+    Layout,
+    Method,
+    Network,
+    Recipe,
+    Study,
+    Where,
+)
+from dmlbench.plan.spec import Spec, resolve
+
+CATALOGUES = {
+    "datasets": Dataset,
+    "networks": Network,
+    "methods": Method,
+    "recipes": Recipe,
+}
+
+
+class Plan:
+    """Checked configuration, and the runs that follow from it.
+
+    Attributes:
+        configuration: config.yaml, with what command line and profile changed of it.
+        datasets, networks, methods, recipes: the catalogues, id -> entry.
+        studies: the active studies, id -> study, in the order of the configuration.
+    """
+
+    def __init__(self, configuration: Configuration, folder: Path):
+        self.configuration = configuration
+        self.folder = folder
+        for catalogue, kind in CATALOGUES.items():
+            path = folder / f"{catalogue}.yaml"
+            setattr(self, catalogue, read_yaml(path, dict[Identifier, kind]))
+        available = [file.stem for file in (folder / "studies").glob("*.yaml")]
+        for study in configuration.studies:
+            if study not in available:
+                raise unknown("study", study, available)
+        self.studies = {
+            study: read_yaml(self._file(study), Study) for study in configuration.studies
+        }
+        if configuration.rehearsal:
+            self._rehearse(configuration.rehearsal)
+        self._runs = {study: self._expand(study) for study in self.studies}
+
+    def runs(self, study: str | None = None, where: Where | None = None) -> list[Run]:
+        """The runs of a study, or of all, in the order in which the study lists them."""
+        studies = [study] if study else list(self.studies)
+        runs = dict.fromkeys(itertools.chain.from_iterable(self._runs[name] for name in studies))
+        return [run for run in runs if where is None or where.holds(run)]
+
+    @functools.cache  # noqa: B019 (one plan lives as long as the process)
+    def spec(self, run: Run) -> Spec:
+        """What a run is, in full."""
+        recipe, method = self.recipes[run.recipe], self.methods[run.method]
+        sets = [override.set for override in recipe.overrides if override.where.holds(run)]
+        if self.configuration.rehearsal:
+            sets.append(self.configuration.rehearsal.set)
+        values = resolve(
+            run, network=self.networks[run.network], method=method, recipe=recipe, sets=sets
+        )
+        where = f"{self.folder / 'recipes.yaml'}: {run.recipe}, for run {run.path}"
+        return checked(values, Spec, where=where)
+
+    def check(self) -> None:
+        """Resolve every run and every view, so that what is wrong shows before a job starts."""
+        for study, description in self.studies.items():
+            for run in self.runs(study):
+                self.spec(run)
+            views = {
+                "tournament": description.tournament,
+                **{f"tables.{key}": view for key, view in description.tables.items()},
+                **{f"figures.{key}": view for key, view in description.figures.items()},
+                **{
+                    f"embedding_maps.{key}": view
+                    for key, view in description.embedding_maps.items()
+                },
+            }
+            for name, view in views.items():
+                if not self.runs(study, view.where):
+                    raise UserError(
+                        f"{self._file(study)}: {name}.where: fits none of the study's "
+                        f"{len(self.runs(study))} runs"
+                    )
+
+    def _file(self, study: str) -> Path:
+        return self.folder / "studies" / f"{study}.yaml"
+
+    def _expand(self, study: str) -> list[Run]:
+        runs = [
+            run
+            for position, grid in enumerate(self.studies[study].runs)
+            for run in self._combinations(grid, f"{self._file(study)}: runs.{position}")
+        ]
+        return list(dict.fromkeys(runs))
+
+    def _combinations(self, grid: Grid, where: str) -> Iterable[Run]:
+        for key in ("dataset", "network", "method", "recipe"):
+            catalogue = getattr(self, f"{key}s")
+            for name in getattr(grid, key):
+                if name not in catalogue:
+                    raise UserError(f"{where}.{key}: {unknown(key, name, catalogue)}")
+        for dataset, split in itertools.product(grid.dataset, grid.split):
+            splits = self.datasets[dataset].splits
+            if split not in splits:
+                raise UserError(f"{where}.split: {unknown(f'split of {dataset}', split, splits)}")
+        for recipe, method in itertools.product(grid.recipe, grid.method):
+            samplings = self.recipes[recipe].sampling
+            sampling = self.methods[method].sampling
+            if sampling not in samplings:
+                problem = unknown(f"sampling of method {method}", sampling, samplings)
+                raise UserError(f"{where}.recipe: {recipe} lacks it: {problem}")
+        values = itertools.product(
+            grid.dataset,
+            grid.network,
+            grid.embedding_dim,
+            grid.method,
+            grid.recipe,
+            grid.split,
+            grid.fold or [None],
+            grid.seed,
+        )
+        return [Run(*value) for value in values]
+
+    def _rehearse(self, rehearsal) -> None:
+        """Put toy data and a toy network behind every name; names, tables and figures stay."""
+        for name, dataset in self.datasets.items():
+            toy = {
+                "archives": {},
+                "generator": rehearsal.generator,
+                "layout": Layout(name="class_folders"),
+                "images": None,
+                "classes": None,
+                "splits": dict.fromkeys(dataset.splits, rehearsal.split),
+            }
+            self.datasets[name] = dataset.model_copy(update=toy)
+        self.networks = dict.fromkeys(self.networks, rehearsal.network)
+
+
+def load(configuration: dict, folder: Path) -> Plan:
+    """Read and check everything under a configuration folder.
+
+    Args:
+        configuration: Snakemake's `config`.
+        folder: the folder that holds the catalogues and `studies/`.
+
+    Raises:
+        UserError: one line that names file, key and value, and what is allowed.
+    """
+    where = str(folder / "config.yaml")
+    plan = Plan(checked(configuration, Configuration, where=where), folder)
+    plan.check()
+    return plan

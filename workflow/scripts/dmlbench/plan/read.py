@@ -1,0 +1,90 @@
+"""YAML files into checked models; what is wrong becomes one line that names file, key and value."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from dmlbench.errors import UserError, unknown
+
+Checked = TypeVar("Checked")
+
+
+class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
+    """A safe loader that refuses a key written twice, where YAML would keep the last one."""
+
+
+def _mapping_without_repeats(loader: _Loader, node: yaml.MappingNode) -> dict:
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    for position, key in enumerate(keys):
+        if key in keys[:position]:
+            line = node.value[position][0].start_mark.line + 1
+            raise UserError(f"key {key!r} is written twice, again in line {line}")
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repeats)
+
+
+def read_yaml(path: Path, kind: type[Checked]) -> Checked:
+    """Read a YAML file as `kind` (a pydantic model, or a dict of them).
+
+    Raises:
+        UserError: the file is missing, is no YAML, or holds a wrong key or value.
+    """
+    try:
+        # The loader is a SafeLoader.
+        values = yaml.load(path.read_text(), Loader=_Loader)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return checked(values, kind, where=str(path))
+
+
+def checked(values, kind: type[Checked], *, where: str) -> Checked:
+    """`values` as `kind`, or a UserError of one line that starts with `where`."""
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        raise UserError(f"{where}: {_one_line(error, kind)}") from None
+
+
+def _one_line(error: ValidationError, kind: type) -> str:
+    first = error.errors()[0]
+    keys = [str(key) for key in first["loc"]]
+    key = ".".join(keys)
+    if first["type"] == "extra_forbidden":
+        reason = str(unknown("key", keys[-1], _fields_at(kind, first["loc"][:-1])))
+    elif first["type"] == "missing":
+        reason = "is missing"
+    else:
+        reason = first["msg"].removeprefix("Value error, ")
+        if not isinstance(first["input"], (dict, list, BaseModel)):
+            reason = f"{first['input']!r}: {reason}"
+    return f"{key}: {reason}" if key else reason
+
+
+def _fields_at(kind: type, location: tuple) -> list[str]:
+    """Names of the fields of the model that sits at a location inside `kind`."""
+    schema = TypeAdapter(kind).json_schema()
+    definitions = schema.get("$defs", {})
+
+    def candidates(node: dict) -> list[dict]:
+        if "$ref" in node:
+            return candidates(definitions[node["$ref"].rsplit("/", 1)[1]])
+        return [leaf for option in node.get("anyOf", []) for leaf in candidates(option)] or [node]
+
+    nodes = candidates(schema)
+    for key in location:
+        inner = []
+        for node in nodes:
+            if isinstance(key, int):
+                inner.append(node.get("items", {}))
+            else:
+                inner.append(node.get("properties", {}).get(key, node.get("additionalProperties")))
+        nodes = [leaf for node in inner if isinstance(node, dict) for leaf in candidates(node)]
+    return sorted({name for node in nodes for name in node.get("properties", {})})

@@ -1,0 +1,402 @@
+"""What the files under config/ may say: one model for each kind of entry."""
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+from dmlbench import registry
+from dmlbench.evaluation.names import check_metric
+
+
+def _is_no_fold(name: str) -> str:
+    if re.search(r"-fold\d+$", name):
+        raise ValueError("reads like a fold of another split; any other ending is allowed")
+    return name
+
+
+# Identifiers become folders, rule names and shell words: nothing else may stand in them.
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+SplitName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9_]*(-[a-z0-9_]+)*$"),
+    AfterValidator(_is_no_fold),
+]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
+
+
+def _checked_metric(name: str) -> str:
+    check_metric(name)
+    return name
+
+
+Metric = Annotated[str, BeforeValidator(_checked_metric)]
+
+
+class Model(BaseModel):
+    """A model that refuses unknown keys and never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Choice(BaseModel):
+    """A method of a room with its hyper-parameters: `{name: proxy_anchor, margin: 0.1}`.
+
+    A method without hyper-parameters may be written as its name alone.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    room: ClassVar[str]
+    name: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _exists(self) -> "Choice":
+        registry.check(self.room, self.name, self.hyperparameters)
+        return self
+
+    @property
+    def hyperparameters(self) -> dict:
+        """Everything but the name."""
+        return dict(self.model_extra)
+
+
+class Loss(Choice):
+    room = "losses"
+
+
+class Miner(Choice):
+    room = "miners"
+
+
+class Sampler(Choice):
+    room = "samplers"
+
+
+class Backbone(Choice):
+    room = "networks/backbones"
+
+
+class Generator(Choice):
+    room = "data/generators"
+
+
+class Layout(Choice):
+    room = "data/layouts"
+
+
+class SplitRule(Choice):
+    room = "data/splits"
+
+
+class Transform(Choice):
+    room = "data/transforms"
+
+
+class TableKind(Choice):
+    room = "presentation/tables"
+
+
+class FigureKind(Choice):
+    room = "presentation/figures"
+
+
+class Archive(Model):
+    """A file that is downloaded: where from, and how it is recognised.
+
+    Attributes:
+        urls: where it is published, tried in order after the mirrors.
+        sha256: of the published file.
+        mirror_sha256: of files that a mirror may hold instead (the same images, zipped again).
+    """
+
+    urls: list[str] = []
+    bytes: PositiveInt | None = None
+    sha256: Sha256 | None = None
+    mirror_sha256: list[Sha256] = []
+
+
+class Dataset(Model):
+    """A data set: its archives are downloaded, or its one archive is drawn by a generator."""
+
+    title: str
+    archives: dict[FileName, Archive] = {}
+    generator: Generator | None = None
+    layout: Layout
+    images: PositiveInt | None = None
+    classes: PositiveInt | None = None
+    splits: dict[SplitName, SplitRule] = Field(min_length=1)
+    metrics: list[Metric] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "Dataset":
+        if bool(self.archives) == bool(self.generator):
+            raise ValueError("needs either archives or a generator, and not both")
+        return self
+
+
+class Network(Model):
+    """A backbone with its pooling and the pixels it eats.
+
+    Attributes:
+        pixels: length of the packed images' shorter side.
+        mean, std: of the pixel values in [0, 1], a number a channel.
+        threads: CPU threads of a job that runs it.
+    """
+
+    title: str
+    backbone: Backbone
+    pooling: Literal["average", "maximum", "sum"] = "average"
+    pixels: PositiveInt
+    mode: Literal["gray", "rgb"]
+    mean: list[float]
+    std: list[PositiveFloat]
+    threads: PositiveInt = 4
+
+    @field_validator("mean", "std")
+    @classmethod
+    def _a_number_a_channel(cls, numbers: list[float], info) -> list[float]:
+        channels = {"gray": 1, "rgb": 3}.get(info.data.get("mode"))
+        if channels is not None and len(numbers) != channels:
+            raise ValueError(f"needs {channels} numbers for mode {info.data['mode']}")
+        return numbers
+
+
+class Method(Model):
+    """A row of the tables: a loss with its miner and the sampling that it implies.
+
+    Attributes:
+        loss: none for a network that is not trained.
+        sampling: which of the recipe's samplers makes the batches.
+    """
+
+    title: str
+    year: int | None = None
+    loss: Loss | None = None
+    miner: Miner | None = None
+    sampling: Identifier = "random"
+
+    @model_validator(mode="after")
+    def _miner_fits_loss(self) -> "Method":
+        if self.miner is None:
+            return self
+        if self.loss is None:
+            raise ValueError("has a miner but no loss")
+        taken = registry.annotation("losses", self.loss.name, "forward", "tuples")
+        given = registry.annotation("miners", self.miner.name, "__call__", "return")
+        if taken is None or given not in taken:
+            raise ValueError(
+                f"miner {self.miner.name} gives {given}, loss {self.loss.name} takes "
+                f"{taken.removesuffix(' | None') if taken else 'no tuples'}"
+            )
+        return self
+
+
+class Optimizer(Model):
+    name: Literal["adamw", "adam", "rmsprop", "sgd"]
+    learning_rate: PositiveFloat
+    weight_decay: NonNegativeFloat = 0.0
+    momentum: NonNegativeFloat = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+
+
+class StepSchedule(Model):
+    """Every `step` epochs the learning rates are multiplied by `gamma`."""
+
+    step: PositiveInt
+    gamma: PositiveFloat
+
+
+class Transforms(Model):
+    train: list[Transform] = []
+    test: list[Transform] = []
+
+
+class Training(Model):
+    """How a network is trained.
+
+    Attributes:
+        iterations_per_epoch: none for one pass of the sampler.
+        head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
+            parameters, as multiples of the optimizer's.
+        warmup_epochs: first epochs, in which only head and loss learn.
+        clip_value: largest absolute gradient; none for no clipping.
+        frozen_batchnorm: BatchNorm keeps its running statistics.
+        evaluate_every: epochs between evaluations; the last epoch is always evaluated.
+        selection: which epoch's weights the run's scores are made with.
+        selection_metric: what "best" means.
+        patience: evaluations without a better score after which training stops.
+    """
+
+    epochs: NonNegativeInt
+    iterations_per_epoch: PositiveInt | None = None
+    batch_size: PositiveInt
+    optimizer: Optimizer
+    schedule: StepSchedule | None = None
+    head_factor: PositiveFloat = 1.0
+    loss_factor: PositiveFloat = 1.0
+    warmup_epochs: NonNegativeInt = 0
+    clip_value: PositiveFloat | None = None
+    frozen_batchnorm: bool = False
+    normalize: bool = True
+    transforms: Transforms = Transforms()
+    evaluate_every: PositiveInt = 1
+    selection: Selection
+    selection_metric: Metric = "recall_at_1"
+    patience: PositiveInt | None = None
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Names = Annotated[list[Identifier], BeforeValidator(_listed)]
+SplitNames = Annotated[list[SplitName], BeforeValidator(_listed)]
+Sizes = Annotated[list[PositiveInt], BeforeValidator(_listed)]
+Numbers = Annotated[list[NonNegativeInt], BeforeValidator(_listed)]
+
+
+class Where(Model):
+    """Which runs: those whose value is listed, for every key that is given."""
+
+    dataset: Names | None = None
+    network: Names | None = None
+    embedding_dim: Sizes | None = None
+    method: Names | None = None
+    recipe: Names | None = None
+    split: SplitNames | None = None
+    fold: Numbers | None = None
+    seed: Numbers | None = None
+
+    def holds(self, run) -> bool:
+        """Whether a run is among them."""
+        return all(wanted is None or getattr(run, key) in wanted for key, wanted in self)
+
+
+class Override(Model):
+    """Values of the spec that differ for some runs."""
+
+    where: Where
+    set: dict[str, Any]
+
+
+class Recipe(Training):
+    """A protocol of training: the same for all methods but for its overrides.
+
+    Attributes:
+        sampling: the samplers by name; a method names the one that it implies.
+    """
+
+    title: str
+    sampling: dict[Identifier, Sampler] = Field(min_length=1)
+    overrides: list[Override] = []
+
+
+class Grid(Model):
+    """Runs: every combination of the listed values."""
+
+    dataset: Names
+    network: Names
+    embedding_dim: Sizes
+    method: Names
+    recipe: Names
+    split: SplitNames
+    fold: Numbers | None = None
+    seed: Numbers
+
+
+class Table(Model):
+    title: str
+    caption: str
+    kind: TableKind
+    where: Where = Where()
+
+
+class Figure(Model):
+    title: str
+    caption: str
+    kind: FigureKind
+    where: Where = Where()
+
+
+class EmbeddingMap(Model):
+    """A 2-D view of embeddings with their images, a panel for each run, by method.
+
+    Attributes:
+        classes: how many test classes are shown.
+    """
+
+    title: str
+    caption: str
+    where: Where
+    classes: PositiveInt = 15
+
+
+class Tournament(Model):
+    """Which methods are ranked, and by what."""
+
+    metric: Metric = "recall_at_1"
+    where: Where = Where()
+
+
+class Study(Model):
+    """One study: its runs and the views over their scores."""
+
+    title: str
+    description: str
+    runs: list[Grid] = Field(min_length=1)
+    tournament: Tournament
+    tables: dict[Identifier, Table] = {}
+    figures: dict[Identifier, Figure] = {}
+    embedding_maps: dict[Identifier, EmbeddingMap] = {}
+
+
+class Rehearsal(Model):
+    """What a rehearsal puts in the place of every data set, network and training setting."""
+
+    generator: Generator
+    split: SplitRule
+    network: Network
+    set: dict[str, Any]
+
+
+class Data(Model):
+    """Attributes: mirrors: folders or base addresses, tried before the published ones."""
+
+    mirrors: list[str] = []
+
+
+class Pathvars(Model):
+    """Attributes: results: the folder that everything is written to."""
+
+    results: str
+
+
+class Configuration(Model):
+    """config/config.yaml, with what the command line and the profile change of it."""
+
+    pathvars: Pathvars
+    data: Data = Data()
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    environment: Literal["cpu", "gpu"] = "cpu"
+    studies: list[Identifier] = Field(min_length=1)
+    rehearsal: Rehearsal | None = None

@@ -1,0 +1,75 @@
+"""Digests of the library's source: what a stage's results depend on beside its inputs.
+
+Snakemake does not see the files that a script imports, so every rule carries the digest of its
+stage in its params and runs again when that changes. Comments, docstrings and layout do not count.
+"""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def module_digest(path: Path) -> str:
+    """Digest of one module's code without comments, docstrings and layout."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def imported(path: Path) -> frozenset[Path]:
+    """The library's modules that a file imports, directly or through others, and itself."""
+    found, waiting = set(), [path]
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting.extend(_imports(module))
+    return frozenset(found)
+
+
+@functools.cache
+def stage_digest(*scripts: str, rooms: tuple[str, ...] = ()) -> str:
+    """Digest of the code that scripts under workflow/scripts run.
+
+    Args:
+        scripts: file names, such as `evaluate.py`.
+        rooms: folders of the library whose methods are found by name at run time, such as
+            `data/layouts`; all of their files count.
+    """
+    files = {file for script in scripts for file in imported(SCRIPTS / script)}
+    for room in rooms:
+        for file in sorted((SCRIPTS / "dmlbench" / room).glob("*.py")):
+            files |= imported(file)
+    parts = [f"{file.relative_to(SCRIPTS)} {module_digest(file)}" for file in sorted(files)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _imports(path: Path) -> list[Path]:
+    files = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        files += [file for name in names for file in _files(name)]
+    return files
+
+
+def _files(module: str) -> list[Path]:
+    """The files of a library module: its own, and its package's `__init__`."""
+    if module.split(".")[0] != "dmlbench":
+        return []
+    base = SCRIPTS.joinpath(*module.split("."))
+    return [file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()]

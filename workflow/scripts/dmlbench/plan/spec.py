@@ -1,0 +1,83 @@
+"""A run's spec: everything that can change its result, and nothing else."""
+
+import hashlib
+import json
+from typing import Any, Literal
+
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+
+from dmlbench.plan.schema import Backbone, Loss, Method, Miner, Model, Network, Recipe, Sampler
+from dmlbench.plan.schema import Training as _Training
+
+
+class SpecNetwork(Model):
+    """What of a network changes a result: its catalogue entry without title and threads."""
+
+    backbone: Backbone
+    pooling: Literal["average", "maximum", "sum"]
+    pixels: PositiveInt
+    mode: Literal["gray", "rgb"]
+    mean: list[float]
+    std: list[PositiveFloat]
+
+
+class Spec(_Training):
+    """A training in full: the recipe's values with the method's, the network's and the run's."""
+
+    dataset: str
+    network: SpecNetwork
+    embedding_dim: PositiveInt
+    loss: Loss | None
+    miner: Miner | None
+    sampler: Sampler
+    split: str
+    fold: NonNegativeInt | None
+    seed: NonNegativeInt
+
+    def as_dict(self) -> dict:
+        """Plain values, in a fixed order: what is written to YAML and compared between runs."""
+        return self.model_dump(mode="json")
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits; equal specs have equal digests, on every machine."""
+        text = json.dumps(self.as_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def resolve(run, *, network: Network, method: Method, recipe: Recipe, sets: list[dict]) -> dict:
+    """The values of a run's spec: recipe, method and network, then the overrides in order."""
+    values = recipe.model_dump(exclude={"title", "sampling", "overrides"})
+    values |= {
+        "dataset": run.dataset,
+        "network": network.model_dump(exclude={"title", "threads"}),
+        "embedding_dim": run.embedding_dim,
+        "loss": method.loss and method.loss.model_dump(),
+        "miner": method.miner and method.miner.model_dump(),
+        "sampler": recipe.sampling[method.sampling].model_dump(),
+        "split": run.split,
+        "fold": run.fold,
+        "seed": run.seed,
+    }
+    for override in sets:
+        values = merged(values, override)
+    if method.loss is None:
+        values |= {"loss": None, "miner": None, "epochs": 0, "warmup_epochs": 0}
+    return values
+
+
+def merged(values: dict, changes: dict) -> dict:
+    """`values` with `changes` laid over it, key by key; another `name` replaces the whole choice.
+
+    >>> merged({"loss": {"name": "margin", "beta": 1.2}}, {"loss": {"beta": 0.6}})
+    {'loss': {'name': 'margin', 'beta': 0.6}}
+    """
+
+    def laid_over(old: Any, new: Any) -> Any:
+        if not (isinstance(old, dict) and isinstance(new, dict)):
+            return new
+        if "name" in new and new["name"] != old.get("name"):
+            return new
+        return merged(old, new)
+
+    return values | {key: laid_over(values.get(key), change) for key, change in changes.items()}

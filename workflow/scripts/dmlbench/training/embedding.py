@@ -1,0 +1,32 @@
+"""Embeddings of many images, batch by batch."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlbench.data.pixels import Pixels
+from dmlbench.data.transforms import build_transforms
+from dmlbench.networks.embedder import Embedder
+from dmlbench.plan.spec import Spec
+
+BATCH = 256
+
+
+@torch.inference_mode()
+def embed_images(
+    spec: Spec, network: Embedder, pixels: Pixels, image_ids: np.ndarray, device: torch.device
+) -> Tensor:
+    """Embed images with the test transforms.
+
+    Returns:
+        float32 [N, D], on the CPU, in the order of `image_ids`.
+    """
+    transform = build_transforms([step.model_dump() for step in spec.transforms.test])
+    was_training = network.training
+    network.eval()
+    batches = np.array_split(image_ids, max(1, -(-len(image_ids) // BATCH)))
+    embeddings = [
+        network(transform(pixels.images(ids).to(device), None)).float().cpu() for ids in batches
+    ]
+    network.train(was_training)
+    return torch.cat(embeddings)

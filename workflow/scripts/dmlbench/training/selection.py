@@ -1,0 +1,67 @@
+"""Which epoch's weights are kept, by named rule."""
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from dmlbench.errors import UserError
+
+ROLES = {"best_test_epoch": "test", "best_validation_epoch": "validation"}
+
+
+def watched_role(rule: str, roles: set[str]) -> str:
+    """Which images are scored during training.
+
+    Those that the rule selects on; for `last_epoch`, which selects on none, those that cost least
+    to look at: validation images where the split has them, else test images.
+
+    Raises:
+        UserError: the split has no images of the role.
+    """
+    role = ROLES.get(rule, "validation" if "validation" in roles else "test")
+    if role not in roles:
+        raise UserError(f"selection {rule}: the split has no {role} images; it has {sorted(roles)}")
+    return role
+
+
+@dataclass
+class Selection:
+    """The best epoch so far, and for how long none was better.
+
+    Attributes:
+        rule: `best_test_epoch`, `best_validation_epoch` or `last_epoch`.
+        patience: evaluations without a better score before training stops; none for no end.
+        weights: the selected epoch's weights, on the CPU.
+    """
+
+    rule: str
+    patience: int | None
+    epoch: int = -1
+    score: float = float("-inf")
+    stale: int = 0
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+    def offer(self, epoch: int, score: float, weights: dict[str, Tensor]) -> bool:
+        """Take an evaluated epoch if it is selected; returns whether it was."""
+        better = score > self.score
+        self.stale = 0 if better else self.stale + 1
+        self.score = max(score, self.score)
+        if better or self.rule == "last_epoch":
+            self.epoch = epoch
+            self.weights = {name: tensor.cpu().clone() for name, tensor in weights.items()}
+            return True
+        return False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether patience has run out."""
+        return self.patience is not None and self.stale >= self.patience
+
+    def state_dict(self) -> dict:
+        """What a checkpoint keeps of it."""
+        return {key: getattr(self, key) for key in ("epoch", "score", "stale", "weights")}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continue from a checkpoint."""
+        for key, value in state.items():
+            setattr(self, key, value)
