@@ -1,0 +1,66 @@
+"""The grammar of metric names. Standard library only, so that a plan can check names at once."""
+
+import re
+
+from dmlbench.errors import UserError, unknown
+
+RETRIEVAL = (
+    "map_at_1000",
+    "map_at_1000_eq_30",
+    "map_at_c",
+    "map_at_c_eq_29",
+    "map_at_r",
+    "map_at_r_eq_2_35",
+    "mrr",
+    "r_precision",
+)
+RETRIEVAL_AT_K = ("precision_at_<k>", "recall_at_<k>")
+CLUSTERING = ("ami", "f1", "nmi")
+STRUCTURE = ("pi_inter", "pi_intra", "pi_ratio", "rho")
+LARGEST_K = 1000
+
+_AT_K = re.compile(r"(recall|precision)_at_([1-9][0-9]*)")
+
+
+def metric_names() -> tuple[str, ...]:
+    """Sorted names of all metrics; `<k>` stands for a whole number from 1 to 1000."""
+    return tuple(sorted(RETRIEVAL + RETRIEVAL_AT_K + CLUSTERING + STRUCTURE))
+
+
+def check_metric(name: str) -> None:
+    """Raise a UserError unless `name` is a metric.
+
+    >>> check_metric("recall_at_8")
+    >>> check_metric("recall_at_0")
+    Traceback (most recent call last):
+    dmlbench.errors.UserError: metric 'recall_at_0': k is a whole number from 1 to 1000
+    """
+    if not isinstance(name, str):
+        raise UserError(f"metric {name!r}: a name is a string")
+    if kind(name) is None:
+        if re.fullmatch(r"(recall|precision)_at_\S*", name):
+            raise UserError(f"metric {name!r}: k is a whole number from 1 to {LARGEST_K}")
+        raise unknown("metric", name, metric_names())
+
+
+def kind(name: str) -> str | None:
+    """Which room of the catalogue a name is in: retrieval, clustering, structure, or None."""
+    if name in RETRIEVAL or split_at_k(name) is not None:
+        return "retrieval"
+    if name in CLUSTERING:
+        return "clustering"
+    if name in STRUCTURE:
+        return "structure"
+    return None
+
+
+def split_at_k(name: str) -> tuple[str, int] | None:
+    """The quantity and the k of a name such as `recall_at_8`; None for every other name.
+
+    >>> split_at_k("recall_at_8")
+    ('recall', 8)
+    """
+    match = _AT_K.fullmatch(name)
+    if match is None or int(match[2]) > LARGEST_K:
+        return None
+    return match[1], int(match[2])
