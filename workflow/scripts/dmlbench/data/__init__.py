@@ -1,1 +1,1 @@
-""""""
+"""Data sets, from the download to batches of augmented pixels."""

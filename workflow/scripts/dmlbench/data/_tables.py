@@ -1,0 +1,33 @@
+"""Parquet tables of this room: fixed columns, and facts about their making in the metadata."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pandas
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dmlbench.data._writing import writing
+
+_KEY = b"dmlbench"
+
+
+def write(frame: pandas.DataFrame, schema: pa.Schema, facts: dict, output: Path) -> None:
+    """Write a table with exactly the schema's columns; `facts` go into its metadata as JSON."""
+    table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
+    facts = facts | {"rows_sha256": _digest(frame[schema.names])}
+    table = table.replace_schema_metadata({_KEY: json.dumps(facts, sort_keys=True)})
+    with writing(output) as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
+
+
+def facts(path: Path) -> dict:
+    """The facts that `write` put into a table's metadata."""
+    return json.loads(pq.read_schema(path).metadata[_KEY])
+
+
+def _digest(frame: pandas.DataFrame) -> str:
+    """Digest of the values of a table: the same for the same rows, whatever wrote the file."""
+    text = frame.to_csv(index=False, lineterminator="\n")
+    return hashlib.sha256(text.encode()).hexdigest()

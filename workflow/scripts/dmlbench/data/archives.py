@@ -1,0 +1,181 @@
+"""Zip files, tar files and folders, read in place: nothing is ever unpacked."""
+
+import hashlib
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from PIL import Image
+
+from dmlbench.errors import UserError
+
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+
+
+class Archive:
+    """The files of a zip, a tar (compressed or not) or a folder, by name.
+
+    Attributes:
+        name: the archive's file name.
+        members: names of all regular files, in the order in which they lie in the archive
+            (sorted for a folder); reading in this order never seeks backwards.
+
+    Raises:
+        UserError: no such file, no archive, or a member that is a link, is encrypted, occurs
+            twice or whose name leads out of the archive.
+    """
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+        self.name = self.path.name
+        if self.path.is_dir():
+            self._reader = _Folder(self.path)
+        elif not self.path.is_file():
+            raise UserError(f"{path}: no such archive; allowed: a zip, a tar or a folder")
+        elif zipfile.is_zipfile(self.path):
+            self._reader = _Zip(self.path)
+        elif tarfile.is_tarfile(self.path):
+            self._reader = _Tar(self.path)
+        else:
+            raise UserError(f"{path}: neither a zip nor a tar; it may be incomplete")
+        self.members = self._reader.members()
+        _refuse_unsafe(self.path, self.members)
+
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._reader.close()
+
+    def images(self) -> list[str]:
+        """Members with an image's suffix; what desktop systems leave behind is passed over."""
+        return [
+            member
+            for member in self.members
+            if member.lower().endswith(IMAGE_SUFFIXES)
+            and not any(part.startswith((".", "__MACOSX")) for part in member.split("/"))
+        ]
+
+    def open(self, member: str) -> IO[bytes]:
+        """A member as a binary file. A damaged one raises an error of `DAMAGED`, here or later."""
+        return self._reader.open(member)
+
+    def read(self, member: str) -> bytes:
+        """All bytes of a member, its checksum verified where the archive has one."""
+        with self.open(member) as file:
+            return file.read()
+
+    def digest(self) -> dict[str, int | str]:
+        """Size in bytes and sha256 of the archive; of a folder, of the names and sizes in it."""
+        if self.path.is_dir():
+            listing = [(member, (self.path / member).stat().st_size) for member in self.members]
+            text = "\n".join(f"{member}\t{size}" for member, size in listing)
+            total = sum(size for _, size in listing)
+            return {"bytes": total, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        with open(self.path, "rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"bytes": self.path.stat().st_size, "sha256": sha256}
+
+
+DAMAGED = (
+    OSError,  # Pillow's word for a truncated or unknown image as well
+    EOFError,
+    SyntaxError,  # Pillow's word for a broken PNG
+    ValueError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    NotImplementedError,
+    Image.DecompressionBombError,
+)
+"""What reading a damaged member, or decoding the image in it, raises."""
+
+
+def open_all(paths: Iterable[Path]) -> Iterator[Archive]:
+    """Open archives, refusing two of one name: rows know their archive by its file name."""
+    names = set()
+    for path in map(Path, paths):
+        if path.name in names:
+            raise UserError(f"{path}: a second archive of this name; rename one of them")
+        names.add(path.name)
+        yield Archive(path)
+
+
+class _Zip:
+    def __init__(self, path: Path):
+        self._path = path
+        self._file = zipfile.ZipFile(path)
+        self.close = self._file.close
+        self.open = self._file.open
+
+    def members(self) -> list[str]:
+        files = [info for info in self._file.infolist() if not info.is_dir()]
+        for info in files:
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise _unsafe(self._path, info.filename, "is a link")
+            if info.flag_bits & 1:
+                raise _unsafe(self._path, info.filename, "is encrypted")
+        return [info.filename for info in sorted(files, key=lambda info: info.header_offset)]
+
+
+class _Tar:
+    def __init__(self, path: Path):
+        self._path = path
+        self._file = tarfile.open(path)  # noqa: SIM115, closed by `close`
+        self._infos: dict[str, tarfile.TarInfo] = {}
+        self.close = self._file.close
+
+    def members(self) -> list[str]:
+        try:
+            infos = [info for info in self._file.getmembers() if not info.isdir()]
+        except DAMAGED as error:
+            raise UserError(f"{self._path}: the tar is damaged or incomplete: {error}") from error
+        for info in infos:
+            if not info.isfile():
+                raise _unsafe(self._path, info.name, "is a link or a device")
+        self._infos = {info.name: info for info in infos}
+        return [info.name for info in infos]
+
+    def open(self, member: str) -> IO[bytes]:
+        return self._file.extractfile(self._infos[member])
+
+
+class _Folder:
+    def __init__(self, path: Path):
+        self._path = path
+
+    def members(self) -> list[str]:
+        paths = sorted(self._path.rglob("*"))
+        for path in paths:
+            if path.is_symlink() and not path.resolve().is_relative_to(self._path.resolve()):
+                raise _unsafe(self._path, str(path), "is a link out of the folder")
+        return [path.relative_to(self._path).as_posix() for path in paths if path.is_file()]
+
+    def open(self, member: str) -> IO[bytes]:
+        return open(self._path / member, "rb")
+
+    def close(self) -> None:
+        pass
+
+
+def _refuse_unsafe(archive: Path, members: list[str]) -> None:
+    seen = set()
+    for member in members:
+        pure = PurePosixPath(member)
+        if pure.is_absolute() or ".." in pure.parts or "\\" in member or ":" in pure.parts[0]:
+            raise _unsafe(archive, member, "has a name that leads out of the archive")
+        if member in seen:
+            raise _unsafe(archive, member, "occurs twice")
+        seen.add(member)
+
+
+def _unsafe(archive: Path, member: str, why: str) -> UserError:
+    return UserError(f"{archive}: refused, for the member {member!r} {why}")

@@ -1,0 +1,19 @@
+"""Data sets that are drawn: from a generator's name to its archive."""
+
+from pathlib import Path
+
+from dmlbench import registry
+
+
+def generate(generator: str, output: Path, **hyperparameters) -> None:
+    """Draw a data set into one zip.
+
+    Args:
+        generator: a file of `data/generators`.
+        output: the zip to write.
+        hyperparameters: the generator's keyword-only arguments.
+
+    Raises:
+        UserError: unknown generator or hyper-parameter, a number that cannot be, a full disk.
+    """
+    registry.build("data/generators", generator, **hyperparameters).draw(Path(output))

@@ -1,0 +1,1 @@
+"""Data sets that are drawn instead of downloaded, one file each."""

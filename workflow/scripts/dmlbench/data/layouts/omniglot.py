@@ -1,0 +1,35 @@
+"""Omniglot's two zips: images_background (964 characters) and images_evaluation (659)."""
+
+import pandas
+
+from dmlbench.data.archives import Archive
+from dmlbench.data.layouts._rows import rows
+from dmlbench.errors import UserError
+
+_SUBSETS = {"images_background": "train", "images_evaluation": "test"}
+
+
+class Omniglot:
+    """A class is a character of an alphabet; background characters train, evaluation ones test.
+
+    Members are `<images_background | images_evaluation>/<alphabet>/<character>/<image>.png`.
+    Labels count the background characters in alphabetical order first, the evaluation ones then.
+
+    Source: Lake, Salakhutdinov and Tenenbaum, Science 350 (2015).
+
+    Raises:
+        UserError: an image elsewhere.
+    """
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        found = []
+        for archive in archives:
+            for member in archive.images():
+                folder, *character, _ = member.split("/")
+                if folder not in _SUBSETS or len(character) != 2:
+                    raise UserError(
+                        f"{archive.path}: {member!r} is not of the layout omniglot; allowed: "
+                        "<images_background | images_evaluation>/<alphabet>/<character>/<image>"
+                    )
+                found.append((archive.name, member, "/".join(character), _SUBSETS[folder]))
+        return rows(found, ["train", "test"])

@@ -1,0 +1,68 @@
+"""Splits as files: the role of every image, checked before anything trains on it."""
+
+import logging
+from pathlib import Path
+
+import pandas
+import pyarrow as pa
+
+from dmlbench import registry
+from dmlbench.data import _tables
+from dmlbench.data.index import read_index
+from dmlbench.errors import UserError
+
+SCHEMA = pa.schema({"image_id": pa.int64(), "role": pa.string(), "fold": pa.int32()})
+
+_log = logging.getLogger(__name__)
+
+
+def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
+    """Write the roles of a data set's images to Parquet.
+
+    Columns: image_id (int64), role ('train', 'validation' or 'test'), fold (int32, -1 where
+    there are no folds). The metadata hold the rule and the digest of the index's rows.
+
+    Args:
+        index: Parquet file of `dmlbench.data.index.index`.
+        rule: a file of `data/splits`.
+        output: the Parquet file to write.
+        hyperparameters: the rule's keyword-only arguments.
+
+    Raises:
+        UserError: unknown rule, no training or no test image, or a class with two roles where
+            the split is an open one.
+    """
+    rows = read_index(index)
+    build = registry.build("data/splits", rule, **hyperparameters)
+    roles = build(rows)
+    labelled = roles.merge(rows[["image_id", "label", "class_name"]], on="image_id")
+    _check_roles(labelled, rule, index)
+    if build.open:
+        _check_disjoint(labelled, rule, index)
+    _warn_of_single_images(labelled, rule)
+    facts = {"rule": rule, "hyperparameters": hyperparameters}
+    facts["index_sha256"] = _tables.facts(index)["rows_sha256"]
+    _tables.write(roles, SCHEMA, facts, output)
+
+
+def _check_roles(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
+    for role in ("train", "test"):
+        if not (labelled["role"] == role).any():
+            raise UserError(f"split {rule} of {index}: no image has the role {role}")
+
+
+def _check_disjoint(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
+    roles = labelled.groupby(["fold", "class_name"])["role"].unique()
+    shared = roles[roles.map(len) > 1]
+    if len(shared):
+        raise UserError(
+            f"split {rule} of {index}: {len(shared)} classes have more than one role, "
+            f"{shared.index[0][1]!r} is in {' and '.join(sorted(shared.iloc[0]))}; "
+            "in an open split a class has one"
+        )
+
+
+def _warn_of_single_images(labelled: pandas.DataFrame, rule: str) -> None:
+    images = labelled.groupby(["fold", "role", "label"]).size()
+    for role, count in images[images == 1].groupby("role").size().items():
+        _log.warning("split %s: %d classes of role %s have a single image", rule, count, role)

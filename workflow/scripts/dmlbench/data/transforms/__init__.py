@@ -1,0 +1,1 @@
+"""Image transforms on batches, on the device of the images, one a file."""
