@@ -1,0 +1,38 @@
+"""Hard mining: the farthest positive and the nearest negative of each anchor."""
+
+import torch
+from torch import Tensor
+
+from dmlbench.miners._draw import check_positives
+from dmlbench.miners._geometry import squared_distances
+from dmlbench.tuples import Triplets, all_pairs
+
+
+class Hard:
+    """Each anchor's farthest positive with its nearest negative, by Euclidean distance.
+
+    On normalised embeddings these are the least similar positive and the most similar negative of
+    psomas2020, equations 2.18 and 2.19. Of equals, one is taken. An anchor without a positive or
+    without a negative gives no triplet.
+
+    Args:
+        positives: "hardest", one triplet for each anchor, or "all" positives of the anchor, each
+            with the nearest negative (can2019, section 5.3: one hard negative pair for each
+            positive pair).
+    """
+
+    def __init__(self, *, positives: str = "hardest"):
+        self.positives = check_positives(positives, allowed=("hardest", "all"))
+
+    def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
+        """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
+        distance = squared_distances(embeddings)
+        positive, negative = all_pairs(labels)
+        nearest = distance.masked_fill(~negative, torch.inf).argmin(1, keepdim=True)
+        if self.positives == "hardest":
+            farthest = distance.masked_fill(~positive, -torch.inf).argmax(1, keepdim=True)
+            positive = positive & torch.zeros_like(positive).scatter(1, farthest, True)
+        return Triplets(
+            negative=nearest.expand_as(positive).contiguous(),
+            valid=positive & negative.any(1, keepdim=True),
+        )

@@ -1,0 +1,47 @@
+"""Semi-hard mining: a random one of the semi-hard negatives for each anchor and positive."""
+
+import torch
+from torch import Tensor
+
+from dmlbench.errors import UserError
+from dmlbench.miners._draw import check_positives, choose_positives
+from dmlbench.miners._geometry import squared_distances
+from dmlbench.tuples import Triplets, all_pairs
+
+
+class SemiHardRandom:
+    """For each anchor a and positive p, a random one of the negatives farther than p.
+
+    The negative is drawn uniformly from {n : d_ap < d_an < d_ap + margin}, with d the Euclidean
+    distance: roth2020, equation 20, which has no margin; with one, as in Schroff et al. and in the
+    public code of roth2020. The other semi-hard definition, the hardest, is `semi_hard`.
+
+    A pair (a, p) without such a negative gives no triplet; that code takes any negative instead.
+    Draws come from torch's global generator of the embeddings' device.
+
+    Args:
+        margin: how much farther than the positive a negative may be, > 0.
+        positives: "one" positive of each anchor, drawn at random (roth2020), or "all".
+    """
+
+    def __init__(self, *, margin: float = float("inf"), positives: str = "one"):
+        if not margin > 0:
+            raise UserError(f"margin = {margin}; allowed: a distance > 0")
+        self.margin = margin
+        self.positives = check_positives(positives)
+
+    def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
+        """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
+        distance = squared_distances(embeddings).sqrt()
+        positive, negative = all_pairs(labels)
+        ascending, order = distance.masked_fill(~negative, torch.inf).sort(dim=1)
+        first = torch.searchsorted(ascending, distance, right=True)
+        upper = (distance + self.margin).clamp(max=torch.finfo(distance.dtype).max)
+        count = torch.searchsorted(ascending, upper) - first
+
+        drawn = (torch.rand_like(distance, dtype=torch.float64) * count).long()
+        position = (first + torch.minimum(drawn, count - 1)).clamp(0, len(labels) - 1)
+        return Triplets(
+            negative=order.gather(1, position),
+            valid=choose_positives(positive, self.positives) & (count > 0),
+        )
