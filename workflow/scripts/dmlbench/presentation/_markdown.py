@@ -1,0 +1,32 @@
+"""A table as Markdown."""
+
+_MARKED = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
+
+
+def markdown(table) -> str:
+    """The table as a pipe table under its title and caption, columns aligned in the source."""
+    heads = [" ".join(filter(None, (c.group, c.header))) for c in table.columns]
+    lines = [[escape(head) for head in (table.row_header, *heads)]]
+    for row, cells in zip(table.rows, table.texts(), strict=True):
+        lines.append([escape(row.label)])
+        lines[-1] += [_MARKED[mark].format(escape(text)) for text, mark in cells]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
+    parts = [f"**{escape(table.title)}**", "", escape(table.caption), ""]
+    parts += [_line(line, widths) for line in (lines[0], rule, *lines[1:])]
+    if table.notes:
+        parts += ["", *(f"- {escape(note)}" for note in table.notes)]
+    return "\n".join(parts) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text as Markdown shows it letter by letter, on one line."""
+    for character in "\\|*_<>`":
+        text = text.replace(character, "\\" + character)
+    return " ".join(text.split())
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    label = cells[0].ljust(widths[0])
+    numbers = [text.rjust(width) for text, width in zip(cells[1:], widths[1:], strict=True)]
+    return "| " + " | ".join([label, *numbers]) + " |"

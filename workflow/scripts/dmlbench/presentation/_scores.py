@@ -1,0 +1,67 @@
+"""Picking scores out of the long table, shared by tables and figures."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+
+
+def pick(
+    scores: pd.DataFrame,
+    *,
+    methods: Sequence[str],
+    metrics: Sequence[str],
+    selection: str,
+    **where: str | None,
+) -> pd.DataFrame:
+    """Scores of one experiment family in percent, seeds summarised.
+
+    Args:
+        scores: the long table of scores.
+        methods, metrics: what to keep.
+        selection: the selection rule to keep.
+        where: `dataset`, `network`, `split`: the value to keep; None where the scores have
+            only one.
+
+    Returns:
+        Frame with method, embedding_dim, metric, mean, std (n-1; missing for one seed), seeds.
+
+    Raises:
+        UserError: nothing is left, a column that was to have one value has several, or a
+            method is there with several recipes.
+    """
+    kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
+    kept = kept[kept.selection == selection]
+    for column, value in where.items():
+        if value is not None:
+            kept = kept[kept[column] == value]
+        elif kept[column].nunique() > 1:
+            raise UserError(
+                f"the scores have several values of {column} "
+                f"({', '.join(sorted(kept[column].unique()))}); name the {column} to show"
+            )
+    if kept.empty:
+        wanted = ", ".join(f"{column} {value}" for column, value in where.items() if value)
+        raise UserError(
+            f"no scores of {', '.join(metrics)} at {selection}"
+            f"{f' for {wanted}' if wanted else ''}; the scores have {_listed(scores.metric)} at "
+            f"{_listed(scores.selection)} for {_listed(scores.dataset)}, {_listed(scores.network)}"
+        )
+    for method, rows in kept.groupby("method"):
+        if rows.recipe.nunique() > 1:
+            raise UserError(f"method {method} has scores of several recipes; allowed: one")
+    summary = kept.groupby(["method", "embedding_dim", "metric"], sort=False)["value"]
+    result = summary.agg(["mean", "std", "count"]).reset_index()
+    result[["mean", "std"]] *= 100
+    return result.rename(columns={"count": "seeds"})
+
+
+def present(picked: pd.DataFrame, methods: Sequence[str]) -> list[str]:
+    """The methods that have scores, in the given order."""
+    there = set(picked.method)
+    return [method for method in methods if method in there]
+
+
+def _listed(values: pd.Series) -> str:
+    return "/".join(sorted(map(str, values.unique())))

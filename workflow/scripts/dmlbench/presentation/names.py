@@ -1,0 +1,55 @@
+"""Display names of methods, metrics, networks and data sets."""
+
+import re
+from collections.abc import Mapping
+
+SELECTIONS = {
+    "best_test_epoch": "test-selected",
+    "best_validation_epoch": "validation-selected",
+    "last_epoch": "last epoch",
+}
+"""Selection rule -> how a header or caption names it."""
+
+EXPLAINED = {
+    "best_test_epoch": (
+        "Test-selected: of all epochs, the one with the highest R@1 on the test classes is "
+        "scored. The test labels took part in choosing the model, so these scores are "
+        "optimistic; the last-epoch scores beside them are not."
+    ),
+    "best_validation_epoch": (
+        "Validation-selected: of all epochs, the one with the highest R@1 on held-out "
+        "validation classes is scored. The test labels played no part in it."
+    ),
+    "last_epoch": (
+        "Last epoch: the model is scored as training leaves it. The test labels played no part."
+    ),
+}
+"""Selection rule -> what it means, in plain words."""
+
+_METRICS = {
+    "r_precision": "R-precision",
+    "map_at_r": "MAP@R",
+    "map_at_c": "MAP@C",
+    "nmi": "NMI",
+    "f1": "F1",
+}
+
+
+def name(titles: Mapping[str, str], key: object) -> str:
+    """The display name of an id; `recall_at_4` is R@4, an unknown id loses its underscores."""
+    key = str(key)
+    if key in titles:
+        return titles[key]
+    at_k = re.fullmatch(r"(recall|precision|map)_at_(\d+)", key)
+    if at_k:
+        return {"recall": "R", "precision": "P", "map": "MAP"}[at_k[1]] + "@" + at_k[2]
+    return _METRICS.get(key, key.replace("_", " "))
+
+
+def selected(selection: str) -> str:
+    """A sentence for a caption: how the scores were selected."""
+    if selection == "best_test_epoch":
+        return "Test-selected: the epoch with the best test R@1 is shown."
+    if selection == "best_validation_epoch":
+        return "Validation-selected: the epoch with the best validation R@1 is shown."
+    return "Scores of the last epoch."

@@ -1,0 +1,165 @@
+"""A table of numbers, and its four faces: CSV, Markdown, LaTeX, HTML."""
+
+import csv as comma_separated
+import io
+import itertools
+import math
+import os
+from dataclasses import dataclass, field
+
+from dmlbench.files import whole
+from dmlbench.presentation import _html, _latex, _markdown
+
+BEST, SECOND, PLAIN = "best", "second", ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name in the CSV, its header under a group's header, how it is printed.
+
+    `better` is "higher" or "lower" where the best and second best cell are to be marked, else
+    empty.
+    """
+
+    name: str
+    header: str
+    group: str = ""
+    decimals: int = 2
+    better: str = "higher"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number with an optional spread (printed behind ±), a text, or nothing (None)."""
+
+    value: float | int | str | None
+    spread: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A labelled row; a baseline stands below a rule and is never marked as best."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table; `row_header` heads the labels, `notes` are printed below.
+
+    In every column that says what is better, the best cell is bold and the second best is
+    underlined. Cells are compared as printed, so that equal-looking cells are marked alike.
+    """
+
+    id: str
+    title: str
+    caption: str
+    row_header: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def to_csv(self) -> str:
+        """Plain numbers as printed, one line per row; a spread has a column `<name>_std`."""
+        spread = [
+            any(row.cells[position].spread is not None for row in self.rows)
+            for position in range(len(self.columns))
+        ]
+        head = [self.row_header]
+        for column, has_spread in zip(self.columns, spread, strict=True):
+            head += [column.name, f"{column.name}_std"] if has_spread else [column.name]
+        file = io.StringIO()
+        writer = comma_separated.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        for row in self.rows:
+            line = [row.label]
+            for column, cell, has_spread in zip(self.columns, row.cells, spread, strict=True):
+                line.append(_number(cell.value, column.decimals))
+                if has_spread:
+                    line.append(_number(cell.spread, column.decimals))
+            writer.writerow(line)
+        return file.getvalue()
+
+    def to_markdown(self) -> str:
+        """A pipe table under the title; best in bold, second best underlined."""
+        return _markdown.markdown(self)
+
+    def to_latex(self) -> str:
+        """A floating `table` around a booktabs `tabular`; best in bold, second best underlined."""
+        return _latex.latex(self)
+
+    def to_html(self) -> str:
+        """A `<table>` with the caption in it; cells of class `best` and `second`."""
+        return _html.html(self)
+
+    def groups(self) -> list[tuple[str, int]]:
+        """Headers above the headers: (text or empty, number of columns), left to right."""
+        runs = itertools.groupby(self.columns, key=lambda column: column.group)
+        return [(group, len(list(columns))) for group, columns in runs]
+
+    def texts(self) -> list[list[tuple[str, str]]]:
+        """Each row's cells as (printed text, mark), where mark is "best", "second" or empty."""
+        marks = [self._marks(position) for position in range(len(self.columns))]
+        return [
+            [
+                (_text(cell, column.decimals), marks[position].get(index, PLAIN))
+                for position, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True))
+            ]
+            for index, row in enumerate(self.rows)
+        ]
+
+    def begins_baselines(self, index: int) -> bool:
+        """Whether a rule stands above row `index`, the first baseline below other rows."""
+        return self.rows[index].baseline and index > 0 and not self.rows[index - 1].baseline
+
+    def _marks(self, position: int) -> dict[int, str]:
+        column = self.columns[position]
+        printed = {
+            index: round(row.cells[position].value, column.decimals)
+            for index, row in enumerate(self.rows)
+            if not row.baseline and _is_number(row.cells[position].value)
+        }
+        order = sorted(set(printed.values()), reverse=column.better == "higher")
+        if not column.better or len(order) < 2:
+            return {}
+        mark = dict(zip(order, (BEST, SECOND), strict=False))
+        return {index: mark.get(value, PLAIN) for index, value in printed.items()}
+
+
+def write(
+    table: Table,
+    *,
+    csv: str | os.PathLike | None = None,
+    md: str | os.PathLike | None = None,
+    tex: str | os.PathLike | None = None,
+    html: str | os.PathLike | None = None,
+) -> None:
+    """Write the faces of a table that are asked for, each to its file (UTF-8)."""
+    faces = (
+        (csv, table.to_csv),
+        (md, table.to_markdown),
+        (tex, table.to_latex),
+        (html, table.to_html),
+    )
+    for path, face in faces:
+        if path is not None:
+            with whole(path) as unfinished:
+                unfinished.write_text(face(), encoding="utf-8")
+
+
+def _is_number(value) -> bool:
+    return value is not None and not isinstance(value, str) and math.isfinite(value)
+
+
+def _number(value, decimals: int) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:.{decimals}f}" if _is_number(value) else ""
+
+
+def _text(cell: Cell, decimals: int) -> str:
+    text = _number(cell.value, decimals) or "–"
+    spread = _number(cell.spread, decimals)
+    return f"{text} ± {spread}" if spread else text

@@ -1,0 +1,75 @@
+"""The tournament as a table."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.tournament import tournament as rank_methods
+
+_COLUMNS = (
+    Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
+    Column("average_rank", "Mean", "Rank", better="lower"),
+    Column("rank_std", "Std", "Rank", better=""),
+    Column("best_rank", "Best", "Rank", decimals=1, better=""),
+    Column("worst_rank", "Worst", "Rank", decimals=1, better=""),
+    Column("ties", "Ties", decimals=0, better=""),
+)
+
+
+class Tournament:
+    """Each method's rank over all experiments of a study, like psomas2020's table 11.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        methods: who takes part; every method must have a score in every experiment.
+        metric: the metric to rank by, the higher the better.
+        selection: the selection rule of the scores.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        title: str,
+        methods: Sequence[str],
+        metric: str = "recall_at_1",
+        selection: str,
+    ):
+        self.id = id
+        self.title = title
+        self.methods = list(methods)
+        self.metric = metric
+        self.selection = selection
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The tournament's table, the winner first.
+
+        Raises:
+            UserError: a method is absent from an experiment.
+        """
+        frame = rank_methods(
+            scores, metric=self.metric, methods=self.methods, selection=self.selection
+        )
+        experiments = int(frame.experiments.iloc[0])
+        plural = "s" if experiments > 1 else ""
+        columns = tuple(_without_halves(column, frame) for column in _COLUMNS)
+        rows = tuple(
+            Row(name(titles, record["method"]), tuple(Cell(record[c.name]) for c in columns))
+            for record in frame.to_dict("records")
+        )
+        caption = (
+            f"Rank by {name(titles, self.metric)} in {experiments} experiment{plural} (data set, "
+            f"network, embedding size); 1 is best. {selected(self.selection)}"
+        )
+        notes = ("Equal scores share the average of their ranks.",) if frame.ties.any() else ()
+        return Table(self.id, self.title, caption, "Loss", columns, rows, notes)
+
+
+def _without_halves(column: Column, frame: pd.DataFrame) -> Column:
+    """The column with no decimals where ranks could have halves but none has one."""
+    if column.decimals == 1 and (frame[column.name] % 1 == 0).all():
+        return Column(column.name, column.header, column.group, 0, column.better)
+    return column
