@@ -1,10 +1,14 @@
 """Packed pixels: every image decoded and resized once, in one file that all trainings map."""
 
 import hashlib
+import io
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import batched
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas
@@ -30,3 +34,133 @@ SCHEMA = pa.schema(
 
 _MODES = {"gray": "L", "rgb": "RGB"}
 _DECODED_AT_ONCE = 256
+
+
+def pack(
+    index: Path,
+    archives: list[Path],
+    size: int | None,
+    mode: str,
+    pixels: Path,
+    table: Path,
+    threads: int = 1,
+) -> None:
+    """Decode and resize the images of an index, once.
+
+    The pixels are one flat uint8 .npy; an image is C x H x W of them, from its offset on. The
+    table has the columns image_id, offset (bytes from the first pixel), height, width and
+    channels, in the order of image_id; its metadata hold the sha256 of all pixels, Pillow's
+    version, the size, the mode and the digest of the index's rows.
+
+    Args:
+        index: Parquet file of `dmlbench.data.index.index`.
+        archives: the archives that it names.
+        size: pixels of the shorter side after an antialiased bilinear resize; None keeps the
+            images as they are.
+        mode: 'gray' or 'rgb'.
+        pixels: the .npy to write.
+        table: the Parquet file to write.
+        threads: decoding threads; they do not change the result.
+
+    Raises:
+        UserError: a bad size or mode, a missing archive, damaged images (the first few named,
+            all in the log), a full disk.
+    """
+    if mode not in _MODES:
+        raise unknown("pixel mode", mode, _MODES)
+    if size is not None and size < 1:
+        raise UserError(f"pack: size is {size}; allowed: 1 or more, or null")
+    prepare = partial(_prepare, size=size, mode=_MODES[mode])
+    rows = read_index(index)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(archive) for archive in open_all(archives)]
+        _check_archives(rows, opened, index)
+        pool = stack.enter_context(ThreadPoolExecutor(threads))
+        unfinished = stack.enter_context(writing(pixels))
+        with open(unfinished, "wb") as file:
+            images = _prepared(rows, opened, prepare, pool)
+            packed, sha256 = _write(images, file)
+        facts = {"pixels_sha256": sha256, "pillow": PIL.__version__, "size": size, "mode": mode}
+        facts["index_sha256"] = _tables.facts(index)["rows_sha256"]
+        _tables.write(packed.sort_values("image_id"), SCHEMA, facts, table)
+
+
+def _write(images: Iterator[tuple[int, np.ndarray]], file: IO[bytes]) -> tuple:
+    """Write the images one after another; returns their table and the digest of the pixels."""
+    digest, offset, packed = hashlib.sha256(), 0, []
+    _write_header(file, 0)
+    for image_id, image in images:
+        file.write(image.data)
+        digest.update(image.data)
+        channels, height, width = image.shape
+        packed.append((image_id, offset, height, width, channels))
+        offset += image.nbytes
+    _write_header(file, offset)
+    file.flush()
+    os.fsync(file.fileno())
+    return pandas.DataFrame(packed, columns=SCHEMA.names), digest.hexdigest()
+
+
+def _write_header(file: IO[bytes], length: int) -> None:
+    # NumPy pads the header, so that its size does not depend on the length.
+    file.seek(0)
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "|u1", "fortran_order": False, "shape": (length,)}
+    )
+
+
+def _prepared(rows, archives: list[Archive], prepare, pool) -> Iterator[tuple[int, np.ndarray]]:
+    """(image id, pixels) in the order in which the images lie in the archives."""
+    ids = dict(
+        zip(zip(rows["archive"], rows["member"], strict=True), rows["image_id"], strict=True)
+    )
+    damaged = []
+    for archive in archives:
+        members = [member for member in archive.members if (archive.name, member) in ids]
+        for start in range(0, len(members), _DECODED_AT_ONCE):
+            chunk = members[start : start + _DECODED_AT_ONCE]
+            read = [_attempt(archive.read, member) for member in chunk]
+            for member, result in zip(chunk, pool.map(prepare, read), strict=True):
+                if isinstance(result, Exception):
+                    damaged.append(f"{archive.name}: {member}: {result}")
+                else:
+                    yield int(ids[archive.name, member]), result
+    refuse_damaged(damaged)
+
+
+def _prepare(data: bytes | Exception, size: int | None, mode: str) -> np.ndarray | Exception:
+    """Pixels uint8 [C, H, W] of an encoded image, or what is wrong with it."""
+    return data if isinstance(data, Exception) else _attempt(_pixels, data, size, mode)
+
+
+def _pixels(data: bytes, size: int | None, mode: str) -> np.ndarray:
+    image = _images.decode(io.BytesIO(data))
+    if image.mode in ("I", "F"):
+        raise ValueError(f"pixels of Pillow's mode {image.mode} have no fixed range")
+    image = image.convert(mode)
+    if size is not None:
+        image = image.resize(_resized(*image.size, size), Image.Resampling.BILINEAR)
+    array = np.asarray(image).reshape(image.height, image.width, -1)
+    return np.ascontiguousarray(array.transpose(2, 0, 1))
+
+
+def _resized(width: int, height: int, size: int) -> tuple[int, int]:
+    """The longer side is rounded down, as torchvision's Resize does."""
+    shorter = min(width, height)
+    return size * width // shorter, size * height // shorter
+
+
+def _attempt(function, *arguments):
+    """The function's result, or the error that says that the image is damaged."""
+    try:
+        return function(*arguments)
+    except DAMAGED as error:
+        return error
+
+
+def _check_archives(rows: pandas.DataFrame, archives: list[Archive], index: Path) -> None:
+    held = {(archive.name, member) for archive in archives for member in archive.members}
+    for archive, member in zip(rows["archive"], rows["member"], strict=True):
+        if (archive, member) not in held:
+            given = ", ".join(archive.name for archive in archives)
+            raise UserError(f"{index} names {archive}: {member}, which is not in {given}")
