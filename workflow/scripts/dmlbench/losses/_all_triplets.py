@@ -1,0 +1,98 @@
+"""The mean of a triplet loss over all valid triplets of a batch, in O(B^2) memory.
+
+A loss of this family sees a triplet (a, p, n) only through its three pairs. It is therefore a
+function of ap, an, pn: entries of one [B, B] matrix of pair quantities (or of several, stacked to
+[Q, B, B]). Triplets are laid out as [pairs, B], a row for a positive pair and a column for a
+negative, a chunk of rows at a time; autograd recomputes a chunk when it needs it.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from dmlbench.tuples import Triplets, all_pairs
+
+TripletLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def mean_over_triplets(
+    triplet_loss: TripletLoss, pairs: Tensor, labels: Tensor, tuples: Triplets | None
+) -> Tensor:
+    """Mean of `triplet_loss(ap, an, pn)` over all valid triplets, or over the mined ones.
+
+    Triplets whose loss is clamped to zero count in the mean. Without any triplet the mean is a
+    zero with a zero gradient.
+
+    Args:
+        triplet_loss: elementwise; its arguments broadcast and lead with the Q of `pairs`, if any.
+        pairs: float [B, B] or [Q, B, B]; entry (i, j) belongs to anchor (or positive) i.
+        labels: int64 [B].
+        tuples: triplets to use in place of all valid ones.
+    """
+    if tuples is not None:
+        return _mean_over_mined(triplet_loss, pairs, tuples)
+
+    batch = len(labels)
+    positive, negative = all_pairs(labels)
+
+    def total(pairs: Tensor, chosen: Tensor) -> Tensor:
+        anchor, other = chosen // batch, chosen % batch
+        ap = pairs[..., anchor, other].unsqueeze(-1)
+        an = pairs.index_select(-2, anchor)
+        pn = pairs.index_select(-2, other)
+        valid = positive[anchor, other].unsqueeze(-1) & negative[anchor]
+        return torch.where(valid, triplet_loss(ap, an, pn), 0).sum()
+
+    if labels.is_cuda:  # listing the positive pairs would wait for the GPU: take all, masked
+        chosen = torch.arange(batch * batch, device=labels.device)
+    else:
+        chosen = positive.flatten().nonzero().squeeze(1)
+
+    chunks = chosen.split(max(16 * batch, 2**20 // batch))
+    if len(chunks) == 1:
+        summed = total(pairs, chosen)
+    else:
+        recomputed = {"use_reentrant": False, "preserve_rng_state": False}
+        summed = sum(checkpoint(total, pairs, chunk, **recomputed) for chunk in chunks)
+
+    count = (positive.sum(1) * negative.sum(1)).sum()
+    return summed / count.clamp_min(1)
+
+
+def _mean_over_mined(triplet_loss: TripletLoss, pairs: Tensor, tuples: Triplets) -> Tensor:
+    """Mean of `triplet_loss` over a miner's triplets: everything stays [B, B]."""
+    negative = torch.where(tuples.valid, tuples.negative, 0)
+    positive = torch.arange(len(negative), device=negative.device).expand_as(negative)
+    an = pairs.gather(-1, negative.expand_as(pairs))
+    pn = pairs[..., positive, negative]
+    values = torch.where(tuples.valid, triplet_loss(pairs, an, pn), 0)
+    return values.sum() / tuples.valid.sum().clamp_min(1)
+
+
+def forces(loss: nn.Module, anchor: Tensor, positive: Tensor, negative: Tensor) -> list[Tensor]:
+    """Gradients of a triplet loss with respect to anchor, positive and negative of each triplet.
+
+    These are the forces of karaman2021, tables 3.1-3.3 and figures 3.4-3.7; gradient descent moves
+    a point against its gradient.
+
+    Args:
+        loss: a loss that takes `Triplets` and averages over them.
+        anchor, positive, negative: float [T, D], one triplet a row. Memory is O(T^2).
+
+    Returns:
+        Three tensors [T, D].
+    """
+    count, dimension = anchor.shape
+    points = torch.stack([anchor, positive, negative], dim=1).flatten(0, 1).detach()
+    points.requires_grad_()
+    first = 3 * torch.arange(count, device=anchor.device)
+    index = torch.zeros(3 * count, 3 * count, dtype=torch.int64, device=anchor.device)
+    valid = torch.zeros_like(index, dtype=torch.bool)
+    index[first, first + 1] = first + 2
+    valid[first, first + 1] = True
+    labels = torch.stack([first, first, first + 1], dim=1).flatten()
+    summed = count * loss(points, labels, Triplets(negative=index, valid=valid))
+    (gradient,) = torch.autograd.grad(summed, points)
+    return list(gradient.view(count, 3, dimension).unbind(1))

@@ -1,0 +1,40 @@
+"""The ratio loss: a hinge on one minus a ratio of distances."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._all_triplets import mean_over_triplets
+from dmlbench.losses._check import positive
+from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.tuples import Triplets
+
+
+class Ratio(nn.Module):
+    """Hinge on 1 - d(a, n) / (d(a, p) + margin), averaged over triplets.
+
+        L(a, p, n) = max(0, 1 - d_an / (d_ap + margin))
+
+    with Euclidean distances d. L lies in [0, 1].
+
+    Args:
+        margin: > 0, in units of distance. The default is the best row of table 4.3.
+
+    Raises:
+        UserError: margin is not a positive finite number.
+
+    Source: karaman2021, eq. 2.9, with the hinge of its text. The derivatives printed there (2.10,
+    table 3.1) are wrong for anchor and positive; the negative's is right.
+    """
+
+    def __init__(self, *, margin: float = 0.01):
+        super().__init__()
+        positive(margin=margin)
+        self.margin = margin
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
+        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
+        d = euclidean_distances(embeddings)
+        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
+
+    def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
+        """L for distances d_ap, d_an, d_pn, elementwise."""
+        return (1 - an / (ap + self.margin)).relu()
