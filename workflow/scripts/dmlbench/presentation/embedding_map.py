@@ -1,0 +1,148 @@
+"""The test set seen by the embedding: a 2-D map drawn with the images themselves."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib import colors
+from matplotlib.figure import Figure
+from sklearn.manifold import TSNE
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import style
+
+_SIDE = 1500
+"""Pixels of a panel's side."""
+
+
+def embedding_map(
+    embeddings: Mapping[str, np.ndarray],
+    labels: np.ndarray,
+    images: np.ndarray,
+    seed: int,
+    *,
+    title: str = "The test classes as the network sees them",
+    classes: int = 16,
+    per_class: int = 20,
+) -> Figure:
+    """Map embeddings of the same images to the plane by t-SNE, one panel an embedding.
+
+    Every image is drawn at its place, in its class's colour (grey-level images) or framed by it
+    (colour images), so that a class that holds together shows as a patch of one colour. All
+    panels show the same images. Positions are t-SNE's (scikit-learn, PCA start, fixed seed):
+    who is near whom is meaningful, distances and axes are not.
+
+    Args:
+        embeddings: panel title -> embeddings [N, D], float, in the same order of images.
+        labels: class of each image [N], integers or strings.
+        images: [N, H, W] or [N, H, W, 3], uint8.
+        seed: picks the classes and images and starts t-SNE.
+        title: printed above the panels.
+        classes, per_class: how many are shown at most; classes with most images first.
+
+    Raises:
+        UserError: no embeddings, or their number differs from that of the labels or images.
+    """
+    labels, images = np.asarray(labels), np.asarray(images)
+    _check(embeddings, labels, images)
+    chosen = _subset(labels, classes, per_class, np.random.default_rng(seed))
+    names, members = np.unique(labels[chosen], return_inverse=True)
+    palette = _hues(len(names))
+    thumbnails = _thumbnails(images[chosen], palette[members])
+    with style.house():
+        figure = Figure(figsize=(5.2 * len(embeddings), 5.9))
+        panels = np.atleast_1d(figure.subplots(1, len(embeddings)))
+        figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.84, wspace=0.05)
+        for axes, (panel, vectors) in zip(panels, embeddings.items(), strict=True):
+            places = _places(np.asarray(vectors, dtype=np.float32)[chosen], seed)
+            axes.imshow(_collage(places, thumbnails), interpolation="lanczos")
+            axes.set_title(panel, fontsize=10.5)
+            axes.set(xticks=[], yticks=[])
+            axes.grid(False)
+            axes.spines[:].set(visible=True, color=style.GRID)
+        figure.text(0.01, 0.955, title, fontsize=12.5, fontweight="bold")
+        figure.text(
+            0.01,
+            0.915,
+            f"{len(chosen)} images of {len(names)} classes never trained on, one colour a class; "
+            "t-SNE: neighbours count, axes do not.",
+            color=style.SOFT,
+            fontsize=8.5,
+        )
+    return figure
+
+
+def _check(embeddings: Mapping[str, np.ndarray], labels: np.ndarray, images: np.ndarray) -> None:
+    if not embeddings:
+        raise UserError("no embeddings to map; allowed: at least one")
+    for panel, vectors in embeddings.items():
+        if not len(vectors) == len(labels) == len(images):
+            raise UserError(
+                f"embedding map: {len(vectors)} embeddings in {panel!r}, {len(labels)} labels, "
+                f"{len(images)} images; allowed: the same number of each"
+            )
+
+
+def _subset(labels, classes: int, per_class: int, generator) -> np.ndarray:
+    names, counts = np.unique(labels, return_counts=True)
+    order = generator.permutation(len(names))
+    full = np.minimum(counts[order], per_class)
+    kept = names[order[np.argsort(-full, kind="stable")][:classes]]
+    picks = [np.flatnonzero(labels == kept_class) for kept_class in kept]
+    picks = [generator.permutation(pick)[:per_class] for pick in picks]
+    return np.sort(np.concatenate(picks))
+
+
+def _places(vectors: np.ndarray, seed: int) -> np.ndarray:
+    """Positions [N, 2] in the unit square, the larger side filled."""
+    perplexity = min(20.0, (len(vectors) - 1) / 3)
+    tsne = TSNE(init="pca", perplexity=perplexity, random_state=seed, max_iter=1000)
+    places = tsne.fit_transform(vectors)
+    # The unit square holds all but the outermost hundredth, so that one stray image does not
+    # squeeze the rest; strays stay at the border.
+    low, high = np.quantile(places, [0.005, 0.995], axis=0)
+    return np.clip((places - low) / np.maximum(high - low, 1e-9), 0, 1)
+
+
+def _thumbnails(images: np.ndarray, tints: np.ndarray) -> np.ndarray:
+    """RGBA thumbnails [N, h, w, 4] in [0, 1]."""
+    pixels = images.astype(np.float32) / 255
+    if pixels.ndim == 4:
+        return _framed(pixels, tints)
+    border = np.concatenate([pixels[:, 0], pixels[:, -1], pixels[:, :, 0], pixels[:, :, -1]], 1)
+    paper = np.median(border, axis=1)[:, None, None]
+    ink = np.abs(pixels - paper)
+    ink /= np.maximum(ink.max(axis=(1, 2), keepdims=True), 1e-6)
+    colour = np.broadcast_to(tints[:, None, None, :], (*pixels.shape, 3))
+    return np.concatenate([colour, ink[..., None]], axis=-1)
+
+
+def _framed(pixels: np.ndarray, tints: np.ndarray) -> np.ndarray:
+    width = max(1, round(0.07 * pixels.shape[1]))
+    framed = np.ones((*pixels.shape[:3], 4), dtype=np.float32)
+    framed[..., :3] = tints[:, None, None, :]
+    inner = np.s_[:, width:-width, width:-width, :3]
+    framed[inner] = pixels[:, width:-width, width:-width]
+    return framed
+
+
+def _collage(places: np.ndarray, thumbnails: np.ndarray) -> np.ndarray:
+    """All thumbnails pasted at their places on white, RGB [_SIDE, _SIDE, 3]."""
+    zoom = max(1, round(_SIDE / 26 / thumbnails.shape[1]))
+    thumbnails = thumbnails.repeat(zoom, axis=1).repeat(zoom, axis=2)
+    height, width = thumbnails.shape[1:3]
+    room = np.array([_SIDE - width, _SIDE - height])
+    corners = np.round(places * room).astype(int)
+    canvas = np.ones((_SIDE, _SIDE, 3), dtype=np.float32)
+    for (x, y), thumbnail in zip(corners, thumbnails, strict=True):
+        patch = canvas[y : y + height, x : x + width]
+        alpha = thumbnail[..., 3:]
+        patch[:] = alpha * thumbnail[..., :3] + (1 - alpha) * patch
+    return canvas
+
+
+def _hues(count: int) -> np.ndarray:
+    """Colours [count, 3], hues evenly around the circle, neighbours told apart by lightness."""
+    hue = np.arange(count) / count
+    value = np.where(np.arange(count) % 2, 0.62, 0.86)
+    saturation = np.where(np.arange(count) % 2, 0.95, 0.78)
+    return colors.hsv_to_rgb(np.stack([hue, saturation, value], axis=1))

@@ -1,0 +1,142 @@
+"""One line a loss: recall over the embedding size."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from dmlbench.presentation import style
+from dmlbench.presentation._scores import pick, present
+from dmlbench.presentation.names import name, selected
+
+
+class RecallByEmbeddingDim:
+    """R@1 over the embedding size, one labelled line a loss, like psomas2020's figures 28 to 30.
+
+    Args:
+        title: printed above the figure.
+        methods: the losses, in the study's order.
+        metric: what is drawn.
+        selection: the selection rule of the scores.
+        baseline: the method drawn grey and dashed, in a panel of its own where it lies far below.
+        dataset, network, split: which scores; None where the scores have only one.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        methods: Sequence[str],
+        metric: str = "recall_at_1",
+        selection: str,
+        baseline: str | None = "untrained",
+        dataset: str | None = None,
+        network: str | None = None,
+        split: str | None = None,
+    ):
+        self.title = title
+        self.methods = [method for method in methods if method != baseline]
+        self.metric = metric
+        self.selection = selection
+        self.baseline = baseline
+        self.where = {"dataset": dataset, "network": network, "split": split}
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a study's scores; a method without any is left out.
+
+        Raises:
+            UserError: no scores fit, or more than one data set, network, split or recipe does.
+        """
+        everyone = [*self.methods, *([self.baseline] if self.baseline else [])]
+        options = {"methods": everyone, "metrics": [self.metric], **self.where}
+        shown = pick(scores, selection=self.selection, **options)
+        losses, baseline = (
+            shown[shown.method != self.baseline],
+            shown[shown.method == self.baseline],
+        )
+        place = {dim: x for x, dim in enumerate(sorted(shown.embedding_dim.unique()))}
+        with style.house():
+            figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
+            if len(baseline) and _far_below(baseline, losses):
+                heights = [_reach(losses), min(max(_reach(baseline), 3), 0.4 * _reach(losses))]
+                panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
+                figure.subplots_adjust(hspace=0.12)
+                panels[0].spines["bottom"].set_visible(False)
+                self._lines(panels[0], losses, place, titles)
+                self._lines(panels[1], baseline, place, titles)
+                panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
+            else:
+                panels = [figure.subplots()]
+                self._lines(panels[0], shown, place, titles)
+            panels[-1].set_xticks(list(place.values()), [str(dim) for dim in place])
+            panels[-1].set_xlim(-0.2, len(place) - 0.94)
+            panels[-1].set_xlabel("embedding size")
+            panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
+            style.head(panels[0], self.title, selected(self.selection))
+        return figure
+
+    def _lines(self, axes, shown, place, titles) -> None:
+        middle = (shown["mean"].min() + shown["mean"].max()) / 2
+        axes.set_ylim(middle - _reach(shown) / 2, middle + _reach(shown) / 2)
+        for method in present(shown, [*self.methods, self.baseline]):
+            self._line(axes, shown[shown.method == method], place, method)
+        self._label(axes, shown, place, titles)
+
+    def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
+        rows = rows.sort_values("embedding_dim")
+        axes.errorbar(
+            [place[dim] for dim in rows.embedding_dim],
+            rows["mean"],
+            rows["std"] if rows["std"].notna().any() else None,
+            color=style.colour(method),
+            clip_on=False,
+            marker=style.marker(method),
+            ls="--" if method == self.baseline else "-",
+            lw=1.8,
+            ms=6,
+            mec="white",
+            mew=0.8,
+            elinewidth=0.8,
+            capsize=2,
+        )
+
+    def _label(self, axes, shown, place, titles) -> None:
+        ends = shown.sort_values("embedding_dim").groupby("method").tail(1)
+        ends = ends.set_index("method")["mean"].to_dict()
+        line = _reach(shown) * 0.052 if len(ends) > 1 else 0
+        last = max(place.values())
+        for method, height in spread_out(ends, gap=line).items():
+            axes.plot(
+                [last + 0.05, last + 0.15],
+                [ends[method], height],
+                color=style.colour(method),
+                lw=1,
+                clip_on=False,
+            )
+            label = f"{name(titles, method)}  {ends[method]:.1f}"
+            axes.text(last + 0.18, height, label, va="center", fontsize=8.5)
+
+
+def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
+    """Heights moved as little as possible (least squares) to lie at least `gap` apart, in order."""
+    order = sorted(heights, key=heights.get)
+    blocks: list[list[float]] = []
+    for rank, key in enumerate(order):
+        blocks.append([heights[key] - rank * gap])
+        # Pool neighbours until the blocks rise: isotonic regression of the gap-free heights.
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2] += blocks.pop()
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    return {key: level[rank] + rank * gap for rank, key in enumerate(order)}
+
+
+def _reach(shown: pd.DataFrame) -> float:
+    """Percentage points that a panel covers to show these scores with some air."""
+    return 1.16 * float(np.ptp(shown["mean"])) + 1.5
+
+
+def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:
+    """Whether a common axis would leave more room to the gap than to the losses."""
+    return losses["mean"].min() - baseline["mean"].max() > float(np.ptp(losses["mean"]))

@@ -1,0 +1,135 @@
+"""Grouped bars: recall at every k, loss by loss."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dmlbench.presentation import style
+from dmlbench.presentation._scores import pick, present
+from dmlbench.presentation.names import name, selected
+
+
+class RecallByMethod:
+    """R@k by loss in chronological order, one group of bars a loss, like psomas2020's figure 27.
+
+    R@1 carries the loss's full colour, larger k ever lighter ones; a black tick marks R@1 at the
+    last epoch where another epoch was selected, a whisker the standard deviation over seeds.
+
+    Args:
+        title: printed above the figure.
+        methods: groups from left to right, in the study's (chronological) order.
+        metrics: bars within a group; the first is the one that counts.
+        embedding_dim: the embedding size to show.
+        selection: the selection rule of the scores.
+        years: method -> year of publication, printed below its name.
+        baseline: the method whose first metric is drawn as a dashed line across.
+        dataset, network, split: which scores; None where the scores have only one.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        methods: Sequence[str],
+        metrics: Sequence[str],
+        embedding_dim: int,
+        selection: str,
+        years: Mapping[str, int] | None = None,
+        baseline: str | None = "untrained",
+        dataset: str | None = None,
+        network: str | None = None,
+        split: str | None = None,
+    ):
+        self.title = title
+        self.methods = [method for method in methods if method != baseline]
+        self.metrics = list(metrics)
+        self.embedding_dim = embedding_dim
+        self.selection = selection
+        self.years = years or {}
+        self.baseline = baseline
+        self.where = {"dataset": dataset, "network": network, "split": split}
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a study's scores; a method without any is left out.
+
+        Raises:
+            UserError: no scores fit, or more than one data set, network, split or recipe does.
+        """
+        of_size = scores[scores.embedding_dim == self.embedding_dim]
+        everyone = [*self.methods, *([self.baseline] if self.baseline else [])]
+        options = {"methods": everyone, "metrics": self.metrics, **self.where}
+        shown = pick(of_size, selection=self.selection, **options)
+        last = pick(of_size, selection="last_epoch", **options)
+        methods = present(shown, self.methods)
+        with style.house():
+            figure = Figure(figsize=(max(6.0, 1.6 + 0.92 * len(methods)), 4.3))
+            axes = figure.subplots()
+            self._bars(axes, shown, last, methods, titles)
+            self._baseline(axes, shown, len(methods), titles)
+            bars = ", ".join(name(titles, metric) for metric in self.metrics)
+            style.head(axes, self.title, f"Bars: {bars}. {self._note()}")
+            axes.set_ylabel("test images with a hit (%)")
+            axes.set_xlim(-0.6, len(methods) - 0.4)
+            axes.set_ylim(0, 100)
+            labels = [name(titles, m) + self._year(m) for m in methods]
+            axes.set_xticks(range(len(methods)), labels, fontsize=8)
+        return figure
+
+    def _bars(self, axes, shown, last, methods, titles) -> None:
+        width = 0.84 / len(self.metrics)
+        strengths = np.linspace(1, 0.28, len(self.metrics))
+        means = shown.pivot(index="method", columns="metric", values="mean")
+        stds = shown.pivot(index="method", columns="metric", values="std")
+        ends = last.pivot(index="method", columns="metric", values="mean")
+        for group, method in enumerate(methods):
+            for bar, metric in enumerate(self.metrics):
+                x = group - 0.42 + (bar + 0.5) * width
+                height = means.loc[method, metric]
+                fill = style.tint(style.colour(method), strengths[bar])
+                axes.bar(x, height, width * 0.94, color=fill)
+                if np.isfinite(stds.loc[method, metric]):
+                    spread = stds.loc[method, metric]
+                    axes.errorbar(x, height, spread, color=style.INK, lw=0.8, capsize=1.5)
+                if bar == 0:
+                    self._first(axes, x, width, height, ends.loc[method, metric], fill)
+
+    def _first(self, axes, x, width, height, end, fill) -> None:
+        axes.annotate(
+            f"{height:.1f}",
+            (x, 0),
+            xytext=(0, 5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            rotation=90,
+            color=style.legible_on(fill),
+            fontsize=8,
+            fontweight="bold",
+        )
+        if self.selection != "last_epoch":
+            axes.hlines(end, x - width / 2, x + width / 2, color=style.INK, lw=1.4)
+
+    def _baseline(self, axes, shown, groups, titles) -> None:
+        rows = shown[(shown.method == self.baseline) & (shown.metric == self.metrics[0])]
+        for row in rows.itertuples():
+            axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)))
+            axes.annotate(
+                f"{name(titles, self.baseline)}\n{name(titles, self.metrics[0])} {row.mean:.1f}",
+                (1, row.mean),
+                xycoords=("axes fraction", "data"),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                color=style.INK,
+                fontsize=8,
+            )
+
+    def _note(self) -> str:
+        if self.selection == "last_epoch":
+            return selected(self.selection)
+        return f"{selected(self.selection)} Black tick: last epoch."
+
+    def _year(self, method: str) -> str:
+        return f"\n{self.years[method]}" if method in self.years else ""
