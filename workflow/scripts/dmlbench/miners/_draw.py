@@ -6,7 +6,7 @@ from torch import Tensor
 from dmlbench.errors import UserError
 
 
-def draw_columns(weights: Tensor, draws: int) -> Tensor:
+def draw_columns(weights: Tensor, wanted: Tensor) -> Tensor:
     """Columns drawn from each row with probability proportional to its weights, with replacement.
 
     The weights are integers so that their running sum is exact: the same on every device, and a
@@ -14,16 +14,17 @@ def draw_columns(weights: Tensor, draws: int) -> Tensor:
 
     Args:
         weights: int64 or bool [R, C], >= 0.
-        draws: columns drawn from each row.
+        wanted: bool [R, M], True where a draw is needed.
 
     Returns:
-        int64 [R, draws]; any column where a row's weights are all zero.
+        int64 [R, M]; any column where none is wanted or the row's weights are all zero.
     """
     cumulative = weights.cumsum(dim=1)
     total = cumulative[:, -1:]
-    uniform = torch.rand(len(weights), draws, dtype=torch.float64, device=weights.device)
+    uniform = torch.rand(wanted.shape, dtype=torch.float64, device=weights.device)
     target = torch.minimum((uniform * total).long(), total - 1)
-    columns = torch.searchsorted(cumulative, target, right=True)
+    # A search for zero ends at once; only the wanted draws take time.
+    columns = torch.searchsorted(cumulative, target.masked_fill(~wanted, 0), right=True)
     return columns.clamp(max=weights.shape[1] - 1)
 
 
@@ -31,7 +32,7 @@ def choose_positives(positive: Tensor, positives: str) -> Tensor:
     """All positive pairs [B, B] ("all"), or one of each anchor, drawn at random ("one")."""
     if positives == "all":
         return positive
-    drawn = draw_columns(positive, 1)
+    drawn = draw_columns(positive, positive.any(dim=1, keepdim=True))
     return positive & torch.zeros_like(positive).scatter(1, drawn, True)
 
 

@@ -49,16 +49,15 @@ class DistanceWeighted:
         candidate = negative & (distance <= self.upper_cutoff)
 
         dimension = embeddings.shape[1]
-        cap = -_log_density(distance.new_tensor(self.lower_cutoff), dimension)
+        cap = -_log_density(distance.new_full((), self.lower_cutoff), dimension)
         log_weight = torch.minimum(-_log_density(distance, dimension), cap)
         log_weight = log_weight.masked_fill(~candidate, -torch.inf)
         largest = log_weight.amax(1, keepdim=True)
         weight = torch.where(candidate, (log_weight - largest).exp(), 0)
 
-        return Triplets(
-            negative=draw_columns((weight * _RESOLUTION).round().long(), len(labels)),
-            valid=choose_positives(positive, self.positives) & candidate.any(1, keepdim=True),
-        )
+        counts = (weight * _RESOLUTION).round().long()
+        valid = choose_positives(positive, self.positives) & candidate.any(1, keepdim=True)
+        return Triplets(negative=draw_columns(counts, valid), valid=valid)
 
 
 def _log_density(distance: Tensor, dimension: int) -> Tensor:

@@ -23,7 +23,5 @@ class Random:
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
         positive, negative = all_pairs(labels)
-        return Triplets(
-            negative=draw_columns(negative, len(labels)),
-            valid=choose_positives(positive, self.positives) & negative.any(1, keepdim=True),
-        )
+        valid = choose_positives(positive, self.positives) & negative.any(1, keepdim=True)
+        return Triplets(negative=draw_columns(negative, valid), valid=valid)

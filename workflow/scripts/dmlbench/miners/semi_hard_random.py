@@ -35,13 +35,16 @@ class SemiHardRandom:
         distance = squared_distances(embeddings).sqrt()
         positive, negative = all_pairs(labels)
         ascending, order = distance.masked_fill(~negative, torch.inf).sort(dim=1)
-        first = torch.searchsorted(ascending, distance, right=True)
-        upper = (distance + self.margin).clamp(max=torch.finfo(distance.dtype).max)
-        count = torch.searchsorted(ascending, upper) - first
+        positive = choose_positives(positive, self.positives)
+        # Other pairs ask for what lies between inf and inf: no negative, and a search that costs
+        # nothing.
+        nearest = distance.masked_fill(~positive, torch.inf)
+        first = torch.searchsorted(ascending, nearest, right=True)
+        count = torch.searchsorted(ascending, nearest + self.margin) - first
 
         drawn = (torch.rand_like(distance, dtype=torch.float64) * count).long()
         position = (first + torch.minimum(drawn, count - 1)).clamp(0, len(labels) - 1)
         return Triplets(
             negative=order.gather(1, position),
-            valid=choose_positives(positive, self.positives) & (count > 0),
+            valid=count > 0,
         )

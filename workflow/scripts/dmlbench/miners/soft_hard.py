@@ -28,7 +28,5 @@ class SoftHard:
         nearest_negative = distance.masked_fill(~negative, torch.inf).amin(1, keepdim=True)
         hard_positive = positive & (distance > nearest_negative)
         hard_negative = negative & (distance < farthest_positive)
-        return Triplets(
-            negative=draw_columns(hard_negative, len(labels)),
-            valid=choose_positives(hard_positive, "one") & hard_negative.any(1, keepdim=True),
-        )
+        valid = choose_positives(hard_positive, "one") & hard_negative.any(1, keepdim=True)
+        return Triplets(negative=draw_columns(hard_negative, valid), valid=valid)
