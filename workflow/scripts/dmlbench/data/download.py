@@ -1,0 +1,184 @@
+"""Downloads with mirrors: checked before they get their name, resumed where they broke off."""
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+import requests
+
+from dmlbench.data._writing import full_disk_is_a_user_error
+from dmlbench.errors import UserError
+
+_ATTEMPTS = 4
+_FIRST_WAIT = 1.0
+_TIMEOUT = (15, 60)
+_CHUNK = 1 << 20
+_TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+
+
+class _SourceError(Exception):
+    """This source cannot give the file; the next one may."""
+
+
+def download(
+    name: str,
+    urls: list[str],
+    sha256: str | None,
+    mirrors: list[str],
+    mirror_sha256: list[str],
+    output: Path,
+    bytes: int | None = None,
+    dataset: str | None = None,
+) -> None:
+    """Fetch a file from the first source that has it whole.
+
+    Mirrors come first, then the file's own addresses, each in order. In a mirror the file is
+    looked for at `<mirror>/<name>` and `<mirror>/<dataset>/<name>`. Network errors are tried
+    again after growing pauses, and a broken transfer goes on where it stopped, in a later call
+    too: what came so far stays at `<output>.part`.
+
+    Args:
+        name: the file's name, in mirrors and in messages.
+        urls: addresses (http, https or file).
+        sha256: the published hash; None where there is none.
+        mirrors: roots of mirrors: folders, file:// or http(s):// addresses.
+        mirror_sha256: further hashes that a file from a mirror may have (packed anew, with the
+            same content).
+        output: where the file goes.
+        bytes: the published size, of files with the published hash; None where unknown.
+        dataset: the folder in a mirror.
+
+    Raises:
+        UserError: no source works; one line with the reason of each. A full disk.
+    """
+    output = Path(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    published = {sha256} if sha256 else set()
+    sources = [(place, published | set(mirror_sha256)) for place in _places(mirrors, name, dataset)]
+    sources += [(url, published) for url in urls]
+    failures = []
+    for source, hashes in sources:
+        try:
+            with full_disk_is_a_user_error(output):
+                _fetch_checked(source, hashes, sha256, bytes, output)
+            return
+        except _SourceError as failure:
+            failures.append(f"{source}: {failure}")
+    raise UserError(
+        f"{name}: no source works: {'; '.join(failures) or 'none is known'}. Put the file into a "
+        f"folder and name that folder in DMLBENCH_MIRROR or under data.mirrors"
+    )
+
+
+def _places(mirrors: list[str], name: str, dataset: str | None) -> Iterator[str]:
+    for mirror in mirrors:
+        root = str(mirror).rstrip("/")
+        tail = quote(name) if "://" in root else name
+        yield f"{root}/{tail}"
+        if dataset:
+            yield f"{root}/{dataset}/{tail}"
+
+
+def _fetch_checked(
+    source: str, hashes: set[str], published: str | None, size: int | None, output: Path
+) -> None:
+    part = output.with_name(output.name + ".part")
+    # Without a hash nothing would tell a part of another file from a part of this one.
+    resumed = bool(hashes) and part.exists()
+    if not resumed:
+        part.unlink(missing_ok=True)
+    _fetch(source, part)
+    problem = _problem(part, hashes, published, size)
+    if problem and resumed:
+        part.unlink()
+        _fetch(source, part)
+        problem = _problem(part, hashes, published, size)
+    if problem:
+        part.unlink()
+        raise _SourceError(problem)
+    with open(part, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, output)
+
+
+def _problem(part: Path, hashes: set[str], published: str | None, size: int | None) -> str | None:
+    """What is wrong with a complete file, or None."""
+    found_size = part.stat().st_size
+    with open(part, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if hashes and found not in hashes:
+        expected = " or ".join(sorted(hashes))
+        return f"expected sha256 {expected}, found {found} ({found_size} bytes)"
+    if size is not None and found_size != size and (not hashes or found == published):
+        return f"expected {size} bytes, found {found_size}"
+    return None
+
+
+def _fetch(source: str, part: Path) -> None:
+    scheme = urlsplit(source).scheme
+    if scheme in ("http", "https"):
+        _fetch_from_network(source, part)
+    elif "://" not in source or scheme == "file":
+        _copy(Path(unquote(urlsplit(source).path)) if scheme == "file" else Path(source), part)
+    else:
+        raise _SourceError("not an address of http, https or file, nor a folder")
+
+
+def _copy(source: Path, part: Path) -> None:
+    source = source.expanduser()
+    if not source.is_file():
+        raise _SourceError("no such file")
+    shutil.copyfile(source, part)
+
+
+def _fetch_from_network(url: str, part: Path) -> None:
+    """Append to the part until it is complete."""
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_FIRST_WAIT * 2 ** (attempt - 1))
+        try:
+            return _transfer(url, part)
+        except (requests.ConnectionError, requests.Timeout, _BrokenError) as error:
+            reason = _short(error)
+        except requests.RequestException as error:
+            raise _SourceError(_short(error)) from error
+    raise _SourceError(f"{reason} ({_ATTEMPTS} attempts)")
+
+
+class _BrokenError(Exception):
+    """A transfer that may work when tried again."""
+
+
+def _transfer(url: str, part: Path) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    # A content encoding would make lengths and ranges count other bytes than the file's.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
+        if response.status_code == 416:
+            return  # the part is complete already, or wrong, which its hash will tell
+        if response.status_code in _TRY_AGAIN:
+            raise _BrokenError(f"HTTP status {response.status_code}")
+        if response.status_code not in (200, 206):
+            raise _SourceError(f"HTTP status {response.status_code}")
+        resumes = response.status_code == 206
+        if resumes and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            raise _SourceError("answers with another part of the file than asked for")
+        with open(part, "ab" if resumes else "wb") as file:
+            received = 0
+            try:
+                for chunk in response.iter_content(_CHUNK):
+                    file.write(chunk)
+                    received += len(chunk)
+            except requests.exceptions.ChunkedEncodingError as error:
+                raise _BrokenError(f"the connection broke after {received} bytes") from error
+        promised = response.headers.get("Content-Length")
+        if promised is not None and received != int(promised):
+            raise _BrokenError(f"the connection broke after {received} of {promised} bytes")
+
+
+def _short(error: Exception) -> str:
+    return str(error) if isinstance(error, _BrokenError) else type(error).__name__

@@ -1,0 +1,64 @@
+"""Random rotation, shift and scale of each image of a batch, in one resampling."""
+
+import math
+
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import affine_grid, grid_sample
+
+from dmlbench.data.transforms._random import uniform
+from dmlbench.data.transforms.to_float import ToFloat
+from dmlbench.errors import UserError
+
+
+class RandomAffine:
+    """Rotates, scales and shifts each image about its centre; bilinear, the border repeated.
+
+    Args:
+        degrees: the largest rotation to either side, 0 to 180.
+        translate: the largest shift in each direction, as a fraction of the side, 0 to 1.
+        scale: the smallest and the largest factor, both positive.
+
+    Raises:
+        UserError: a value that is not so.
+    """
+
+    def __init__(
+        self,
+        *,
+        degrees: float = 0.0,
+        translate: float = 0.0,
+        scale: tuple[float, float] = (1.0, 1.0),
+    ):
+        if not 0 <= degrees <= 180:
+            raise UserError(f"random_affine: degrees is {degrees}; allowed: 0 to 180")
+        if not 0 <= translate <= 1:
+            raise UserError(f"random_affine: translate is {translate}; allowed: 0 to 1")
+        if len(scale) != 2 or not 0 < scale[0] <= scale[1] < math.inf:
+            raise UserError(
+                f"random_affine: scale is {list(scale)}; allowed: two positive numbers, "
+                "the smaller first"
+            )
+        self.degrees = degrees
+        self.translate = translate
+        self.scale = tuple(scale)
+
+    def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
+        images = ToFloat()(images)
+        height, width = images.shape[-2:]
+        angle = uniform(images, -self.degrees, self.degrees, generator).deg2rad()
+        scale = uniform(images, *self.scale, generator)
+        # In affine_grid's coordinates an image is 2 wide and 2 high.
+        shift_x = uniform(images, -2 * self.translate, 2 * self.translate, generator)
+        shift_y = uniform(images, -2 * self.translate, 2 * self.translate, generator)
+
+        # The inverse map: where each pixel of the result comes from.
+        cos, sin = angle.cos() / scale, angle.sin() / scale
+        linear = torch.stack(
+            [cos, sin * height / width, -sin * width / height, cos], dim=1
+        ).unflatten(1, (2, 2))
+        shift = torch.stack([shift_x, shift_y], dim=1)[:, :, None]
+        grid = affine_grid(
+            torch.cat([linear, -linear @ shift], dim=2), images.shape, align_corners=False
+        )
+        return grid_sample(images, grid, padding_mode="border", align_corners=False)
