@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib import colors
 from matplotlib.figure import Figure
+from PIL import Image
 from sklearn.manifold import TSNE
 
 from dmlbench.errors import UserError
@@ -12,6 +13,9 @@ from dmlbench.presentation import style
 
 _SIDE = 1500
 """Pixels of a panel's side."""
+
+_SHARE = 1 / 22
+"""A thumbnail's side as a share of the panel's."""
 
 
 def embedding_map(
@@ -54,6 +58,7 @@ def embedding_map(
         figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.84, wspace=0.05)
         for axes, (panel, vectors) in zip(panels, embeddings.items(), strict=True):
             places = _places(np.asarray(vectors, dtype=np.float32)[chosen], seed)
+            places = _apart(places, _SHARE * (0.65 if images.ndim == 3 else 0.8))
             axes.imshow(_collage(places, thumbnails), interpolation="lanczos")
             axes.set_title(panel, fontsize=10.5)
             axes.set(xticks=[], yticks=[])
@@ -103,6 +108,24 @@ def _places(vectors: np.ndarray, seed: int) -> np.ndarray:
     return np.clip((places - low) / np.maximum(high - low, 1e-9), 0, 1)
 
 
+def _apart(places: np.ndarray, distance: float) -> np.ndarray:
+    """Places pushed gently apart until hardly any two are nearer than `distance`.
+
+    They fill the unit square before and after.
+    """
+    places = places.astype(np.float64)
+    # A tiny spiral tells coinciding places apart, in the same way every time.
+    turns = np.arange(len(places)) * 2.4
+    places += 1e-4 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    for _ in range(80):
+        away = places[:, None] - places[None]
+        gap = np.linalg.norm(away, axis=2)
+        np.fill_diagonal(gap, np.inf)
+        push = np.maximum(distance - gap, 0) / gap
+        places += 0.3 * (push[..., None] * away).sum(axis=1)
+    return (places - places.min(axis=0)) / np.ptp(places, axis=0)
+
+
 def _thumbnails(images: np.ndarray, tints: np.ndarray) -> np.ndarray:
     """RGBA thumbnails [N, h, w, 4] in [0, 1]."""
     pixels = images.astype(np.float32) / 255
@@ -127,9 +150,10 @@ def _framed(pixels: np.ndarray, tints: np.ndarray) -> np.ndarray:
 
 def _collage(places: np.ndarray, thumbnails: np.ndarray) -> np.ndarray:
     """All thumbnails pasted at their places on white, RGB [_SIDE, _SIDE, 3]."""
-    zoom = max(1, round(_SIDE / 26 / thumbnails.shape[1]))
-    thumbnails = thumbnails.repeat(zoom, axis=1).repeat(zoom, axis=2)
     height, width = thumbnails.shape[1:3]
+    zoom = _SIDE * _SHARE / max(height, width)
+    height, width = round(height * zoom), round(width * zoom)
+    thumbnails = [_resized(thumbnail, (width, height)) for thumbnail in thumbnails]
     room = np.array([_SIDE - width, _SIDE - height])
     corners = np.round(places * room).astype(int)
     canvas = np.ones((_SIDE, _SIDE, 3), dtype=np.float32)
@@ -140,9 +164,16 @@ def _collage(places: np.ndarray, thumbnails: np.ndarray) -> np.ndarray:
     return canvas
 
 
+def _resized(thumbnail: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    image = Image.fromarray(np.round(255 * thumbnail).astype(np.uint8), "RGBA")
+    return np.asarray(image.resize(size, Image.Resampling.BICUBIC), dtype=np.float32) / 255
+
+
 def _hues(count: int) -> np.ndarray:
     """Colours [count, 3], hues evenly around the circle, neighbours told apart by lightness."""
     hue = np.arange(count) / count
-    value = np.where(np.arange(count) % 2, 0.62, 0.86)
-    saturation = np.where(np.arange(count) % 2, 0.95, 0.78)
-    return colors.hsv_to_rgb(np.stack([hue, saturation, value], axis=1))
+    full = colors.hsv_to_rgb(np.stack([hue, np.full(count, 0.9), np.full(count, 0.95)], axis=1))
+    luminance = full**2.2 @ [0.2126, 0.7152, 0.0722]
+    # Yellow and cyan would vanish on white paper: every hue is darkened to one of two levels.
+    target = np.where(np.arange(count) % 2, 0.08, 0.28)
+    return full * np.minimum(1, (target / luminance) ** (1 / 2.2))[:, None]

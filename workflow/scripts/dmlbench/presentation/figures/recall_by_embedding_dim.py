@@ -60,7 +60,7 @@ class RecallByEmbeddingDim:
         with style.house():
             figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
             if len(baseline) and _far_below(baseline, losses):
-                heights = [_reach(losses), min(max(_reach(baseline), 3), 0.4 * _reach(losses))]
+                heights = [_reach(losses), min(_reach(baseline), 0.4 * _reach(losses))]
                 panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
                 figure.subplots_adjust(hspace=0.12)
                 panels[0].spines["bottom"].set_visible(False)
@@ -71,7 +71,7 @@ class RecallByEmbeddingDim:
                 panels = [figure.subplots()]
                 self._lines(panels[0], shown, place, titles)
             panels[-1].set_xticks(list(place.values()), [str(dim) for dim in place])
-            panels[-1].set_xlim(-0.2, len(place) - 0.94)
+            panels[-1].set_xlim(-0.15, len(place) - 0.92)
             panels[-1].set_xlabel("embedding size")
             panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
             style.head(panels[0], self.title, selected(self.selection))
@@ -82,7 +82,7 @@ class RecallByEmbeddingDim:
         axes.set_ylim(middle - _reach(shown) / 2, middle + _reach(shown) / 2)
         for method in present(shown, [*self.methods, self.baseline]):
             self._line(axes, shown[shown.method == method], place, method)
-        self._label(axes, shown, place, titles)
+        self._label(axes, shown, titles)
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
         rows = rows.sort_values("embedding_dim")
@@ -102,21 +102,28 @@ class RecallByEmbeddingDim:
             capsize=2,
         )
 
-    def _label(self, axes, shown, place, titles) -> None:
+    def _label(self, axes, shown, titles) -> None:
         ends = shown.sort_values("embedding_dim").groupby("method").tail(1)
         ends = ends.set_index("method")["mean"].to_dict()
         line = _reach(shown) * 0.052 if len(ends) > 1 else 0
-        last = max(place.values())
+        inch = 1 / (axes.get_position().width * axes.figure.get_figwidth())
         for method, height in spread_out(ends, gap=line).items():
             axes.plot(
-                [last + 0.05, last + 0.15],
+                [1 + 0.02 * inch, 1 + 0.2 * inch],
                 [ends[method], height],
                 color=style.colour(method),
                 lw=1,
                 clip_on=False,
+                transform=axes.get_yaxis_transform(),
             )
-            label = f"{name(titles, method)}  {ends[method]:.1f}"
-            axes.text(last + 0.18, height, label, va="center", fontsize=8.5)
+            axes.text(
+                1 + 0.25 * inch,
+                height,
+                f"{name(titles, method)}  {ends[method]:.1f}",
+                va="center",
+                fontsize=8.5,
+                transform=axes.get_yaxis_transform(),
+            )
 
 
 def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
@@ -127,16 +134,17 @@ def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
         blocks.append([heights[key] - rank * gap])
         # Pool neighbours until the blocks rise: isotonic regression of the gap-free heights.
         while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
-            blocks[-2] += blocks.pop()
+            upper = blocks.pop()
+            blocks[-1].extend(upper)
     level = [float(np.mean(block)) for block in blocks for _ in block]
     return {key: level[rank] + rank * gap for rank, key in enumerate(order)}
 
 
 def _reach(shown: pd.DataFrame) -> float:
     """Percentage points that a panel covers to show these scores with some air."""
-    return 1.16 * float(np.ptp(shown["mean"])) + 1.5
+    return max(3.0, 1.16 * float(np.ptp(shown["mean"])) + 1.5)
 
 
 def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:
-    """Whether a common axis would leave more room to the gap than to the losses."""
-    return losses["mean"].min() - baseline["mean"].max() > float(np.ptp(losses["mean"]))
+    """Whether a common axis would waste a third of its height on the gap above it."""
+    return losses["mean"].min() - baseline["mean"].max() > 0.5 * float(np.ptp(losses["mean"]))
