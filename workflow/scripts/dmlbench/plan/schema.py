@@ -326,14 +326,14 @@ class Grid(Model):
 
 class Table(Model):
     title: str
-    caption: str
+    caption: str = ""
     kind: TableKind
     where: Where = Where()
 
 
 class Figure(Model):
     title: str
-    caption: str
+    caption: str = ""
     kind: FigureKind
     where: Where = Where()
 
@@ -346,7 +346,7 @@ class EmbeddingMap(Model):
     """
 
     title: str
-    caption: str
+    caption: str = ""
     where: Where
     classes: PositiveInt = 15
 

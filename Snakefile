@@ -1,0 +1,23 @@
+from snakemake.utils import min_version
+
+min_version("9.11")
+
+
+configfile: "config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/data.smk"
+include: "rules/split.smk"
+include: "rules/train.smk"
+include: "rules/embed.smk"
+include: "rules/evaluate.smk"
+include: "rules/studies.smk"
+include: "rules/report.smk"
+include: "rules/collect.smk"
+
+
+rule all:
+    input:
+        report_of(PLAN.studies),
+    default_target: True

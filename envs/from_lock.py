@@ -1,0 +1,60 @@
+"""Write envs/cpu.yaml and envs/gpu.yaml from requirements.lock: `make lock` runs this.
+
+The pins stand inline because Snakemake copies an environment file away from its folder. Both are
+for Linux on x86-64; the GPU one has faiss for CUDA in the place of faiss for the CPU.
+"""
+
+import re
+from pathlib import Path
+
+from packaging.markers import Marker
+
+FOLDER = Path(__file__).resolve().parent
+LOCK = FOLDER.parent / "requirements.lock"
+PYTHON = "3.12"
+PLATFORM = {
+    "python_version": PYTHON,
+    "python_full_version": f"{PYTHON}.0",
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "platform_machine": "x86_64",
+    "platform_python_implementation": "CPython",
+    "implementation_name": "cpython",
+    "os_name": "posix",
+}
+FAISS_ON_GPU = "faiss-gpu-cu12==1.14.1.post1"
+
+
+def pins(lock: str) -> list[str]:
+    """The lock's `name==version` lines that hold on the platform, in its order."""
+    found = re.findall(r"^([\w.-]+==[^\s;\\]+)(?: ; ([^\\\n]+))?", lock, re.MULTILINE)
+    return [pin for pin, marker in found if not marker or Marker(marker).evaluate(PLATFORM)]
+
+
+def environment(name: str, requirements: list[str]) -> str:
+    """A conda environment file."""
+    lines = [
+        "# Written by envs/from_lock.py from requirements.lock; `make lock` writes it anew.",
+        f"name: dmlbench-{name}",
+        "channels:",
+        "  - conda-forge",
+        "  - nodefaults",
+        "dependencies:",
+        f"  - python={PYTHON}",
+        "  - pip",
+        "  - pip:",
+        *(f"      - {requirement}" for requirement in requirements),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def environments() -> dict[str, str]:
+    """File name -> text of every environment."""
+    on_cpu = pins(LOCK.read_text())
+    on_gpu = [FAISS_ON_GPU if pin.startswith("faiss-cpu==") else pin for pin in on_cpu]
+    return {"cpu.yaml": environment("cpu", on_cpu), "gpu.yaml": environment("gpu", on_gpu)}
+
+
+if __name__ == "__main__":
+    for file, text in environments().items():
+        (FOLDER / file).write_text(text)

@@ -1,0 +1,95 @@
+# Needs:  nothing, or the archives' published addresses and mirrors
+# Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<dataset>.zip
+#         <results>/data/<dataset>/images.parquet                    the index
+#         <results>/data/<dataset>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
+
+
+def archive_of(wildcards):
+    return dataset_of(wildcards).archives[wildcards.archive].model_dump()
+
+
+def generator_of(wildcards):
+    return dataset_of(wildcards).generator.model_dump()
+
+
+rule download:
+    output:
+        "<results>/data/raw/{dataset}/{archive}",
+    log:
+        "<results>/logs/download/{dataset}/{archive}.log",
+    benchmark:
+        "<results>/benchmarks/download/{dataset}/{archive}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        archive=archive_of,
+    resources:
+        mem_mb=1000,
+        runtime=240,
+    script:
+        "../workflow/scripts/download.py"
+
+
+rule draw:
+    output:
+        "<results>/data/drawn/{dataset}.zip",
+    log:
+        "<results>/logs/draw/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/draw/{dataset}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        generator=generator_of,
+        source=stage_digest("draw.py", rooms=("data/generators",)),
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    script:
+        "../workflow/scripts/draw.py"
+
+
+rule index:
+    input:
+        archives=archives_of,
+    output:
+        "<results>/data/{dataset}/images.parquet",
+    log:
+        "<results>/logs/index/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/index/{dataset}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        layout=lambda wildcards: dataset_of(wildcards).layout.name,
+        images=lambda wildcards: dataset_of(wildcards).images,
+        classes=lambda wildcards: dataset_of(wildcards).classes,
+        source=stage_digest("index.py", rooms=("data/layouts",)),
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    script:
+        "../workflow/scripts/index.py"
+
+
+rule pack:
+    input:
+        index="<results>/data/{dataset}/images.parquet",
+        archives=archives_of,
+    output:
+        pixels="<results>/data/{dataset}/pixels-{size}-{mode}.npy",
+        table="<results>/data/{dataset}/pixels-{size}-{mode}.parquet",
+    log:
+        "<results>/logs/pack/{dataset}-{size}-{mode}.log",
+    benchmark:
+        "<results>/benchmarks/pack/{dataset}-{size}-{mode}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        source=stage_digest("pack.py"),
+    threads: 4
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    script:
+        "../workflow/scripts/pack.py"

@@ -1,0 +1,30 @@
+# Needs:  the run's weights; index, split and pixels of its data set
+# Leaves: <results>/runs/<run>/embeddings.parquet   of the test images, by selected and last epoch
+
+
+rule embed:
+    input:
+        model="<results>/runs/{run}/model.safetensors",
+        last="<results>/runs/{run}/last.safetensors",
+        index=index_of,
+        split=split_of,
+        pixels=pixels_of,
+        pixel_table=pixel_table_of,
+    output:
+        "<results>/runs/{run}/embeddings.parquet",
+    log:
+        "<results>/logs/embed/{run}.log",
+    benchmark:
+        "<results>/benchmarks/embed/{run}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
+    threads: threads_of
+    resources:
+        gpu=1,
+        mem_mb=16000,
+        runtime=120,
+    script:
+        "../workflow/scripts/embed.py"

@@ -1,0 +1,24 @@
+# Needs:  <results>/runs/<run>/embeddings.parquet
+# Leaves: <results>/runs/<run>/scores.parquet   a row a metric and selection
+
+
+rule evaluate:
+    input:
+        embeddings="<results>/runs/{run}/embeddings.parquet",
+    output:
+        "<results>/runs/{run}/scores.parquet",
+    log:
+        "<results>/logs/evaluate/{run}.log",
+    benchmark:
+        "<results>/benchmarks/evaluate/{run}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        metrics=lambda wildcards: PLAN.datasets[spec_of(wildcards).dataset].metrics,
+        source=stage_digest("evaluate.py"),
+    threads: threads_of
+    resources:
+        mem_mb=8000,
+        runtime=120,
+    script:
+        "../workflow/scripts/evaluate.py"

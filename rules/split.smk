@@ -1,0 +1,27 @@
+# Needs:  <results>/data/<dataset>/images.parquet
+# Leaves: <results>/splits/<dataset>/<split>.parquet   role and fold of every image
+
+
+def split_rule_of(wildcards):
+    return dataset_of(wildcards).splits[wildcards.split].model_dump()
+
+
+rule split:
+    input:
+        index="<results>/data/{dataset}/images.parquet",
+    output:
+        "<results>/splits/{dataset}/{split}.parquet",
+    log:
+        "<results>/logs/split/{dataset}/{split}.log",
+    benchmark:
+        "<results>/benchmarks/split/{dataset}/{split}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        rule=split_rule_of,
+        source=stage_digest("split.py", rooms=("data/splits",)),
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    script:
+        "../workflow/scripts/split.py"

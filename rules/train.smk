@@ -1,0 +1,35 @@
+# Needs:  index, split and pixels of the run's data set
+# Leaves: <results>/runs/<run>/spec.yaml           everything that can change the result
+#         <results>/runs/<run>/model.safetensors   the selected epoch's weights
+#         <results>/runs/<run>/last.safetensors    the last epoch's weights
+#         <results>/runs/<run>/history.parquet     a row an epoch
+#         A checkpoint lies beside them while it trains; it is no output, so a retry continues.
+
+
+rule train:
+    input:
+        index=index_of,
+        split=split_of,
+        pixels=pixels_of,
+        pixel_table=pixel_table_of,
+    output:
+        spec="<results>/runs/{run}/spec.yaml",
+        model="<results>/runs/{run}/model.safetensors",
+        last="<results>/runs/{run}/last.safetensors",
+        history="<results>/runs/{run}/history.parquet",
+    log:
+        "<results>/logs/train/{run}.log",
+    benchmark:
+        "<results>/benchmarks/train/{run}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        version=TRAINING_VERSION,
+    threads: threads_of
+    resources:
+        gpu=1,
+        mem_mb=16000,
+        runtime=1440,
+    script:
+        "../workflow/scripts/train.py"

@@ -1,0 +1,20 @@
+"""Rule download: one archive, from a mirror or from where it is published."""
+
+import os
+
+from dmlbench.data.download import download
+from dmlbench.job import job
+
+with job(snakemake):
+    archive = snakemake.params.archive
+    mirror = os.environ.get("DMLBENCH_MIRROR")
+    download(
+        name=snakemake.wildcards.archive,
+        dataset=snakemake.wildcards.dataset,
+        urls=archive["urls"],
+        bytes=archive["bytes"],
+        sha256=archive["sha256"],
+        mirrors=[*([mirror] if mirror else []), *snakemake.config["data"]["mirrors"]],
+        mirror_sha256=archive["mirror_sha256"],
+        output=snakemake.output[0],
+    )

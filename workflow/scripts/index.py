@@ -1,0 +1,13 @@
+"""Rule index: one row an image, read from the archives where they lie."""
+
+from dmlbench.data.index import index
+from dmlbench.job import job
+
+with job(snakemake):
+    index(
+        snakemake.input.archives,
+        layout=snakemake.params.layout,
+        images=snakemake.params.images,
+        classes=snakemake.params.classes,
+        output=snakemake.output[0],
+    )

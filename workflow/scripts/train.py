@@ -1,0 +1,16 @@
+"""Rule train: one run, or the rest of one from its checkpoint."""
+
+from dmlbench.job import job
+from dmlbench.training.loop import train
+
+with job(snakemake):
+    train(
+        snakemake.params.spec,
+        **dict(snakemake.input.items()),
+        device=snakemake.config["device"],
+        threads=snakemake.threads,
+        spec_file=snakemake.output.spec,
+        model=snakemake.output.model,
+        last=snakemake.output.last,
+        history=snakemake.output.history,
+    )
