@@ -1,4 +1,23 @@
-"""Batch samplers: which images make a batch, one file each."""
+"""Batch samplers: which images make a batch, one file each.
+
+Every sampler has
+
+- `len(sampler)`: the batches of an epoch;
+- `epoch(number)`: an iterator over an epoch's batches, int64 arrays [batch_size] of image
+  indices. It depends on labels, hyper-parameters, seed and epoch number alone, so that
+  `itertools.islice(sampler.epoch(number), done, None)` resumes in mid-epoch.
+
+Samplers that choose by embedding (`greedy_coreset`, `distance_distribution`, `frd`,
+`profs_hncm`) also have
+
+- `update(indices, embeddings)`: to be called with each batch and its embeddings [B, D] after the
+  forward pass; a batch is chosen by the memory at the moment it is asked for, so ask for it after
+  the update (or always the same number of batches ahead);
+- `state_dict()` and `load_state_dict(state)`: the memory, as tensors, for a checkpoint.
+
+`profs` and `profs_hncm` also have `representative_positions`, `iterations_per_projection` and
+`projection(number, position)`.
+"""
 
 from collections.abc import Sequence
 
@@ -19,11 +38,12 @@ def build_sampler(
         name: one of `available()`.
         labels: class of each training image, [N] integers.
         batch_size: images a batch.
-        seed: the same seed gives the same batches.
+        seed: the same seed gives the same batches, >= 0.
         hyperparameters: the sampler's keyword-only arguments.
 
     Raises:
-        UserError: unknown sampler or hyper-parameter, with the near matches.
+        UserError: unknown sampler or hyper-parameter, with the near matches, or a value that does
+            not fit the labels or the batch size.
     """
     context = {"labels": labels, "batch_size": batch_size, "seed": seed}
     return registry.build("samplers", name, context=context, **hyperparameters)

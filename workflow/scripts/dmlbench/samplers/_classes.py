@@ -25,17 +25,31 @@ class ImagesByClass:
         """`images` with each class's images in a random order: int64 [N]."""
         return np.lexsort((rng.random(len(self.class_of)), self.class_of))
 
-    def draw(self, rng: np.random.Generator, classes: np.ndarray, count: int) -> np.ndarray:
+    def draw(
+        self,
+        rng: np.random.Generator,
+        classes: np.ndarray,
+        count: int,
+        first: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Images drawn at random from each class, without replacement: int64 [classes, count].
 
         A class with fewer than `count` images gives all of them, repeated as evenly as possible.
+
+        Args:
+            first: an image of each class that is its first draw, the others random; all random
+                without.
         """
         sizes = self.sizes[classes, None]
-        keys = rng.random((len(classes), sizes.max()))
-        keys[np.arange(sizes.max()) >= sizes] = np.inf
+        columns = np.arange(sizes.max())
+        inside = columns < sizes
+        members = self.images[np.where(inside, self.starts[classes, None] + columns, 0)]
+        keys = np.where(inside, rng.random(members.shape), np.inf)
+        if first is not None:
+            keys[inside & (members == first[:, None])] = -1
         order = np.argsort(keys, axis=1)
-        columns = np.take_along_axis(order, np.arange(count) % sizes, axis=1)
-        return self.images[self.starts[classes, None] + columns]
+        drawn = np.take_along_axis(order, np.arange(count) % sizes, axis=1)
+        return np.take_along_axis(members, drawn, axis=1)
 
     def draw_with_replacement(
         self, rng: np.random.Generator, classes: np.ndarray, count: int

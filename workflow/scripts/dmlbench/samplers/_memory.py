@@ -1,0 +1,77 @@
+"""The latest embedding of each training image, for the samplers that choose by embeddings."""
+
+import numpy as np
+import torch
+
+from dmlbench.errors import UserError
+
+
+class EmbeddingMemory:
+    """A table of embeddings, one row an image (or a class), kept up to date by the training.
+
+    roth2020, section 3.2: the training batches overwrite their images' rows, so that a row is as
+    old as the image's last batch. `state_dict` and `load_state_dict` make a resumed training
+    choose the same batches as an uninterrupted one.
+
+    Attributes:
+        known: bool [rows], True where an embedding has been stored.
+        embeddings: float32 [rows, D], or None before the first update.
+    """
+
+    def __init__(self, rows: int):
+        self.known = np.zeros(rows, dtype=bool)
+        self.embeddings: np.ndarray | None = None
+
+    def update(self, indices, embeddings) -> None:
+        """Store the embeddings [B, D] (tensor or array, any float type) of these rows [B].
+
+        Of an index that occurs twice the last embedding is kept.
+
+        Raises:
+            UserError: an index beyond the table, or another D than before.
+        """
+        indices = _to_array(indices).astype(np.int64)
+        embeddings = _to_array(embeddings).astype(np.float32)
+        rows = len(self.known)
+        if len(indices) and not 0 <= indices.min() <= indices.max() < rows:
+            raise UserError(
+                f"embedding memory: indices {indices.min()} to {indices.max()}; "
+                f"allowed: 0 to {rows - 1}"
+            )
+        if self.embeddings is None:
+            self.embeddings = np.zeros((rows, embeddings.shape[1]), dtype=np.float32)
+        if embeddings.shape != (len(indices), self.embeddings.shape[1]):
+            raise UserError(
+                f"embedding memory: embeddings of shape {embeddings.shape}; "
+                f"allowed: {(len(indices), self.embeddings.shape[1])}"
+            )
+        self.embeddings[indices] = embeddings
+        self.known[indices] = True
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """A copy of the table as tensors: `known` [rows] and `embeddings` [rows, D or 0]."""
+        empty = np.zeros((len(self.known), 0), dtype=np.float32)
+        embeddings = empty if self.embeddings is None else self.embeddings
+        return {"known": torch.tensor(self.known), "embeddings": torch.tensor(embeddings)}
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        """Take over a table made by `state_dict`.
+
+        Raises:
+            UserError: the table has another number of rows.
+        """
+        known, embeddings = _to_array(state["known"]), _to_array(state["embeddings"])
+        if known.shape != self.known.shape:
+            raise UserError(
+                f"embedding memory: a state of {len(known)} rows; allowed: {len(self.known)}"
+            )
+        self.known = known.astype(bool)
+        self.embeddings = embeddings.astype(np.float32) if embeddings.shape[1] else None
+
+
+def _to_array(values) -> np.ndarray:
+    if isinstance(values, torch.Tensor):
+        # NumPy has no bfloat16.
+        values = values.detach().cpu()
+        return (values.float() if values.is_floating_point() else values).numpy()
+    return np.asarray(values)

@@ -1,0 +1,36 @@
+"""GC: the batch that covers a pool best, point by point."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dmlbench.samplers._embedded import EmbeddedSampler
+
+
+class GreedyCoreset(EmbeddedSampler):
+    """Starting from a random image of the pool, always adds the one farthest from those chosen.
+
+    min over B of max over x* in B* of min over x in B of d(x, x*), solved greedily, with d the
+    Euclidean distance of embeddings: roth2020, section 3.2. Pool, memory and first epoch: see
+    `EmbeddedSampler`. (The authors' public code maps the chosen images through another random
+    pool, which makes its batches random; not followed.)
+
+    Args:
+        pool_size: images b* of the pool, at least batch_size.
+    """
+
+    def __init__(self, labels: Sequence[int], batch_size: int, seed: int, *, pool_size: int = 1024):
+        super().__init__(labels, batch_size, seed, pool_size)
+
+    def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
+        squared_norms = np.einsum("nd,nd->n", pool, pool)
+        chosen = np.empty(self.batch_size, dtype=np.int64)
+        chosen[0] = 0  # the pool's order is random
+        nearest = np.full(len(pool), np.inf)
+        for step in range(1, self.batch_size):
+            latest = chosen[step - 1]
+            distance = squared_norms + squared_norms[latest] - 2 * (pool @ pool[latest])
+            nearest = np.minimum(nearest, distance)
+            nearest[latest] = -np.inf
+            chosen[step] = np.argmax(nearest)
+        return chosen

@@ -1,0 +1,98 @@
+"""PROFS: batches around one representative of each class, kept for M steps."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dmlbench.errors import UserError
+from dmlbench.samplers._checks import checked_labels, classes_per_batch, positive_integer
+from dmlbench.samplers._classes import ImagesByClass
+
+
+class Profs:
+    """Batches of P = batch_size / I classes: each its representative and I - 1 random others.
+
+    can2019, Algorithm 1 and section 5.4.1. Step s of the training belongs to projection s // M,
+    counted over epochs of `len(sampler)` batches each. Each projection has its own representative
+    of every class, drawn without repeating until the class is used up. The classes of a batch
+    are distinct and drawn anew for each batch. A class of fewer than I images gives all of them,
+    repeated as evenly as possible. An epoch has N // batch_size batches, at least one.
+
+    M = ceil(rho / p), with p = batch_size / (I L) the probability that a batch holds a class, so
+    that a representative is used rho times on average.
+
+    Attributes:
+        representative_positions: int64 [P], the positions in every batch that hold
+            representatives: 0, I, 2 I, ...; tuples are formed with these as anchors
+            (`dmlbench.miners._representatives`).
+        iterations_per_projection: M.
+
+    Args:
+        images_per_class: I; batch_size is a multiple of it.
+        rho: uses of a representative, > 0; ignored when M is given.
+        iterations_per_projection: M itself, as in figure 2.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[int],
+        batch_size: int,
+        seed: int,
+        *,
+        images_per_class: int = 2,
+        rho: float = 6.0,
+        iterations_per_projection: int | None = None,
+    ):
+        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
+        self.classes = len(self.by_class.classes)
+        self.per_batch = classes_per_batch(batch_size, images_per_class, self.classes)
+        self.images_per_class = images_per_class
+        self.batch_size = batch_size
+        self.seed = seed
+        self.representative_positions = np.arange(0, batch_size, images_per_class)
+        if iterations_per_projection is None:
+            if not 0 < rho < math.inf:
+                raise UserError(f"rho = {rho}; allowed: a number > 0")
+            # rho / p, with whole numbers multiplied first: 6 * 2 * 100 / 128 has no rounding.
+            iterations_per_projection = math.ceil(
+                rho * images_per_class * self.classes / batch_size
+            )
+        self.iterations_per_projection = positive_integer(
+            "iterations_per_projection", iterations_per_projection
+        )
+
+    def __len__(self) -> int:
+        return max(len(self.by_class.images) // self.batch_size, 1)
+
+    def epoch(self, number: int) -> Iterator[np.ndarray]:
+        """The batches of one epoch: int64 [batch_size], the I images of a class side by side."""
+        representatives, current = None, None
+        for position in range(len(self)):
+            projection = self.projection(number, position)
+            if projection != current:
+                representatives, current = self.representatives(projection), projection
+            rng = np.random.default_rng(np.random.SeedSequence([self.seed, number, position]))
+            classes = self.choose_classes(rng)
+            yield self.by_class.draw(
+                rng, classes, self.images_per_class, first=representatives[classes]
+            ).ravel()
+
+    def projection(self, number: int, position: int) -> int:
+        """The projection that a batch of an epoch belongs to; theta_k is taken where it changes."""
+        return (number * len(self) + position) // self.iterations_per_projection
+
+    def representatives(self, projection: int) -> np.ndarray:
+        """The image that represents each class (ascending labels) in a projection: int64 [L]."""
+        cycles, places = np.divmod(projection, self.by_class.sizes)
+        chosen = np.empty(self.classes, dtype=np.int64)
+        for cycle in np.unique(cycles):
+            entropy = np.random.SeedSequence([self.seed, int(cycle)], spawn_key=(0,))
+            shuffled = self.by_class.shuffled(np.random.default_rng(entropy))
+            here = cycles == cycle
+            chosen[here] = shuffled[self.by_class.starts[here] + places[here]]
+        return chosen
+
+    def choose_classes(self, rng: np.random.Generator) -> np.ndarray:
+        """Positions [P] of the classes of a batch: random ones."""
+        return rng.choice(self.classes, self.per_batch, replace=False)

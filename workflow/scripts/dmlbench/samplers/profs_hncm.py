@@ -1,0 +1,71 @@
+"""PROFS with hard negative class mining: batches of classes that lie close together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dmlbench.samplers._memory import EmbeddingMemory
+from dmlbench.samplers.profs import Profs
+
+
+class ProfsHncm(Profs):
+    """Batches as in `Profs`, of a random class and the P - 1 classes nearest to it.
+
+    can2019, section 4.2: a class is where its representative was embedded last, the distances are
+    Euclidean, and a batch costs O(L). The training calls `update` after each batch. A class keeps
+    its embedding when the representatives change, until its new one passes through a batch. When
+    the drawn class has none yet, the others are drawn from those without one as well; what
+    is missing to P is drawn from the rest.
+
+    For a loss with centres (SoftTriple) the training may store them instead:
+    `sampler.memory.update(range(L), centres)`.
+
+    Args: as in `Profs`.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[int],
+        batch_size: int,
+        seed: int,
+        *,
+        images_per_class: int = 2,
+        rho: float = 6.0,
+        iterations_per_projection: int | None = None,
+    ):
+        super().__init__(
+            labels,
+            batch_size,
+            seed,
+            images_per_class=images_per_class,
+            rho=rho,
+            iterations_per_projection=iterations_per_projection,
+        )
+        self.memory = EmbeddingMemory(self.classes)
+
+    def update(self, indices, embeddings) -> None:
+        """Store the embeddings [B, D] of a batch's images [B], those of the representatives."""
+        indices = np.asarray(indices)[self.representative_positions]
+        self.memory.update(
+            self.by_class.class_of[indices], embeddings[self.representative_positions]
+        )
+
+    def state_dict(self) -> dict:
+        return self.memory.state_dict()
+
+    def load_state_dict(self, state: dict) -> None:
+        self.memory.load_state_dict(state)
+
+    def choose_classes(self, rng: np.random.Generator) -> np.ndarray:
+        """Positions [P] of the classes of a batch: a random one and its nearest."""
+        order = rng.permutation(self.classes)
+        drawn, others = order[0], order[1:]
+        known = self.memory.known
+        if known[drawn]:
+            table = self.memory.embeddings
+            distance = np.square(table - table[drawn]).sum(axis=1)
+            cost = np.where(known, distance, np.inf)[others]
+        else:
+            cost = known[others].astype(np.float64)
+        nearest = np.argsort(cost, kind="stable")[: self.per_batch - 1]
+        return np.append(drawn, others[nearest])

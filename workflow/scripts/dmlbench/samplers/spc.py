@@ -1,0 +1,39 @@
+"""SPC-n: n samples per class, batches independent of each other."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dmlbench.samplers._checks import checked_labels, classes_per_batch
+from dmlbench.samplers._classes import ImagesByClass
+
+
+class Spc:
+    """Batches of batch_size / n distinct random classes with n random images each.
+
+    roth2020, section 3.2. Every batch is drawn anew: within a batch an image occurs once (a class
+    of fewer than n images gives all of them, repeated as evenly as possible), within an epoch any
+    number of times. An epoch has N // batch_size batches, at least one.
+
+    Args:
+        images_per_class: n (2, 4 and 8 in roth2020); batch_size is a multiple of it.
+    """
+
+    def __init__(
+        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: int = 2
+    ):
+        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
+        self.per_batch = classes_per_batch(batch_size, images_per_class, len(self.by_class.classes))
+        self.images_per_class = images_per_class
+        self.batch_size = batch_size
+        self.seed = seed
+
+    def __len__(self) -> int:
+        return max(len(self.by_class.images) // self.batch_size, 1)
+
+    def epoch(self, number: int) -> Iterator[np.ndarray]:
+        """The batches of one epoch: int64 [batch_size], the n images of a class side by side."""
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
+        for _ in range(len(self)):
+            classes = rng.choice(len(self.by_class.classes), self.per_batch, replace=False)
+            yield self.by_class.draw(rng, classes, self.images_per_class).ravel()
