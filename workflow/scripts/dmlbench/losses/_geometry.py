@@ -3,6 +3,8 @@
 Half precision is widened to float32 first: float16 overflows at 65504.
 """
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -22,12 +24,20 @@ def unit(x: Tensor) -> Tensor:
 
 def dot_products(x: Tensor) -> Tensor:
     """Dot products [B, B] of the rows of x [B, D]."""
-    return _Gram.apply(widened(x))
+    return _DotProducts.apply(widened(x))
 
 
 def cosine_similarities(x: Tensor) -> Tensor:
-    """Cosine similarities [B, B] of the rows of x [B, D]."""
-    return _Gram.apply(unit(x))
+    """Cosine similarities [B, B] of the rows of x [B, D]; 0 for a zero row."""
+    return _CosineSimilarities.apply(widened(x))
+
+
+def squared_distances(x: Tensor) -> Tensor:
+    """Squared Euclidean distances [B, B] of the rows of x [B, D].
+
+    Distances too small for the precision of the dtype count as 0.
+    """
+    return _SquaredDistances.apply(widened(x))
 
 
 def euclidean_distances(x: Tensor) -> Tensor:
@@ -35,7 +45,13 @@ def euclidean_distances(x: Tensor) -> Tensor:
 
     Distances too small for the precision of the dtype count as 0, and have gradient 0.
     """
-    return _Euclidean.apply(widened(x))
+    return _EuclideanDistances.apply(widened(x))
+
+
+def log_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
+    """log of the sum of exp(x) over the chosen entries of each row; about NEVER for none."""
+    # adding NEVER is several times faster than torch.where
+    return (x + (1 - chosen.to(x.dtype)) * NEVER).logsumexp(1)
 
 
 def log_one_plus_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
@@ -43,15 +59,15 @@ def log_one_plus_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
     return functional.softplus(log_sum_exp(x, chosen))
 
 
-def log_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
-    """log of the sum of exp(x) over the chosen entries of each row; about NEVER for none."""
-    return torch.where(chosen, x, NEVER).logsumexp(1)
+def total(x: Tensor, chosen: Tensor) -> Tensor:
+    """Sum of x over the chosen entries, a scalar."""
+    return (x * chosen.to(x.dtype)).sum()
 
 
 class _Unit(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min(1e-12)
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(1e-12)
         y = x / length
         ctx.save_for_backward(y, length)
         return y
@@ -59,11 +75,11 @@ class _Unit(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         y, length = ctx.saved_tensors
-        radial = (grad * y).sum(-1, keepdim=True)
-        return torch.addcmul(grad, y, radial, value=-1).div_(length)
+        along = (grad * y).sum(-1, keepdim=True)
+        return torch.addcmul(grad, y, along, value=-1) / length
 
 
-class _Gram(torch.autograd.Function):
+class _DotProducts(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -75,21 +91,62 @@ class _Gram(torch.autograd.Function):
         return (grad + grad.T) @ x
 
 
-class _Euclidean(torch.autograd.Function):
+class _CosineSimilarities(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        gram = x @ x.T
-        norms = gram.diagonal()
-        both = norms[:, None] + norms
-        squared = torch.sub(both, gram, alpha=2)
-        noise = 8 * torch.finfo(x.dtype).eps
-        distance = torch.where(squared > noise * both, squared, 0).sqrt_()
+        S = x @ x.T
+        per_length = S.diagonal().sqrt().clamp_min_(1e-12).reciprocal_()
+        S.mul_(per_length[:, None]).mul_(per_length)
+        ctx.save_for_backward(x, S, per_length)
+        return S
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, S, per_length = ctx.saved_tensors
+        both = grad + grad.T
+        along = (both * S).sum(1) * per_length
+        weights = both * per_length
+        weights.diagonal().sub_(along)
+        return (weights * per_length[:, None]) @ x
+
+
+class _SquaredDistances(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return _squared_distances(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return _pulled_together(x, 2 * grad)
+
+
+class _EuclideanDistances(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        distance = _squared_distances(x).sqrt_()
         ctx.save_for_backward(x, distance)
         return distance
 
     @staticmethod
     def backward(ctx, grad):
         x, distance = ctx.saved_tensors
-        pull = torch.where(distance > 0, grad / distance, 0)
-        pull = pull + pull.T
-        return pull.sum(1, keepdim=True) * x - pull @ x
+        return _pulled_together(x, grad / distance.masked_fill(distance == 0, math.inf))
+
+
+def _squared_distances(x: Tensor) -> Tensor:
+    gram = x @ x.T
+    norms = gram.diagonal()
+    both = norms[:, None] + norms
+    squared = torch.sub(both, gram, alpha=2)
+    # the difference of two numbers of the size of `both` is known no better than this
+    noise = 8 * torch.finfo(x.dtype).eps
+    return squared.masked_fill_(squared <= noise * both, 0)
+
+
+def _pulled_together(x: Tensor, pull: Tensor) -> Tensor:
+    """Sum over j of (pull[i, j] + pull[j, i]) (x_i - x_j)."""
+    weights = -(pull + pull.T)
+    weights.diagonal().sub_(weights.sum(1))
+    return weights @ x

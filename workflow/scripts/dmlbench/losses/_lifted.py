@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import log_sum_exp
+from dmlbench.losses._geometry import log_sum_exp, total
 from dmlbench.tuples import Pairs
 
 
@@ -16,5 +16,4 @@ def lifted_structure(far: Tensor, margin: float, pairs: Pairs) -> Tensor:
     """
     near = log_sum_exp(margin - far, pairs.negative)
     violation = (torch.logaddexp(near[:, None], near) + far).relu()
-    loss = torch.where(pairs.positive, violation, 0).square().sum() / 2
-    return loss / pairs.positive.sum().clamp_min(1)
+    return total(violation.square(), pairs.positive) / 2 / pairs.positive.sum().clamp_min(1)

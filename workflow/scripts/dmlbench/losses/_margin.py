@@ -1,6 +1,5 @@
 """The margin loss of a matrix of distances."""
 
-import torch
 from torch import Tensor
 
 from dmlbench.tuples import Pairs
@@ -15,7 +14,6 @@ def margin_loss(far: Tensor, beta: Tensor | float, margin: float, pairs: Pairs) 
         far: how far j is from i, [B, B]: a distance or a negated similarity.
         beta: boundary between positive and negative pairs, a scalar or one per anchor [B, 1].
     """
-    beyond = far - beta
-    loss = (torch.where(pairs.positive, beyond, -beyond) + margin).relu()
-    loss = torch.where(pairs.positive | pairs.negative, loss, 0)
-    return loss.sum() / (loss > 0).sum().clamp_min(1)
+    sign = pairs.positive.to(far.dtype) - pairs.negative.to(far.dtype)
+    loss = (sign * (far - beta) + margin).relu() * sign.abs()
+    return loss.sum() / loss.count_nonzero().clamp_min(1)

@@ -13,21 +13,20 @@ def new_proxies(num_classes: int, embedding_dim: int) -> nn.Parameter:
     )
 
 
-def own_and_others(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Each sample's logit of its own class, and log of the sum of exp over the other classes.
+def own_and_others(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """x's dot product with its own class's proxy, and log of the sum of exp over the others.
 
     The cross-entropy is softplus(others - own).
 
     Args:
-        logits: [B, C].
+        x: [B, D].
+        proxies: [C, D].
         labels: [B] int64.
 
     Returns:
         own and others, each [B]; with a single class, others is about NEVER.
     """
-    rows = torch.arange(len(labels), device=labels.device)
-    others = logits.scatter(1, labels[:, None], NEVER).logsumexp(1)
-    return logits[rows, labels], others
+    return _OwnAndOthers.apply(x, proxies, labels)
 
 
 def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tensor:
@@ -43,3 +42,25 @@ def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tens
     total = (-largest).exp().index_add(0, labels, (exponents - largest[labels]).exp())
     present = none.index_fill(0, labels, 1).sum()
     return (largest + total.log()).sum() / present
+
+
+class _OwnAndOthers(torch.autograd.Function):
+    # one B x C matrix is kept for the backward pass, where autograd would keep three
+    @staticmethod
+    def forward(ctx, x, proxies, labels):
+        logits = x @ proxies.T
+        own = logits.gather(1, labels[:, None])
+        logits.scatter_(1, labels[:, None], NEVER)
+        share = logits.softmax(1)
+        others = logits.amax(1) - share.amax(1).log()
+        ctx.save_for_backward(x, proxies, labels, share)
+        return own.squeeze(1), others
+
+    @staticmethod
+    def backward(ctx, grad_own, grad_others):
+        x, proxies, labels, share = ctx.saved_tensors
+        grad = share * grad_others[:, None]
+        grad.scatter_(1, labels[:, None], grad_own[:, None])
+        grad_x = grad @ proxies if ctx.needs_input_grad[0] else None
+        grad_proxies = grad.T @ x if ctx.needs_input_grad[1] else None
+        return grad_x, grad_proxies, None

@@ -3,7 +3,7 @@
 import math
 
 from torch import Tensor, nn
-from torch.nn.functional import linear, softplus
+from torch.nn.functional import softplus
 
 from dmlbench.losses._check import positive, within
 from dmlbench.losses._geometry import unit
@@ -35,8 +35,7 @@ class ArcFace(nn.Module):
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
-        logits = linear(unit(embeddings) * self.scale, unit(self.proxies))
-        own, others = own_and_others(logits, labels)
+        own, others = own_and_others(unit(embeddings) * self.scale, unit(self.proxies), labels)
         cosine = own / self.scale
         # the smallest sine keeps the slope finite where embedding and weight are parallel
         sine = (1 - cosine.square()).clamp_min(1e-7).sqrt()

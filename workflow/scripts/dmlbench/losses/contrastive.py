@@ -1,9 +1,9 @@
 """Contrastive loss on cosine similarities."""
 
-from torch import Tensor, nn, where
+from torch import Tensor, nn
 
 from dmlbench.losses._check import finite
-from dmlbench.losses._geometry import cosine_similarities
+from dmlbench.losses._geometry import cosine_similarities, total
 from dmlbench.tuples import Pairs, all_pairs
 
 
@@ -25,5 +25,5 @@ class Contrastive(nn.Module):
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
         S = cosine_similarities(embeddings)
         positive, negative = tuples or all_pairs(labels)
-        loss = where(positive, -S, 0) + where(negative, (S - self.margin).relu(), 0)
-        return loss.sum() / (positive.sum() + negative.sum()).clamp_min(1)
+        loss = total((S - self.margin).relu(), negative) - total(S, positive)
+        return loss / (positive.sum() + negative.sum()).clamp_min(1)

@@ -1,7 +1,6 @@
 """ProxyNCA loss."""
 
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import unit
@@ -30,6 +29,5 @@ class ProxyNca(nn.Module):
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
-        logits = linear(unit(embeddings) * self.scale, unit(self.proxies))
-        own, others = own_and_others(logits, labels)
+        own, others = own_and_others(unit(embeddings) * self.scale, unit(self.proxies), labels)
         return (others - own).mean()

@@ -2,11 +2,11 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, softplus
+from torch.nn.functional import cross_entropy, linear
 
 from dmlbench.losses._check import count, finite, not_negative, positive
 from dmlbench.losses._geometry import unit
-from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.losses._proxies import new_proxies
 
 
 class SoftTriple(nn.Module):
@@ -55,8 +55,8 @@ class SoftTriple(nn.Module):
         centers = unit(self.centers)
         to_centers = linear(unit(embeddings), centers).unflatten(1, (-1, self.centers_per_class))
         S = ((self.gamma * to_centers).softmax(2) * to_centers).sum(2)
-        own, others = own_and_others(self.alpha * S, labels)
-        loss = softplus(others - own + self.alpha * self.margin).mean()
+        margin = torch.full_like(labels[:, None], -self.margin, dtype=S.dtype)
+        loss = cross_entropy(self.alpha * S.scatter_add(1, labels[:, None], margin), labels)
         if self.centers_per_class == 1 or self.tau == 0:
             return loss
         return loss + self.tau * self._spread(centers.unflatten(0, (-1, self.centers_per_class)))
