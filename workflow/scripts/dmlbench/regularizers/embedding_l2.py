@@ -1,0 +1,28 @@
+"""Embedding L2: keeps unnormalised embeddings from growing."""
+
+import math
+
+from torch import Tensor
+
+from dmlbench.errors import UserError
+
+
+class EmbeddingL2:
+    """weight / B times the sum of the squared norms of the embeddings.
+
+    The term of generalised lifted structure and N-pair in roth2020 (equations 3 and 4, nu = 0.005)
+    and of N-pair in psomas2020 (table 4, 0.02). On normalised embeddings it is a constant.
+
+    Args:
+        weight: >= 0.
+    """
+
+    def __init__(self, *, weight: float = 0.02):
+        if not 0 <= weight < math.inf:
+            raise UserError(f"weight = {weight}; allowed: a number >= 0")
+        self.weight = weight
+
+    def __call__(self, embeddings: Tensor) -> Tensor:
+        """The penalty (scalar) of embeddings [B, D], in float32 at least."""
+        embeddings = embeddings if embeddings.dtype.itemsize > 2 else embeddings.float()
+        return self.weight * embeddings.square().sum(dim=1).mean()

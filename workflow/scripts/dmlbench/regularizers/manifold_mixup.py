@@ -1,0 +1,82 @@
+"""Manifold mixup: a batch mixed with itself inside the network, and its loss shared likewise."""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dmlbench.errors import UserError
+
+
+class Mixture(NamedTuple):
+    """How a batch is mixed: image i with image partner[i], in parts weight and 1 - weight.
+
+    Attributes:
+        weight: lambda, in [0, 1].
+        partner: int64 [B], a permutation.
+    """
+
+    weight: float
+    partner: Tensor
+
+    def mix(self, hidden: Tensor) -> Tensor:
+        """weight * h_i + (1 - weight) * h_partner(i) for hidden values [B, ...]."""
+        return self.weight * hidden + (1 - self.weight) * hidden[self.partner.to(hidden.device)]
+
+    def loss(
+        self, criterion: Callable[[Tensor, Tensor], Tensor], embeddings: Tensor, labels: Tensor
+    ) -> Tensor:
+        """The loss of mixed embeddings [B, D]: each image has its own and its partner's label.
+
+        Args:
+            criterion: embeddings and labels to a scalar; mining is part of it, as each kind of
+                label has tuples of its own.
+        """
+        partners = labels[self.partner.to(labels.device)]
+        own, other = criterion(embeddings, labels), criterion(embeddings, partners)
+        return self.weight * own + (1 - self.weight) * other
+
+
+class ManifoldMixup:
+    """Mixes the batch where it enters a random stage of the network.
+
+    h = lambda h_i + (1 - lambda) h_partner(i) with lambda ~ Beta(alpha, alpha), one for a batch,
+    and loss = lambda L(labels) + (1 - lambda) L(partners' labels): roth2020, appendix H and
+    equation 31, where it raises compression and lowers recall. Stage and lambda come from torch's
+    global generator of the CPU, so that the GPU is not waited for.
+
+    Args:
+        alpha: > 0; 2 in roth2020.
+    """
+
+    def __init__(self, *, alpha: float = 2.0):
+        if not 0 < alpha < math.inf:
+            raise UserError(f"alpha = {alpha}; allowed: a number > 0")
+        self.alpha = alpha
+
+    def draw(self, batch_size: int) -> Mixture:
+        """A random mixture of a batch."""
+        concentration = torch.tensor(self.alpha, dtype=torch.float64)
+        weight = torch.distributions.Beta(concentration, concentration).sample().item()
+        return Mixture(weight, torch.randperm(batch_size))
+
+    @contextlib.contextmanager
+    def mixing(self, stages: Sequence[nn.Module], batch_size: int) -> Iterator[Mixture]:
+        """While this lasts, what enters one of the stages, drawn at random, is mixed.
+
+        Args:
+            stages: modules called once in a forward pass with the batch as first argument; the
+                network itself among them stands for the input.
+        """
+        mixture = self.draw(batch_size)
+        stage = stages[int(torch.randint(len(stages), ()))]
+        hook = stage.register_forward_pre_hook(
+            lambda _, inputs: (mixture.mix(inputs[0]), *inputs[1:])
+        )
+        try:
+            yield mixture
+        finally:
+            hook.remove()

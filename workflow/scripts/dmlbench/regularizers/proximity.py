@@ -1,0 +1,46 @@
+"""PROFS's proximity term: the weights stay near those where the projection began."""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from dmlbench.errors import UserError
+
+
+class Proximity:
+    """weight / 2 * ||theta_k - theta||^2, with theta_k the weights at the last snapshot.
+
+    can2019, equation 4.7 and Algorithm 1: a snapshot is taken whenever the representatives are
+    redrawn. Before the first snapshot the penalty is an error.
+
+    Args:
+        weight: lambda, >= 0.
+    """
+
+    def __init__(self, *, weight: float = 1e-3):
+        if not 0 <= weight < math.inf:
+            raise UserError(f"weight = {weight}; allowed: a number >= 0")
+        self.weight = weight
+        self.snapshots: list[Tensor] | None = None
+
+    def snapshot(self, parameters: Iterable[Tensor]) -> None:
+        """Take the current weights as theta_k."""
+        self.snapshots = [parameter.detach().clone() for parameter in parameters]
+
+    def __call__(self, parameters: Iterable[Tensor]) -> Tensor:
+        """The penalty (scalar) of the weights, given in the order of the snapshot."""
+        if self.snapshots is None:
+            raise UserError("proximity: no snapshot of the weights; allowed: after snapshot()")
+        squares = [
+            (parameter - start).square().sum()
+            for parameter, start in zip(parameters, self.snapshots, strict=True)
+        ]
+        return self.weight / 2 * torch.stack(squares).sum()
+
+    def state_dict(self) -> dict[str, list[Tensor] | None]:
+        return {"snapshots": self.snapshots}
+
+    def load_state_dict(self, state: dict[str, list[Tensor] | None]) -> None:
+        self.snapshots = state["snapshots"]
