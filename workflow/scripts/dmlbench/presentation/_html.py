@@ -5,7 +5,7 @@ from html import escape
 
 def html(table) -> str:
     """The table as one `<table>` element, its caption inside, headers with scopes."""
-    lines = [f'<table id="{escape(table.id)}">']
+    lines = ["<table>"]
     lines.append(
         f"<caption><strong>{escape(table.title)}.</strong> {escape(table.caption)}</caption>"
     )

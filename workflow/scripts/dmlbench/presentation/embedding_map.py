@@ -68,7 +68,7 @@ def embedding_map(
         figure.text(
             0.01,
             0.915,
-            f"{len(chosen)} images of {len(names)} classes never trained on, one colour a class; "
+            f"{len(chosen)} images of {len(names)} test classes, one colour a class; "
             "t-SNE: neighbours count, axes do not.",
             color=style.SOFT,
             fontsize=8.5,
@@ -99,6 +99,8 @@ def _subset(labels, classes: int, per_class: int, generator) -> np.ndarray:
 
 def _places(vectors: np.ndarray, seed: int) -> np.ndarray:
     """Positions [N, 2] in the unit square, the larger side filled."""
+    if not np.ptp(vectors, axis=0).any():
+        return np.full((len(vectors), 2), 0.5)
     perplexity = min(20.0, (len(vectors) - 1) / 3)
     tsne = TSNE(init="pca", perplexity=perplexity, random_state=seed, max_iter=1000)
     places = tsne.fit_transform(vectors)
@@ -123,7 +125,7 @@ def _apart(places: np.ndarray, distance: float) -> np.ndarray:
         np.fill_diagonal(gap, np.inf)
         push = np.maximum(distance - gap, 0) / gap
         places += 0.3 * (push[..., None] * away).sum(axis=1)
-    return (places - places.min(axis=0)) / np.ptp(places, axis=0)
+    return (places - places.min(axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-9)
 
 
 def _thumbnails(images: np.ndarray, tints: np.ndarray) -> np.ndarray:

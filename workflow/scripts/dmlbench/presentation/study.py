@@ -1,0 +1,145 @@
+"""What a reader is told of a study, and the numbers that say it shortest."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.presentation.names import name
+from dmlbench.statistics.aggregation import read_scores
+
+Path = str | os.PathLike
+
+_HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
+
+
+class TableFiles(TypedDict):
+    """One table of a study and its four files, as `table.write` leaves them."""
+
+    id: str
+    title: str
+    caption: str
+    csv: Path
+    md: Path
+    tex: Path
+    html: Path
+
+
+class FigureFiles(TypedDict):
+    """One figure of a study and its three files, as `style.save` leaves them."""
+
+    id: str
+    title: str
+    caption: str
+    png: Path
+    svg: Path
+    pdf: Path
+
+
+class AuditFiles(TypedDict):
+    """The two files that `statistics.audit.audit` leaves."""
+
+    csv: Path
+    md: Path
+
+
+class Study(TypedDict):
+    """A study as the report and the terminal see it.
+
+    Attributes:
+        id: the study's name on the command line.
+        title, description: what it is, in a line and in a paragraph.
+        question: the question that it asks.
+        command: the command that reproduces it.
+        selection: the selection rule of its scores.
+        metric: the metric of its tournament.
+        methods: the methods of its tournament.
+        baseline: the method shown beside the winner, or None.
+        titles: id -> display name, of methods, metrics, data sets, networks.
+        scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
+        tournament: CSV, as `statistics.tournament.write_tournament` leaves it.
+        timings: CSV, as `statistics.aggregation.timings` leaves it, or None.
+        tables, figures: in the order of reading.
+        protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
+        audit: the check of the study's printed numbers, where it has one.
+    """
+
+    id: str
+    title: str
+    description: str
+    question: str
+    command: str
+    selection: str
+    metric: str
+    methods: Sequence[str]
+    baseline: str | None
+    titles: Mapping[str, str]
+    scores: Path
+    tournament: Path
+    timings: Path | None
+    tables: Sequence[TableFiles]
+    figures: Sequence[FigureFiles]
+    protocol: Mapping[str, str]
+    audit: NotRequired[AuditFiles | None]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A study in a few numbers.
+
+    Attributes:
+        winner, baseline: display names (the baseline's may be None).
+        runs, experiments: how many runs were scored, in how many experiments.
+        metrics: (display name, winner's score, winner's last-epoch score, baseline's score),
+            in percent, means over all runs; None where there is no such score.
+    """
+
+    winner: str
+    baseline: str | None
+    runs: int
+    experiments: int
+    metrics: tuple[tuple[str, float, float | None, float | None], ...]
+
+
+def read_tournament(study: Study) -> pd.DataFrame:
+    """The study's tournament, with a column `title` of display names.
+
+    Raises:
+        UserError: the file has no row.
+    """
+    frame = pd.read_csv(study["tournament"])
+    if frame.empty:
+        raise UserError(f"{study['tournament']}: a tournament without methods; allowed: at least 1")
+    return frame.assign(title=[name(study["titles"], method) for method in frame["method"]])
+
+
+def headline(study: Study) -> Headline:
+    """The tournament's winner beside the baseline, and how much was run."""
+    scores = read_scores(study["scores"])
+    board = read_tournament(study)
+    winner, baseline = board["method"].iloc[0], study["baseline"]
+    rule = study["selection"]
+    metrics = []
+    for metric in dict.fromkeys([study["metric"], *_HEADLINE_METRICS]):
+        best = _mean(scores, winner, metric, rule)
+        if best is not None:
+            last = _mean(scores, winner, metric, "last_epoch")
+            floor = _mean(scores, baseline, metric, rule)
+            metrics.append((name(study["titles"], metric), best, last, floor))
+    there = baseline in set(scores["method"])
+    return Headline(
+        winner=name(study["titles"], winner),
+        baseline=name(study["titles"], baseline) if there else None,
+        runs=scores["run"].nunique(),
+        experiments=int(board["experiments"].iloc[0]),
+        metrics=tuple(metrics),
+    )
+
+
+def _mean(scores: pd.DataFrame, method: str | None, metric: str, rule: str) -> float | None:
+    chosen = scores[(scores.method == method) & (scores.metric == metric)]
+    chosen = chosen[chosen.selection == rule]["value"]
+    return 100 * float(chosen.mean()) if len(chosen) else None

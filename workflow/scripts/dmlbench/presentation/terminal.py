@@ -1,0 +1,89 @@
+"""What the terminal says when a study is done."""
+
+import os
+from collections.abc import Sequence
+
+from dmlbench.presentation.names import SELECTIONS, name
+from dmlbench.presentation.study import Study, headline, read_tournament
+
+
+def summary(
+    study: Study, *, report: str | os.PathLike | None = None, next_steps: Sequence[str] = ()
+) -> str:
+    """A finished study as plain text: tournament, winner beside the baseline, files, what next.
+
+    Args:
+        study: see `study.Study` for the keys.
+        report: the report's path, printed with the files.
+        next_steps: lines printed last, as they are.
+
+    Returns:
+        Lines of at most the terminal's usual width where paths allow, ending in a line break.
+    """
+    numbers = headline(study)
+    rule = SELECTIONS[study["selection"]]
+    lines = [study["title"], "=" * len(study["title"]), ""]
+    lines += [
+        f"Tournament by {name(study['titles'], study['metric'])} ({rule}), "
+        f"{_counted(numbers.experiments, 'experiment')}, {_counted(numbers.runs, 'run')}",
+        "",
+    ]
+    lines += _tournament(study)
+    lines += ["", *_numbers(study, numbers), ""]
+    files = [("table", table["md"]) for table in study["tables"]]
+    files += [("figure", figure["png"]) for figure in study["figures"]]
+    files += [("scores", study["scores"])]
+    files += [("report", report)] if report else []
+    lines += [f"{kind:<8}{os.fspath(path)}" for kind, path in files]
+    if next_steps:
+        lines += ["", "Next:", *(f"  {step}" for step in next_steps)]
+    return "\n".join(lines) + "\n"
+
+
+def _tournament(study: Study) -> list[str]:
+    board = read_tournament(study)
+    rows = [("", "loss", "total", "mean", "std")]
+    for place, row in enumerate(board.itertuples(), start=1):
+        std = "-" if row.rank_std != row.rank_std else f"{row.rank_std:.2f}"
+        shared = " =" if row.ties else ""
+        rows.append(
+            (f"{place}", row.title + shared, f"{row.total_rank:g}", f"{row.average_rank:.2f}", std)
+        )
+    lines = _aligned(rows, left=(1,))
+    if board["ties"].any():
+        lines += ["  = shares a rank in some experiment"]
+    return lines
+
+
+def _numbers(study: Study, numbers) -> list[str]:
+    last = study["selection"] != "last_epoch"
+    head = ["percent", numbers.winner]
+    head += ["last epoch"] if last else []
+    head += [numbers.baseline] if numbers.baseline else []
+    rows = [tuple(head)]
+    for title, best, end, floor in numbers.metrics:
+        row = [title, _percent(best)]
+        row += [_percent(end)] if last else []
+        row += [_percent(floor)] if numbers.baseline else []
+        rows.append(tuple(row))
+    return _aligned(rows, left=(0,))
+
+
+def _aligned(rows: list[tuple[str, ...]], *, left: tuple[int, ...]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            text.ljust(width) if index in left else text.rjust(width)
+            for index, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
