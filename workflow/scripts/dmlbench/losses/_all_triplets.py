@@ -45,11 +45,7 @@ def mean_over_triplets(
         valid = positive[anchor, other].unsqueeze(-1) & negative[anchor]
         return torch.where(valid, triplet_loss(ap, an, pn), 0).sum()
 
-    if labels.is_cuda:  # listing the positive pairs would wait for the GPU: take all, masked
-        chosen = torch.arange(batch * batch, device=labels.device)
-    else:
-        chosen = positive.flatten().nonzero().squeeze(1)
-
+    chosen = _rows(positive)
     chunks = chosen.split(max(16 * batch, 2**20 // batch))
     if len(chunks) == 1:
         summed = total(pairs, chosen)
@@ -59,6 +55,13 @@ def mean_over_triplets(
 
     count = (positive.sum(1) * negative.sum(1)).sum()
     return summed / count.clamp_min(1)
+
+
+def _rows(positive: Tensor) -> Tensor:
+    """Flat indices of the pairs to lay out: the positive ones, on a GPU all of them."""
+    if positive.is_cuda:  # counting the positive ones would make the host wait
+        return torch.arange(positive.numel(), device=positive.device)
+    return positive.flatten().nonzero().squeeze(1)
 
 
 def _mean_over_mined(triplet_loss: TripletLoss, pairs: Tensor, tuples: Triplets) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from dmlbench.errors import UserError
-from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
 
 
@@ -24,10 +24,10 @@ class KaramanRegion:
 
     Args:
         regions: which of 1, 2, 3, 4; several are joined.
-        margin: > 0, in units of distance.
+        margin: > 0 and finite, in units of distance.
 
     Raises:
-        UserError: no region or an unknown one, or a margin that is not above 0.
+        UserError: no region or an unknown one, or a margin that is not such a number.
 
     Source: karaman2021, figure 2.5. Its text names the regions and says that 3 and 4 are both
     hard; that the same margin parts them is read from the figure's symmetry, not from a formula.
@@ -40,14 +40,14 @@ class KaramanRegion:
         chosen = list(regions) if isinstance(regions, list | tuple) else [regions]
         if not chosen or any(region not in (1, 2, 3, 4) for region in chosen):
             raise UserError(f"regions={regions!r} is not allowed: must be a list out of 1, 2, 3, 4")
-        if not margin > 0:
-            raise UserError(f"margin={margin!r} is not allowed: must be a distance above 0")
+        if not isinstance(margin, int | float) or not 0 < margin < float("inf"):
+            raise UserError(f"margin={margin!r} is not allowed: must be a finite number above 0")
         self.regions = sorted(set(chosen))
         self.margin = margin
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair that has one."""
-        d = euclidean_distances(embeddings.detach())
+        d = squared_distances(embeddings).sqrt()
         positive, negative = all_pairs(labels)
         ascending, order = d.masked_fill(~negative, torch.inf).sort(dim=1)
 
