@@ -83,8 +83,13 @@ def _fields_at(kind: type, location: tuple) -> list[str]:
         inner = []
         for node in nodes:
             if isinstance(key, int):
-                inner.append(node.get("items", {}))
+                inner.append(node.get("items"))
+            elif key in node.get("properties", {}):
+                inner.append(node["properties"][key])
             else:
-                inner.append(node.get("properties", {}).get(key, node.get("additionalProperties")))
+                inner += [
+                    node.get("additionalProperties"),
+                    *node.get("patternProperties", {}).values(),
+                ]
         nodes = [leaf for node in inner if isinstance(node, dict) for leaf in candidates(node)]
     return sorted({name for node in nodes for name in node.get("properties", {})})

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError
 
@@ -35,13 +36,14 @@ def read_roles(index: Path, split: Path, fold: int | None) -> dict[str, Images]:
     Raises:
         UserError: no image trains.
     """
-    labels = pd.read_parquet(index, columns=["image_id", "label"])
-    rows = pd.read_parquet(split).merge(labels, on="image_id", validate="many_to_one")
-    rows = rows[rows["fold"] == (-1 if fold is None else fold)].sort_values("image_id")
+    rows = pq.read_table(index, columns=["image_id", "label"])
+    label_of = dict(zip(*(rows[name].to_pylist() for name in ("image_id", "label")), strict=True))
+    table = pq.read_table(split)
+    table = table.filter(pc.field("fold") == (-1 if fold is None else fold)).sort_by("image_id")
     roles = {}
-    for role, group in rows.groupby("role"):
-        ids, classes = group["image_id"].to_numpy(), group["label"].to_numpy(dtype=np.int64)
-        roles[str(role)] = Images(ids, classes)
+    for role in sorted(set(table["role"].to_pylist())):
+        ids = table.filter(pc.field("role") == role)["image_id"].to_numpy()
+        roles[role] = Images(ids, np.array([label_of[image_id] for image_id in ids.tolist()]))
     if "train" not in roles:
         raise UserError(f"{split}: no training images for fold {fold}; it has {sorted(roles)}")
     return roles

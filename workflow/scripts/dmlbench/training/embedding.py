@@ -7,9 +7,15 @@ from torch import Tensor
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Embedder
+from dmlbench.plan.schema import Transform
 from dmlbench.plan.spec import Spec
 
 BATCH = 256
+
+
+def steps(transforms: list[Transform]) -> list[dict]:
+    """A recipe's transforms as `build_transforms` takes them."""
+    return [{transform.name: transform.hyperparameters} for transform in transforms]
 
 
 @torch.inference_mode()
@@ -21,7 +27,7 @@ def embed_images(
     Returns:
         float32 [N, D], on the CPU, in the order of `image_ids`.
     """
-    transform = build_transforms([step.model_dump() for step in spec.transforms.test])
+    transform = build_transforms(steps(spec.transforms.test))
     was_training = network.training
     network.eval()
     batches = np.array_split(image_ids, max(1, -(-len(image_ids) // BATCH)))

@@ -4,7 +4,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 import yaml
 from safetensors.torch import save_file
@@ -23,7 +24,7 @@ from dmlbench.samplers import build_sampler
 from dmlbench.training.checkpoint import Checkpoint
 from dmlbench.training.data import Images, batches, iterations, read_roles
 from dmlbench.training.device import pick_device
-from dmlbench.training.embedding import embed_images
+from dmlbench.training.embedding import embed_images, steps
 from dmlbench.training.optimization import build_optimizer, set_learning_rates
 from dmlbench.training.seeds import derived_seed, make_deterministic, seed_everything
 from dmlbench.training.selection import Selection, watched_role
@@ -48,7 +49,7 @@ class Trainer:
         self.network = Embedder(spec).to(device)
         self.loss = self._build_loss().to(device)
         self.miner = spec.miner and build_miner(spec.miner.name, **spec.miner.hyperparameters)
-        self.transform = build_transforms([step.model_dump() for step in spec.transforms.train])
+        self.transform = build_transforms(steps(spec.transforms.train))
         self.optimizer = build_optimizer(spec, self.network, self.loss)
         self.sampler = build_sampler(
             spec.sampler.name,
@@ -150,6 +151,12 @@ class Trainer:
         return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
 
 
+def history_table(rows: list[dict]) -> pa.Table:
+    """A row an epoch; what an epoch was not evaluated for is missing."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
 def train(
     values: dict,
     *,
@@ -186,7 +193,7 @@ def train(
     spec = Spec.model_validate(values)
     make_deterministic()
     torch.set_num_threads(threads)
-    checkpoint = Checkpoint(model.parent, spec)
+    checkpoint = Checkpoint(Path(model).parent, spec)
     roles = read_roles(index, split, spec.fold)
     trainer = Trainer(spec, Pixels(pixels, pixel_table), roles, pick_device(device))
     state = checkpoint.load()
@@ -208,7 +215,7 @@ def train(
     with whole(spec_file) as unfinished:
         unfinished.write_text(yaml.safe_dump(spec.as_dict(), sort_keys=False))
     with whole(history) as unfinished:
-        pd.DataFrame(trainer.history).to_parquet(unfinished, index=False)
+        pq.write_table(history_table(trainer.history), unfinished)
     for path, weights, epoch in (
         (model, trainer.selection.weights, trainer.selection.epoch),
         (last, trainer.network.state_dict(), trainer.epoch),

@@ -1,0 +1,61 @@
+"""Digests of source: code counts, comments and docstrings do not."""
+
+import pytest
+from dmlbench.plan import sources
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    """A small library in the place of the real one."""
+    monkeypatch.setattr(sources, "SCRIPTS", tmp_path)
+    for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
+        cached.cache_clear()
+    (tmp_path / "dmlbench" / "room").mkdir(parents=True)
+    (tmp_path / "dmlbench" / "__init__.py").write_text("")
+    (tmp_path / "dmlbench" / "room" / "__init__.py").write_text("")
+    (tmp_path / "dmlbench" / "room" / "helper.py").write_text("def two():\n    return 2\n")
+    (tmp_path / "dmlbench" / "far.py").write_text("FAR = 1\n")
+    (tmp_path / "stage.py").write_text("from dmlbench.room import helper\n")
+    yield tmp_path
+    for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
+        cached.cache_clear()
+
+
+def digest(*, rooms=()):
+    for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
+        cached.cache_clear()
+    return sources.stage_digest("stage.py", rooms=rooms)
+
+
+def test_comments_and_docstrings_do_not_count(scripts):
+    before = digest()
+    (scripts / "dmlbench" / "room" / "helper.py").write_text(
+        '"""Helps."""\n\n\ndef two():\n    """Two."""\n    # why\n    return 2\n'
+    )
+    assert digest() == before
+
+
+def test_imported_code_counts(scripts):
+    before = digest()
+    (scripts / "dmlbench" / "room" / "helper.py").write_text("def two():\n    return 3\n")
+    assert digest() != before
+
+
+def test_code_that_is_not_imported_does_not_count(scripts):
+    before = digest()
+    (scripts / "dmlbench" / "far.py").write_text("FAR = 2\n")
+    assert digest() == before
+
+
+def test_code_that_is_imported_inside_a_function_counts(scripts):
+    path = scripts / "dmlbench" / "room" / "helper.py"
+    path.write_text("def two():\n    from dmlbench.far import FAR\n    return FAR\n")
+    before = digest()
+    (scripts / "dmlbench" / "far.py").write_text("FAR = 2\n")
+    assert digest() != before
+
+
+def test_a_room_counts_with_all_its_methods(scripts):
+    before = digest(rooms=("room",))
+    (scripts / "dmlbench" / "room" / "another.py").write_text("X = 1\n")
+    assert digest(rooms=("room",)) != before
