@@ -59,7 +59,7 @@ class Archive:
             member
             for member in self.members
             if member.lower().endswith(IMAGE_SUFFIXES)
-            and not any(part.startswith((".", "__MACOSX")) for part in member.split("/"))
+            and not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(member).parts)
         ]
 
     def open(self, member: str) -> IO[bytes]:

@@ -23,9 +23,9 @@ class ClassFolders:
         found = []
         for archive in archives:
             images = archive.images()
-            folders = {member: posixpath.dirname(member) for member in images}
+            folders = {member: posixpath.normpath(posixpath.dirname(member)) for member in images}
             for member, folder in folders.items():
-                if not folder:
+                if folder == ".":
                     raise UserError(f"{archive.path}: {member!r} lies in no class folder")
             parents = {posixpath.dirname(folder) for folder in folders.values()}
             root = posixpath.commonpath(parents) if parents else ""

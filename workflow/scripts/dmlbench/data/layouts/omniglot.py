@@ -1,5 +1,7 @@
 """Omniglot's two zips: images_background (964 characters) and images_evaluation (659)."""
 
+import posixpath
+
 import pandas
 
 from dmlbench.data.archives import Archive
@@ -25,11 +27,12 @@ class Omniglot:
         found = []
         for archive in archives:
             for member in archive.images():
-                folder, *character, _ = member.split("/")
-                if folder not in _SUBSETS or len(character) != 2:
+                parts = posixpath.normpath(member).split("/")
+                if len(parts) != 4 or parts[0] not in _SUBSETS:
                     raise UserError(
                         f"{archive.path}: {member!r} is not of the layout omniglot; allowed: "
                         "<images_background | images_evaluation>/<alphabet>/<character>/<image>"
                     )
-                found.append((archive.name, member, "/".join(character), _SUBSETS[folder]))
+                folder, alphabet, character, _ = parts
+                found.append((archive.name, member, f"{alphabet}/{character}", _SUBSETS[folder]))
         return rows(found, ["train", "test"])

@@ -1,0 +1,316 @@
+"""Packed pixels: what Pillow decodes is what training gets; damage never passes."""
+
+import errno
+import io
+import logging
+import tarfile
+import zipfile
+
+import numpy as np
+import pandas
+import PIL
+import pytest
+import torch
+from dmlbench.data import _writing
+from dmlbench.data import pack as pack_module
+from dmlbench.data.index import index
+from dmlbench.data.pixels import Pixels
+from dmlbench.errors import UserError
+from PIL import Image, ImageOps
+from torchvision.transforms import functional as F
+
+
+def encoded(width, height, mode="RGB", suffix="PNG", seed=0, **options):
+    channels = {"RGB": 3, "L": 1, "CMYK": 4, "RGBA": 4}[mode]
+    pixels = np.random.default_rng(seed).integers(0, 255, (height, width, channels))
+    image = Image.fromarray(pixels.astype(np.uint8).squeeze(), mode)
+    buffer = io.BytesIO()
+    image.save(buffer, suffix, **options)
+    return buffer.getvalue()
+
+
+def write_zip(path, members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+class Made:
+    """An archive, its index and its pack, in one folder."""
+
+    def __init__(self, folder, members, size=None, mode="rgb", archive=None, **options):
+        self.folder = folder
+        self.archive = archive or write_zip(folder / "a.zip", members)
+        index([self.archive], "class_folders", folder / "index")
+        self.pixels, self.table = folder / "out" / "pixels.npy", folder / "out" / "pixels.parquet"
+        pack_module.pack(
+            folder / "index", [self.archive], size, mode, self.pixels, self.table, **options
+        )
+
+    def open(self):
+        return Pixels(self.pixels, self.table)
+
+
+def leftovers(folder):
+    out = folder / "out"
+    return sorted(path.name for path in out.iterdir()) if out.exists() else []
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK", "RGBA"])
+@pytest.mark.parametrize("wanted", ["rgb", "gray"])
+@pytest.mark.parametrize("size", [None, 8, 30])
+def test_pixels_are_those_of_pillow_and_torchvision(tmp_path, mode, wanted, size):
+    data = encoded(20, 13, mode, "TIFF")
+    made = Made(tmp_path, {"x/1.tif": data}, size, wanted)
+    image = Image.open(io.BytesIO(data)).convert({"rgb": "RGB", "gray": "L"}[wanted])
+    expected = F.pil_to_tensor(F.resize(image, size) if size else image)
+    assert torch.equal(made.open().images([0])[0], expected)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("suffix", ["JPEG", "PNG"])
+def test_images_are_upright(tmp_path, orientation, suffix):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = encoded(7, 4, suffix=suffix, exif=exif)
+    pixels = Made(tmp_path, {"x/1.png": data}).open()
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB"))
+    assert np.array_equal(pixels.images([0])[0].permute(1, 2, 0), expected)
+    rows = pandas.read_parquet(tmp_path / "index")
+    assert rows.loc[0, ["height", "width"]].tolist() == list(expected.shape[:2])
+
+
+def test_images_of_one_size_come_in_the_order_asked_for(tmp_path):
+    members = {f"x/{number}.png": encoded(5, 5, "L", seed=number) for number in range(6)}
+    pixels = Made(tmp_path, members, mode="gray").open()
+    assert pixels.shape == (1, 5, 5)
+    assert len(pixels) == 6
+    wanted = [4, 0, 4, 2]
+    expected = [np.asarray(Image.open(io.BytesIO(members[f"x/{n}.png"]))) for n in wanted]
+    for ids in (wanted, np.array(wanted), torch.tensor(wanted)):
+        images = pixels.images(ids)
+        assert images.dtype == torch.uint8
+        assert np.array_equal(images[:, 0], np.stack(expected))
+    assert pixels.images([]).shape == (0, 1, 5, 5)
+
+
+def test_a_batch_is_a_copy_that_leaves_the_file_alone(tmp_path):
+    made = Made(tmp_path, {"x/1.png": encoded(5, 5)})
+    pixels = made.open()
+    pixels.images([0]).zero_()
+    pixels.check()
+
+
+def test_images_of_several_sizes_only_come_with_their_like(tmp_path):
+    members = {"x/1.png": encoded(9, 6), "x/2.png": encoded(6, 9), "x/3.png": encoded(9, 6, seed=1)}
+    pixels = Made(tmp_path, members).open()
+    assert pixels.shape is None
+    assert pixels.images([2, 0]).shape == (2, 3, 6, 9)
+    with pytest.raises(UserError, match=r"2 sizes \(3x6x9 and 3x9x6\)"):
+        pixels.images([0, 1])
+    with pytest.raises(UserError, match="no image has the id 3"):
+        pixels.images([0, 3])
+
+
+def test_the_table_says_where_and_how(tmp_path):
+    made = Made(tmp_path, {"x/1.png": encoded(9, 6), "x/2.png": encoded(4, 4)}, 4, "rgb")
+    rows = pandas.read_parquet(made.table)
+    assert rows.to_dict("list") == {
+        "image_id": [0, 1],
+        "offset": [0, 3 * 4 * 6],
+        "height": [4, 4],
+        "width": [6, 4],
+        "channels": [3, 3],
+    }
+    facts = made.open().facts
+    assert (facts["pillow"], facts["size"], facts["mode"]) == (PIL.__version__, 4, "rgb")
+    assert np.load(made.pixels).shape == (3 * 4 * 6 + 3 * 4 * 4,)
+
+
+def test_archive_order_and_threads_do_not_change_an_image(tmp_path):
+    members = {f"x/{number}.png": encoded(5, 5, seed=number) for number in range(300)}
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for name in reversed(members):
+            info = tarfile.TarInfo(name)
+            info.size = len(members[name])
+            archive.addfile(info, io.BytesIO(members[name]))
+    (tmp_path / "tar").mkdir()
+    tar = Made(tmp_path / "tar", None, archive=tmp_path / "a.tar.gz", threads=3).open()
+    whole = Made(tmp_path, members).open()
+    assert torch.equal(tar.images(range(300)), whole.images(range(300)))
+
+
+def test_packing_twice_gives_equal_pixels(tmp_path):
+    made = Made(tmp_path, {"x/1.png": encoded(9, 9)}, 7)
+    first = made.pixels.read_bytes()
+    pack_module.pack(tmp_path / "index", [made.archive], 7, "rgb", made.pixels, made.table)
+    assert made.pixels.read_bytes() == first
+
+
+def cut(data):
+    return data[: len(data) - 40]
+
+
+def test_damaged_images_are_named_with_their_archive_and_all_logged(tmp_path, caplog):
+    members = {f"x/{n}.jpg": cut(encoded(40, 40, suffix="JPEG", seed=n)) for n in range(5)}
+    members["x/whole.jpg"] = encoded(40, 40, suffix="JPEG")
+    with (
+        caplog.at_level(logging.ERROR),
+        pytest.raises(UserError, match=r"^5 damaged images: a\.zip: x/0\.jpg.*and 2 more"),
+    ):
+        Made(tmp_path, members)
+    assert [f"x/{n}.jpg" in record.getMessage() for n, record in enumerate(caplog.records)] == (
+        [True] * 5
+    )
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", ["PNG", "JPEG", "GIF", "TIFF", "WEBP"])
+def test_a_truncated_image_of_any_format_is_refused(tmp_path, suffix):
+    data = encoded(60, 60, suffix=suffix)
+    with pytest.raises(UserError, match=r"damaged image: a\.zip: x/1\.png"):
+        Made(tmp_path, {"x/1.png": data[: len(data) // 2], "x/2.png": encoded(5, 5)})
+    assert leftovers(tmp_path) == []
+
+
+def test_a_member_whose_bytes_were_changed_is_refused(tmp_path):
+    data = encoded(40, 40, suffix="BMP")
+    archive = write_zip(tmp_path / "a.zip", {"x/1.bmp": data})
+    damaged = bytearray(archive.read_bytes())
+    damaged[len(data) - 100] ^= 1
+    archive.write_bytes(damaged)
+    with pytest.raises(UserError, match=r"x/1\.bmp: Bad CRC"):
+        Made(tmp_path, None, archive=archive)
+
+
+def test_pixels_without_a_range_are_refused(tmp_path):
+    buffer = io.BytesIO()
+    Image.fromarray(np.ones((4, 4), np.float32)).save(buffer, "TIFF")
+    with pytest.raises(UserError, match="mode F have no fixed range"):
+        Made(tmp_path, {"x/1.tif": buffer.getvalue()})
+
+
+def test_bad_arguments_say_what_is_allowed(tmp_path):
+    with pytest.raises(UserError, match="allowed: gray, rgb"):
+        Made(tmp_path, {"x/1.png": encoded(5, 5)}, mode="grey")
+    with pytest.raises(UserError, match="size is 0; allowed: 1 or more"):
+        Made(tmp_path, {"x/1.png": encoded(5, 5)}, size=0)
+
+
+def test_an_archive_that_lacks_an_image_of_the_index_is_refused(tmp_path):
+    made = Made(tmp_path, {"x/1.png": encoded(5, 5)})
+    other = write_zip(tmp_path / "b.zip", {"x/1.png": encoded(5, 5)})
+    with pytest.raises(UserError, match=r"names a\.zip: x/1\.png, which is not in b\.zip"):
+        pack_module.pack(tmp_path / "index", [other], None, "rgb", made.pixels, made.table)
+
+
+@pytest.mark.parametrize("lost", [1, 100, 10**6])
+def test_truncated_pixels_are_detected_on_opening(tmp_path, lost):
+    made = Made(tmp_path, {f"x/{n}.png": encoded(9, 9, seed=n) for n in range(4)})
+    data = made.pixels.read_bytes()
+    made.pixels.write_bytes(data[: max(0, len(data) - lost)])
+    with pytest.raises(UserError, match=r"pixels\.npy: damaged or incomplete"):
+        made.open()
+
+
+def test_pixels_of_another_table_are_detected(tmp_path):
+    made = Made(tmp_path, {"x/1.png": encoded(9, 9)})
+    np.save(made.pixels, np.zeros(7, np.uint8))
+    with pytest.raises(UserError, match=r"expected 243 uint8 pixels by pixels\.parquet, found"):
+        made.open()
+
+
+def test_changed_pixels_fail_the_check(tmp_path):
+    made = Made(tmp_path, {"x/1.png": encoded(9, 9)})
+    data = bytearray(made.pixels.read_bytes())
+    data[-1] ^= 1
+    made.pixels.write_bytes(data)
+    with pytest.raises(UserError, match="expected pixels of sha256"):
+        made.open().check()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_one_line_that_names_the_file_and_leaves_nothing(
+    tmp_path, monkeypatch, number
+):
+    def full(images, file):
+        file.write(b"some")
+        raise OSError(number, "no space")
+
+    monkeypatch.setattr(pack_module, "_write", full)
+    with pytest.raises(UserError, match=r"pixels\.npy: the disk is full"):
+        Made(tmp_path, {"x/1.png": encoded(5, 5)})
+    assert leftovers(tmp_path) == []
+
+
+def test_a_disk_that_fills_up_at_the_table_leaves_no_pixels(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "no space")
+
+    archive = write_zip(tmp_path / "a.zip", {"x/1.png": encoded(5, 5)})
+    index([archive], "class_folders", tmp_path / "index")
+    monkeypatch.setattr("dmlbench.data._tables.pq.write_table", full)
+    with pytest.raises(UserError, match=r"t\.parquet: the disk is full"):
+        pack_module.pack(
+            tmp_path / "index",
+            [archive],
+            None,
+            "rgb",
+            tmp_path / "out" / "p.npy",
+            tmp_path / "out" / "t.parquet",
+        )
+    assert leftovers(tmp_path) == []
+
+
+def test_control_c_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pack_module, "_prepare", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Made(tmp_path, {"x/1.png": encoded(5, 5)})
+    assert leftovers(tmp_path) == []
+
+
+def test_other_errors_of_the_disk_keep_their_words(tmp_path):
+    with (
+        pytest.raises(OSError, match="input/output"),
+        _writing.writing(tmp_path / "out" / "file"),
+    ):
+        raise OSError(errno.EIO, "input/output")
+    assert leftovers(tmp_path) == []
+
+
+def test_omniglot_at_28_pixels_is_what_torchvision_makes_of_it(shared, tmp_path):
+    folder = shared / "datasets" / "omniglot"
+    zips = [folder / "images_background.zip", folder / "images_evaluation.zip"]
+    index(zips, "omniglot", tmp_path / "index")
+    pack_module.pack(tmp_path / "index", zips, 28, "gray", tmp_path / "p.npy", tmp_path / "t")
+    pixels = Pixels(tmp_path / "p.npy", tmp_path / "t")
+    assert pixels.shape == (1, 28, 28)
+    assert len(pixels) == 32_460
+    pixels.check()
+    rows = pandas.read_parquet(tmp_path / "index").sample(50, random_state=0)
+    archives = {path.name: zipfile.ZipFile(path) for path in zips}
+    for row in rows.itertuples():
+        with archives[row.archive].open(row.member) as file:
+            expected = F.pil_to_tensor(F.resize(Image.open(file).convert("L"), 28))
+        assert torch.equal(pixels.images([row.image_id])[0], expected)
+
+
+def test_grocery_keeps_its_shapes_at_64_pixels(shared, tmp_path):
+    archive = shared / "datasets" / "grocery81" / "grocery81.zip"
+    index([archive], "grocery", tmp_path / "index")
+    pack_module.pack(
+        tmp_path / "index", [archive], 64, "rgb", tmp_path / "p.npy", tmp_path / "t", threads=2
+    )
+    pixels = Pixels(tmp_path / "p.npy", tmp_path / "t")
+    assert len(pixels) == 5_421
+    assert pixels.table[["height", "width"]].min(axis=1).eq(64).all()
+    rows = pandas.read_parquet(tmp_path / "index").sample(20, random_state=0)
+    with zipfile.ZipFile(archive) as file:
+        for row in rows.itertuples():
+            image = ImageOps.exif_transpose(Image.open(file.open(row.member))).convert("RGB")
+            expected = F.pil_to_tensor(F.resize(image, 64))
+            assert torch.equal(pixels.images([row.image_id])[0], expected)
