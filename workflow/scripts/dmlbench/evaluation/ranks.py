@@ -1,36 +1,179 @@
-"""Ranks of every query's positives."""
+"""Ranks of every query's positives: a walk over tiles of the all-pairs product."""
+
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from tqdm import tqdm
 
-from dmlbench.evaluation.retrieval import Ranks
+from dmlbench.evaluation.board import Board
+from dmlbench.evaluation.inputs import Space
+from dmlbench.evaluation.pairs import class_runs, find_pairs
+from dmlbench.evaluation.products import Products, full_precision
+from dmlbench.evaluation.retrieval import Ranks, reach
 
-GRID = 2.0**24
-
-
-def find_ranks(queries, query_class, gallery, gallery_class, *, own: bool, rows: int = 512):
-    """Ranks of the positives of each query that has any, by sorting exact similarities."""
-    gallery64 = gallery.double().T
-    size = np.bincount(gallery_class, minlength=query_class.max() + 1)[query_class]
-    scored = np.flatnonzero(size - own > 0)
-    found, counts = [], []
-    for begin in range(0, len(scored), rows):
-        block = scored[begin : begin + rows]
-        similarity = (queries[torch.from_numpy(block)].double() @ gallery64).numpy()
-        if own:
-            similarity[np.arange(len(block)), block] = np.inf
-        order = np.argsort(-similarity, axis=1, kind="stable")[:, own:]
-        same = gallery_class[order] == query_class[block][:, None]
-        found.append(np.nonzero(same)[1] + 1)
-        counts.append(same.sum(1))
-    counts = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-    start = np.concatenate([[0], np.cumsum(counts)])
-    return Ranks(
-        np.concatenate(found) if found else np.zeros(0, np.int64), start, size[scored]
-    ), scored
+_NARROWEST = 128
 
 
-def on_grid(embeddings) -> torch.Tensor:
-    """Normalised embeddings, rounded to multiples of 2^-24."""
-    unit = torch.nn.functional.normalize(torch.as_tensor(embeddings).double(), dim=1)
-    return (torch.round(unit * GRID) / GRID).float()
+class Found(NamedTuple):
+    """Ranks of all queries that have a positive.
+
+    Attributes:
+        ranks: exact ties broken by id.
+        best, worst: the ranks with ties broken for and against the positives; None without a
+            tie between a positive and a negative.
+        row: int64 [Q]; the caller's row number of each scored query.
+    """
+
+    ranks: Ranks
+    best: Ranks | None
+    worst: Ranks | None
+    row: np.ndarray
+
+
+def find_ranks(space: Space, metrics: list[str], *, memory: int, precision: str = "auto") -> Found:
+    """Ranks of the positives of every query that has any, as far down as these metrics look.
+
+    Args:
+        memory: bytes for everything but the embeddings.
+        precision: of the first product: "bfloat16", "float32", "float64" or "auto". Comparisons
+            within its error bound are decided in exact arithmetic; the ranks are the same.
+    """
+    first, last = class_runs(space)
+    count = last - first - int(space.own)
+    count = count.clamp(min=0)
+    limit, first_limit = _limits(metrics, count, last - first)
+    side = _tile_side(memory, space)
+    products = Products(space, side * side)
+    walk = _Walk(products, _ladder(precision, space), side, memory)
+    symmetric = space.own and space.distance == "cosine"
+    parts = []
+    with full_precision(), walk.progress(len(space.queries.vectors)):
+        for begin, end in _blocks(count, side, memory):
+            part = slice(begin, end)
+            board = walk.board(begin, end, limit[part], first_limit[part])
+            if symmetric and end - begin == len(count):
+                walk.triangle(board)
+            else:
+                walk.rows(board, part)
+            parts.append([ranks.cpu().numpy() for ranks in board.ranks()])
+    rank, best, worst = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return _as_called(space, count, (last - first), rank, best, worst)
+
+
+def _as_called(space: Space, count, class_size, rank, best, worst) -> Found:
+    """Bring queries back into the order of the caller's rows, those without a positive left out."""
+    count = count.cpu().numpy()
+    row = space.queries.row.numpy()
+    scored = np.argsort(row)
+    scored = scored[count[scored] > 0]
+    start = np.concatenate([[0], np.cumsum(count)])
+    new_start = np.concatenate([[0], np.cumsum(count[scored])])
+    place = np.arange(len(rank)) + np.repeat(start[scored] - new_start[:-1], count[scored])
+    size = class_size.cpu().numpy()[scored]
+    tied = not np.array_equal(best, worst)
+    ranks, best, worst = (Ranks(some[place], new_start, size) for some in (rank, best, worst))
+    return Found(ranks, best if tied else None, worst if tied else None, row[scored])
+
+
+def _limits(metrics: list[str], positives: torch.Tensor, class_size: torch.Tensor):
+    """Down to which rank the metrics look, for all positives and for the first, int64 [Q] each."""
+    limit = torch.zeros_like(positives)
+    first_limit = torch.zeros_like(positives)
+    for name in metrics:
+        look = reach(name)
+        here = torch.as_tensor(look.limit(positives, class_size), device=positives.device)
+        first_limit = torch.maximum(first_limit, here)
+        if not look.first_only:
+            limit = torch.maximum(limit, here)
+    return limit, first_limit
+
+
+def _tile_side(memory: int, space: Space) -> int:
+    """A tile takes 13 bytes an entry and its candidates about as much again."""
+    largest = 8192 if space.gallery.vectors.is_cuda else 2048
+    return int(np.clip(2 ** int(np.log2((memory / 32) ** 0.5)), _NARROWEST, largest))
+
+
+def _ladder(precision: str, space: Space) -> list[torch.dtype]:
+    ladder = [torch.bfloat16, torch.float32, torch.float64]
+    if precision == "auto":
+        return ladder[1:]
+    return ladder[ladder.index(getattr(torch, precision)) :]
+
+
+def _blocks(count: torch.Tensor, side: int, memory: int):
+    """Runs of queries whose positives fit into memory: one run if all do."""
+    ends = count.cumsum(0)
+    allowed = max(1, memory // 256)
+    begin = 0
+    while begin < len(count):
+        before = int(ends[begin - 1]) if begin else 0
+        end = int(torch.searchsorted(ends, before + allowed, right=True))
+        end = max(end, min(begin + 1, len(count)))
+        yield begin, end
+        begin = end
+
+
+def _edges(length: int, side: int) -> list[slice]:
+    """Narrow tiles first, so that hopeless positives are given up early."""
+    edges, begin, width = [], 0, _NARROWEST
+    while begin < length:
+        end = min(length, begin + width)
+        edges.append(slice(begin, end))
+        begin, width = end, min(side, 2 * width)
+    return edges
+
+
+class _Walk:
+    """The order in which tiles are made, and their precision."""
+
+    def __init__(self, products: Products, ladder: list[torch.dtype], side: int, memory: int):
+        self._products = products
+        self._ladder = ladder
+        self._failed = 0
+        self._side = side
+        self._memory = memory
+        self._mask = torch.empty(
+            side * side, dtype=torch.bool, device=products.space.gallery.vectors.device
+        )
+        self._bar = None
+
+    def progress(self, queries: int):
+        """A bar on a terminal, once it takes longer than three seconds."""
+        self._bar = tqdm(total=queries, desc="ranks", unit="query", disable=None, delay=3)
+        return self._bar
+
+    def board(self, begin: int, end: int, limit, first_limit) -> Board:
+        pairs = find_pairs(self._products.space, begin, end, self._memory)
+        chunk = max(1024, self._memory // 1024)
+        return Board(self._products, pairs, begin, limit, first_limit, self._mask, chunk)
+
+    def triangle(self, board: Board) -> None:
+        """Queries and gallery are the same: each tile serves its rows and its columns."""
+        edges = _edges(len(self._products.space.queries.vectors), self._side)
+        for number, rows in enumerate(edges):
+            for columns in edges[number:]:
+                self._tile(board, rows, columns, both=columns != rows)
+            self._bar.update(rows.stop - rows.start)
+
+    def rows(self, board: Board, queries: slice) -> None:
+        """Every gallery column for these queries."""
+        for begin in range(queries.start, queries.stop, self._side):
+            rows = slice(begin, min(queries.stop, begin + self._side))
+            for columns in _edges(len(self._products.space.gallery.vectors), self._side):
+                self._tile(board, rows, columns, both=False)
+            self._bar.update(rows.stop - rows.start)
+
+    def _tile(self, board: Board, rows: slice, columns: slice, *, both: bool) -> None:
+        sides = [(rows, columns, False)] + [(columns, rows, True)] * both
+        sides = [side for side in sides if board.waits(side[0])]
+        for dtype in self._ladder:
+            if not sides:
+                return
+            tile = self._products.tile(dtype, rows, columns)
+            sides = [(r, c, t) for r, c, t in sides if not board.take(tile, r, c, across=t)]
+            self._failed = self._failed + 1 if sides else 0
+        if self._failed > 2:
+            self._ladder = self._ladder[1:]
+            self._failed = 0

@@ -1,0 +1,178 @@
+"""The tiled search against sorting in exact integers."""
+
+import brute_force
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dmlbench.evaluation import board, ranks
+from dmlbench.evaluation.inputs import read_space
+from dmlbench.evaluation.ranks import find_ranks
+from dmlbench.evaluation.retrieval import FAR
+from dmlbench.evaluation.scoring import evaluate
+
+PRECISIONS = ["bfloat16", "float32", "float64"]
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Many tiles of few rows, so that their borders are met on small data."""
+    monkeypatch.setattr(ranks, "_NARROWEST", 8)
+
+
+def find(x, y, *, precision, memory=2**15, metrics=brute_force.METRICS, **given_):
+    options = dict.fromkeys(("gallery", "gallery_labels", "ids", "gallery_ids", "device"))
+    options |= {"distance": "cosine"} | given_
+    space = read_space(x, y, **options)
+    return find_ranks(space, metrics, memory=memory, precision=precision)
+
+
+def expected_ranks(*arguments, **keywords):
+    found = list(brute_force.neighbours(*arguments, **keywords))
+    rows = [row for row, _, _ in found]
+    return rows, np.concatenate([np.flatnonzero(hits) + 1 for _, _, hits in found])
+
+
+spaces = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 10**6),
+        "points": st.integers(4, 60),
+        "classes": st.integers(1, 20),
+        "dim": st.integers(1, 12),
+        # Whole numbers from a narrow range give many exact ties.
+        "values": st.sampled_from(["normal", "ties", "collapsed", "close"]),
+        "distance": st.sampled_from(["cosine", "euclidean"]),
+    }
+)
+
+
+def draw(rng, points, dim, values):
+    if values == "ties":
+        return rng.integers(-2, 3, (points, dim)).astype(np.float32)
+    if values == "collapsed":
+        return np.ones((points, dim), np.float32)
+    noise = rng.normal(size=(points, dim)).astype(np.float32)
+    return 1 + 2e-6 * noise if values == "close" else noise
+
+
+@settings(deadline=None, max_examples=60)
+@given(spaces, st.sampled_from(PRECISIONS))
+def test_ranks_within_one_set_are_those_of_sorting(case, precision):
+    rng = np.random.default_rng(case["seed"])
+    x = draw(rng, case["points"], case["dim"], case["values"])
+    y = rng.integers(0, case["classes"], case["points"])
+    y[1] = y[0]
+    ids = rng.permutation(case["points"])
+    distance = case["distance"]
+    found = find(x, y, ids=ids, distance=distance, precision=precision)
+    rows, rank = expected_ranks(x, y, ids=ids, distance=distance)
+    np.testing.assert_array_equal(found.row, rows)
+    np.testing.assert_array_equal(found.ranks.rank, rank)
+
+
+@settings(deadline=None, max_examples=40)
+@given(spaces, st.sampled_from(PRECISIONS))
+def test_ranks_in_a_gallery_are_those_of_sorting(case, precision):
+    rng = np.random.default_rng(case["seed"])
+    dim, values, distance = case["dim"], case["values"], case["distance"]
+    q, g = draw(rng, 23, dim, values), draw(rng, case["points"], dim, values)
+    qy = rng.integers(0, case["classes"], 23)
+    gy = rng.integers(0, case["classes"], case["points"])
+    gy[0] = qy[0]
+    ids = rng.permutation(case["points"])
+    found = find(
+        q, qy, gallery=g, gallery_labels=gy, gallery_ids=ids, distance=distance,
+        precision=precision,
+    )  # fmt: skip
+    rows, rank = expected_ranks(q, qy, g, gy, ids=ids, distance=distance)
+    np.testing.assert_array_equal(found.row, rows)
+    np.testing.assert_array_equal(found.ranks.rank, rank)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("metrics", [["recall_at_1"], ["r_precision"], ["recall_at_50", "map_at_r"]])
+def test_positives_given_up_are_those_beyond_the_limit(precision, metrics):
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(60), 5)
+    x = rng.normal(size=(60, 8))[y] + 1.2 * rng.normal(size=(300, 8))
+    found = find(x, y, precision=precision, metrics=metrics)
+    _, rank = expected_ranks(x, y)
+    limit = np.full(len(rank), 4 if metrics[-1] != "recall_at_1" else 0)
+    limit[found.ranks.start[:-1]] = max(
+        int(metrics[0].rpartition("_")[2]) if "recall" in metrics[0] else 0, limit[0]
+    )
+    kept = rank <= limit
+    np.testing.assert_array_equal(found.ranks.rank[kept], rank[kept])
+    assert (found.ranks.rank[~kept] == FAR).all()
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_near_ties_below_the_precision_are_decided_exactly(precision, monkeypatch):
+    """Similarities 2^-48 apart, orders of magnitude below the error of the product."""
+    escalated = []
+    monkeypatch.setattr(
+        board.Board, "_settle", _recording(board.Board._settle, escalated)
+    )
+    rng = np.random.default_rng(2)
+    base = np.round(rng.normal(size=16) * 2**20) / 2**24
+    steps = rng.permutation(400)
+    x = np.tile(base, (400, 1))
+    x[:, 0] += steps * 2.0**-24
+    x = np.concatenate([x, rng.normal(size=(3000, 16)) / 8])
+    y = np.concatenate([np.arange(400) // 4, 1000 + np.arange(3000)])
+    found = find(x, y, distance="euclidean", precision=precision, memory=2**22)
+    _, rank = expected_ranks(x[:400], y[:400], distance="euclidean")
+    near = np.concatenate([np.isin(found.row, np.arange(400)).nonzero()[0]])
+    assert len(near) == 400
+    assert (found.ranks.rank[found.ranks.start[near]] < FAR).all()
+    exact = find(x, y, distance="euclidean", precision="float64", memory=2**22)
+    np.testing.assert_array_equal(found.ranks.rank, exact.ranks.rank)
+    assert sum(escalated) > 0
+
+
+def _recording(settle, counts):
+    def recorded(self, exact, negatives, nearest, farther):
+        counts.append(len(negatives.row))
+        return settle(self, exact, negatives, nearest, farther)
+
+    return recorded
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.sampled_from([2**12, 2**14, 2**17, 2**22]))
+def test_memory_and_precision_change_nothing(seed, memory):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 40, 500)
+    x = rng.normal(size=(40, 6))[y] + rng.normal(size=(500, 6))
+    plain = find(x, y, precision="float64", memory=2**24)
+    for precision in PRECISIONS:
+        found = find(x, y, precision=precision, memory=memory)
+        np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
+
+
+@settings(deadline=None, max_examples=25)
+@given(spaces)
+def test_all_metrics_are_those_spelled_out(case):
+    rng = np.random.default_rng(case["seed"])
+    x = draw(rng, case["points"], case["dim"], case["values"])
+    y = rng.integers(0, case["classes"], case["points"])
+    y[1] = y[0]
+    result = evaluate(x, y, metrics=brute_force.METRICS, distance=case["distance"])
+    expected = brute_force.scores(x, y, distance=case["distance"])
+    assert result.scores == pytest.approx(expected, abs=1e-12)
+    for name in brute_force.METRICS:
+        low, high = result.tied.get(name, (result.scores[name],) * 2)
+        assert low <= result.scores[name] + 1e-12
+        assert result.scores[name] <= high + 1e-12
+
+
+def test_a_tensor_and_an_array_score_alike():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(90, 5)).astype(np.float32), np.arange(90) % 9
+    one = evaluate(x, y, metrics=["map_at_r", "mrr"])
+    other = evaluate(
+        torch.from_numpy(x).requires_grad_(), torch.from_numpy(y), metrics=["map_at_r", "mrr"]
+    )
+    assert one.scores == other.scores

@@ -1,0 +1,136 @@
+"""Similarities of a tile of queries and gallery, in a chosen precision, with an error bound."""
+
+import contextlib
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from dmlbench.evaluation import pairs
+from dmlbench.evaluation.inputs import Space
+
+# Rounding thresholds to float32 (values below 2) and sorting keys in float64 cost less than this.
+_SLACK = 2.0**-22
+
+
+class Tile(NamedTuple):
+    """Similarities of gallery columns to queries, each within `error` of the exact value.
+
+    Attributes:
+        values: [rows, columns]; bfloat16, float32 or float64.
+        error: bound on the absolute error, rounding of thresholds included.
+    """
+
+    values: torch.Tensor
+    error: float
+
+    @property
+    def exact(self) -> bool:
+        return self.values.dtype == torch.float64
+
+
+class Products:
+    """Tiles of the all-pairs similarity of a space.
+
+    Args:
+        space: what to search.
+        entries: largest number of entries of a tile; its memory is reused from tile to tile.
+    """
+
+    def __init__(self, space: Space, entries: int):
+        self.space = space
+        self._entries = entries
+        self._device = space.gallery.vectors.device
+        self._buffers: dict[torch.dtype, torch.Tensor] = {}
+        self._halves: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._bias: torch.Tensor | None = None
+        if space.distance == "euclidean":
+            self._bias = -space.gallery.vectors.double().square().sum(1) / 2
+
+    def tile(self, dtype: torch.dtype, rows: slice, columns: slice) -> Tile:
+        """The tile in this precision; the previous tile of that precision is overwritten."""
+        if dtype == torch.float64:
+            return Tile(self._exact(rows, columns), 2.0**-34)
+        queries, gallery, error = self._operands(dtype)
+        out = self._buffer(dtype, rows, columns)
+        torch.mm(queries[rows], gallery[columns].T, out=out)
+        if self._bias is not None:
+            out += self._bias[columns].to(dtype)
+        return Tile(out, error)
+
+    def exactly(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+        """Exact similarities of pairs given by query and gallery numbers, float64."""
+        queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
+        result = torch.empty(len(rows), dtype=torch.float64, device=self._device)
+        step = max(1, self._entries // (2 * gallery.shape[1]))
+        for begin in range(0, len(rows), step):
+            some = slice(begin, begin + step)
+            products = queries[rows[some]].double() * gallery[columns[some]].double()
+            result[some] = products.sum(1)
+        if self._bias is not None:
+            result += self._bias[columns]
+        return result
+
+    def _exact(self, rows: slice, columns: slice) -> torch.Tensor:
+        space = self.space
+        return pairs.similarity(
+            space.queries.vectors[rows], space.gallery.vectors[columns], space.distance
+        )
+
+    def _operands(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, float]:
+        queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
+        # Any order of float32 summation errs by at most D u sum|x_i y_i| <= D u |x| |y|; norms
+        # are at most 1 + D 2^-24, and three more operations are granted for the Euclidean term.
+        summation = 1.5 * (gallery.shape[1] + 3) * 2.0**-24
+        if dtype == torch.float32:
+            return queries, gallery, summation + _SLACK
+        if self._halves is None:
+            half = gallery.bfloat16()
+            other = half if self.space.own else queries.bfloat16()
+            lost = max(_longest_difference(gallery, half), _longest_difference(queries, other))
+            # |x y - x' y'| <= |x - x'| |y| + |x'| |y - y'|; the result, at most 1 + 2 lost, is
+            # rounded to bfloat16, whose unit roundoff is 2^-8.
+            self._half_error = 2.02 * lost + 2.0**-8 + summation + _SLACK
+            self._halves = other, half
+        return *self._halves, self._half_error
+
+    def _buffer(self, dtype: torch.dtype, rows: slice, columns: slice) -> torch.Tensor:
+        if dtype not in self._buffers:
+            self._buffers[dtype] = torch.empty(self._entries, dtype=dtype, device=self._device)
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        return self._buffers[dtype][: height * width].view(height, width)
+
+
+def _longest_difference(vectors: torch.Tensor, rounded: torch.Tensor) -> float:
+    step = max(1, (1 << 22) // vectors.shape[1])
+    return max(
+        float(torch.linalg.vector_norm(a - b.float(), dim=1).max())
+        for a, b in zip(vectors.split(step), rounded.split(step), strict=True)
+    )
+
+
+def above(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Flat places where values [R, C] exceed a floor ([R, 1] or [1, C]), ascending, int64."""
+    mask = mask[: values.numel()].view(values.shape)
+    if values.is_cuda:
+        return torch.gt(values, floor, out=mask).flatten().nonzero().flatten()
+    if values.dtype == torch.bfloat16:
+        # For a floor of at least 0 the bits of bfloat16, read as int16, are in the same order.
+        values, floor = values.view(torch.int16), floor.view(torch.int16)
+    # NumPy's comparison and search for bytes are several times as fast as torch's on a CPU.
+    np.greater(values.numpy(), floor.numpy(), out=mask.numpy())
+    return torch.from_numpy(np.flatnonzero(mask.numpy()))
+
+
+@contextlib.contextmanager
+def full_precision():
+    """Float32 products in float32 and bfloat16 products summed in float32, whatever was set."""
+    matmul = torch.backends.cuda.matmul
+    before = torch.get_float32_matmul_precision(), matmul.allow_bf16_reduced_precision_reduction
+    torch.set_float32_matmul_precision("highest")
+    matmul.allow_bf16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        matmul.allow_bf16_reduced_precision_reduction = before[1]

@@ -1,0 +1,115 @@
+"""Score an embedding space: retrieval, clustering and structure by one call."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlbench.errors import UserError
+from dmlbench.evaluation.inputs import read_space
+from dmlbench.evaluation.names import check_metric, kind
+from dmlbench.evaluation.ranks import find_ranks
+from dmlbench.evaluation.retrieval import per_query
+
+
+class Evaluation(NamedTuple):
+    """Scores and what stands behind them.
+
+    Attributes:
+        scores: {metric: value}; retrieval and clustering are fractions in [0, 1].
+        per_query: {retrieval metric: float64 [Q]}, for intervals over queries or classes.
+        row: int64 [Q]; the row of each scored query.
+        left_out: number of queries without a positive, which no retrieval metric counts.
+        tied: {retrieval metric: (lowest, highest)} for each score that depends on how exact
+            ties between a positive and a negative are broken.
+    """
+
+    scores: dict[str, float]
+    per_query: dict[str, np.ndarray]
+    row: np.ndarray
+    left_out: int
+    tied: dict[str, tuple[float, float]]
+
+
+def score(embeddings, labels, **options) -> dict[str, float]:
+    """Score an embedding space; arguments, errors and meaning as of `evaluate`.
+
+    Queries without a positive, and scores that depend on the order of exact ties, are told by a
+    warning.
+
+    Returns:
+        {metric: value} in the order of `metrics`.
+    """
+    result = evaluate(embeddings, labels, **options)
+    if result.left_out:
+        warnings.warn(
+            f"{result.left_out} of {result.left_out + len(result.row)} queries have no other "
+            "image of their class to find and are left out",
+            stacklevel=2,
+        )
+    for name, (lowest, highest) in result.tied.items():
+        warnings.warn(
+            f"{name} is {result.scores[name]:.6g} with exact ties broken by image id; other "
+            f"orders give {lowest:.6g} to {highest:.6g}",
+            stacklevel=2,
+        )
+    return result.scores
+
+
+def evaluate(
+    embeddings,
+    labels,
+    *,
+    metrics,
+    gallery=None,
+    gallery_labels=None,
+    ids=None,
+    gallery_ids=None,
+    distance: str = "cosine",
+    device=None,
+    memory: float = 2.0**29,
+) -> Evaluation:
+    """Score an embedding space.
+
+    Args:
+        embeddings: [N, D] array or tensor; the queries.
+        labels: class of each row, [N].
+        metrics: names, see `metric_names()`.
+        gallery: [M, D], the images to search (In-Shop); by default the embeddings themselves,
+            where a query is no neighbour of itself.
+        gallery_labels: class of each gallery row, [M].
+        ids: image ids [N]; at exactly equal distance the lower id is the nearer. By default the
+            row number.
+        gallery_ids: image ids of the gallery rows, [M].
+        distance: "cosine" normalises each row, after which cosine and Euclidean distance rank
+            alike; "euclidean" takes rows as they are.
+        device: where to compute; by default that of the embeddings.
+        memory: bytes to work in, beyond the embeddings and one float32 copy of them.
+
+    Raises:
+        UserError: unknown metrics; shapes that do not fit; rows that are not finite; no query
+            with a positive.
+    """
+    metrics = list(metrics)
+    for name in metrics:
+        check_metric(name)
+    space = read_space(
+        embeddings, labels, gallery, gallery_labels, ids, gallery_ids, distance, device
+    )
+    retrieval = [name for name in metrics if kind(name) == "retrieval"]
+    scores, values, tied = {}, {}, {}
+    row, left_out = np.zeros(0, np.int64), 0
+    if retrieval:
+        found = find_ranks(space, retrieval, memory=int(memory))
+        row = found.row
+        left_out = len(space.queries.vectors) - len(row)
+        if len(row) == 0:
+            raise UserError("no query has another image of its class to find; allowed: at least 1")
+        for name in retrieval:
+            values[name] = per_query(name, found.ranks)
+            scores[name] = float(values[name].mean())
+            if found.best is not None:
+                bounds = [float(per_query(name, some).mean()) for some in (found.worst, found.best)]
+                if bounds[0] != bounds[1]:
+                    tied[name] = (min(bounds), max(bounds))
+    return Evaluation({name: scores[name] for name in metrics}, values, row, left_out, tied)
