@@ -8,11 +8,13 @@ import torch
 from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.miners import available, build_miner
-from dmlbench.tuples import Pairs
+from dmlbench.miners._representatives import anchored, touching
+from dmlbench.tuples import Pairs, all_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 MINERS = [name for name in available() if not name.startswith("karaman_")]
+RANDOM = {"random", "semi_hard_random", "soft_hard", "distance_weighted", "distance_weighted_pairs"}
 
 
 @st.composite
@@ -190,6 +192,35 @@ def test_all_valid_gives_every_pair():
     }
 
 
+@example(40)
+@given(batches(), st.sampled_from(["one", "all"]), st.integers(0, 1000))
+def test_distance_weighted_pairs_are_those_of_the_triplets(batch, positives_kept, seed):
+    embeddings = batch[0] / 5
+    torch.manual_seed(seed)
+    miner = build_miner("distance_weighted", positives=positives_kept)
+    triplets = triplets_of(miner(embeddings, batch[1]))
+    torch.manual_seed(seed)
+    miner = build_miner("distance_weighted_pairs", positives=positives_kept)
+    mined = miner(embeddings, batch[1])
+    assert pairs_of(mined.positive) == set(triplets)
+    assert pairs_of(mined.negative) == {(a, n) for (a, _), n in triplets.items()}
+
+
+@example(40)
+@given(batches(), st.data())
+def test_tuples_around_representatives(batch, data):
+    _, labels = batch
+    flags = data.draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels)))
+    pairs, triplets = all_pairs(labels), build_miner("random", positives="all")(*batch)
+    representative = torch.tensor(flags)
+    for before, after in zip(pairs, anchored(pairs, representative), strict=True):
+        assert pairs_of(after) == {(i, j) for i, j in pairs_of(before) if flags[i]}
+    for before, after in zip(pairs, touching(pairs, representative), strict=True):
+        assert pairs_of(after) == {(i, j) for i, j in pairs_of(before) if flags[i] or flags[j]}
+    kept = {key: n for key, n in triplets_of(triplets).items() if flags[key[0]]}
+    assert triplets_of(anchored(triplets, representative)) == kept
+
+
 @pytest.mark.parametrize("name", MINERS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(
@@ -252,9 +283,8 @@ def test_random_draws_come_from_the_global_generator(name):
         torch.manual_seed(seed)
         draws.append(build_miner(name)(embeddings, labels))
     assert all(torch.equal(*parts) for parts in zip(draws[0], draws[1], strict=True))
-    random = {"random", "semi_hard_random", "soft_hard", "distance_weighted"}
     same = all(torch.equal(*parts) for parts in zip(draws[0], draws[2], strict=True))
-    assert same == (name not in random)
+    assert same == (name not in RANDOM)
 
 
 @pytest.mark.parametrize(

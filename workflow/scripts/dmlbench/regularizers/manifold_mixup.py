@@ -24,7 +24,7 @@ class Mixture(NamedTuple):
 
     def mix(self, hidden: Tensor) -> Tensor:
         """weight * h_i + (1 - weight) * h_partner(i) for hidden values [B, ...]."""
-        return self.weight * hidden + (1 - self.weight) * hidden[self.partner.to(hidden.device)]
+        return self.weight * hidden + (1 - self.weight) * hidden[self.partner.to(hidden.device, non_blocking=True)]
 
     def loss(
         self, criterion: Callable[[Tensor, Tensor], Tensor], embeddings: Tensor, labels: Tensor
@@ -35,7 +35,7 @@ class Mixture(NamedTuple):
             criterion: embeddings and labels to a scalar; mining is part of it, as each kind of
                 label has tuples of its own.
         """
-        partners = labels[self.partner.to(labels.device)]
+        partners = labels[self.partner.to(labels.device, non_blocking=True)]
         own, other = criterion(embeddings, labels), criterion(embeddings, partners)
         return self.weight * own + (1 - self.weight) * other
 
