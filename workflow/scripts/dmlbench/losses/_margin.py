@@ -1,4 +1,4 @@
-"""The margin loss of a matrix of distances."""
+"""Parts of the margin and contrastive losses."""
 
 from torch import Tensor
 
@@ -15,5 +15,9 @@ def margin_loss(far: Tensor, beta: Tensor | float, margin: float, pairs: Pairs) 
         beta: boundary between positive and negative pairs, a scalar or one per anchor [B, 1].
     """
     sign = pairs.positive.to(far.dtype) - pairs.negative.to(far.dtype)
-    loss = (sign * (far - beta) + margin).relu() * sign.abs()
+    return mean_of_nonzero((sign * (far - beta) + margin).relu() * sign.abs())
+
+
+def mean_of_nonzero(loss: Tensor) -> Tensor:
+    """Mean of the entries above 0 of a matrix without negative ones; 0 if there are none."""
     return loss.sum() / loss.count_nonzero().clamp_min(1)

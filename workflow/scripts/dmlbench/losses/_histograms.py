@@ -1,0 +1,30 @@
+"""Soft histograms of a batch's pairs."""
+
+import torch
+from torch import Tensor
+
+from dmlbench.tuples import Pairs
+
+
+def soft_histograms(
+    values: Tensor, pairs: Pairs, low: float, high: float, nodes: int
+) -> tuple[Tensor, Tensor]:
+    """Each anchor's histogram of its positive pairs, and of its negative pairs.
+
+    A value adds 1 in all, shared linearly between the two nodes around it.
+
+    Args:
+        values: [B, B]; beyond low and high they count as low and high.
+        nodes: number of nodes, evenly spaced from low to high.
+
+    Returns:
+        Two tensors [B, nodes].
+    """
+    place = ((values - low) * ((nodes - 1) / (high - low))).clamp(0, nodes - 1)
+    left = place.detach().floor().clamp_max_(nodes - 2)
+    weight = (pairs.positive | pairs.negative).to(values.dtype)
+    to_right = (place - left) * weight
+    column = left.long() + pairs.negative * nodes
+    both = torch.zeros_like(values[:, :1]).repeat(1, 2 * nodes)
+    both = both.scatter_add(1, column, weight - to_right).scatter_add(1, column + 1, to_right)
+    return both[:, :nodes], both[:, nodes:]

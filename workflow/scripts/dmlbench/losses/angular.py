@@ -1,0 +1,38 @@
+"""Angular loss joined with the N-pair loss."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._angular import angular_terms
+from dmlbench.losses._check import not_negative, within
+from dmlbench.losses._geometry import cosine_similarities, total
+from dmlbench.losses.n_pair_per_pair import NPairPerPair
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class Angular(nn.Module):
+    """N-pair loss plus weight / B times the sum over positive pairs of the angular term.
+
+    The angular term is log(1 + sum_n exp(4 t (x_a + x_p) x_n - 2 (1 + t) x_a x_p)) with
+    t = tan(alpha)^2, over the negatives n of a, x normalised. The N-pair loss sees the
+    embeddings as given. Source: roth2020 eq. 5, its garbled exponent from Wang et al. 2017 eq. 8.
+    The angular term alone is `angular_only`.
+
+    Args:
+        alpha: largest angle at the negative, in degrees, in (0, 60].
+        weight: weight of the angular term (lambda in the paper).
+        l2: weight of the mean squared length of the embeddings in the N-pair loss.
+    """
+
+    def __init__(self, *, alpha: float = 45, weight: float = 2, l2: float = 0.005):
+        super().__init__()
+        within(1e-3, 60, alpha=alpha)
+        not_negative(weight=weight)
+        self.alpha, self.weight = alpha, weight
+        self.n_pair = NPairPerPair(l2=l2)
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        pairs = tuples or all_pairs(labels)
+        terms = angular_terms(cosine_similarities(embeddings), self.alpha, pairs)
+        angular = total(terms, pairs.positive) / len(labels)
+        return self.n_pair(embeddings, labels, pairs) + self.weight * angular

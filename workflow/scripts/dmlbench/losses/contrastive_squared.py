@@ -1,0 +1,31 @@
+"""Contrastive loss on squared hinges."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import positive as above_zero
+from dmlbench.losses._geometry import euclidean_distances, total
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class ContrastiveSquared(nn.Module):
+    """Mean over pairs of d^2 if positive, [margin - d]_+^2 if negative.
+
+    d is the Euclidean distance of the embeddings as given. Source: can2019 eq. 3.1 and 3.2;
+    Hadsell et al. 2006 without its factor 1/2.
+
+    Args:
+        margin: distance below which a negative pair is pushed apart.
+    """
+
+    def __init__(self, *, margin: float = 1):
+        super().__init__()
+        above_zero(margin=margin)
+        self.margin = margin
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        d = euclidean_distances(embeddings)
+        positive, negative = tuples or all_pairs(labels)
+        pull = total(d.square(), positive)
+        push = total((self.margin - d).relu().square(), negative)
+        return (pull + push) / (positive.sum() + negative.sum()).clamp_min(1)

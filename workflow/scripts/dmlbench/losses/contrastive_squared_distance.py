@@ -1,0 +1,29 @@
+"""Contrastive loss on squared distances."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import positive as above_zero
+from dmlbench.losses._geometry import squared_distances, total
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class ContrastiveSquaredDistance(nn.Module):
+    """Mean over pairs of d^2 if positive, [margin - d^2]_+ if negative.
+
+    d is the Euclidean distance of the embeddings as given. Source: karaman2021 eq. 2.3.
+
+    Args:
+        margin: squared distance below which a negative pair is pushed apart.
+    """
+
+    def __init__(self, *, margin: float = 1):
+        super().__init__()
+        above_zero(margin=margin)
+        self.margin = margin
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        squared = squared_distances(embeddings)
+        positive, negative = tuples or all_pairs(labels)
+        loss = total(squared, positive) + total((self.margin - squared).relu(), negative)
+        return loss / (positive.sum() + negative.sum()).clamp_min(1)

@@ -1,0 +1,37 @@
+"""CosFace loss."""
+
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from dmlbench.losses._check import finite, positive
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._proxies import new_proxies, own_and_others
+
+
+class CosFace(nn.Module):
+    """Mean cross-entropy of scale cos(theta_j), with cos(theta_y) - margin for the own class.
+
+    theta_j is the angle between embedding and proxy j. Source: Wang et al. 2018 (CosFace) eq. 4,
+    which musgrave2020 runs.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        scale: factor on the cosines.
+        margin: what the own class's cosine loses.
+    """
+
+    def __init__(
+        self, num_classes: int, embedding_dim: int, *, scale: float = 64, margin: float = 0.35
+    ):
+        super().__init__()
+        positive(scale=scale)
+        finite(margin=margin)
+        self.scale, self.margin = scale, margin
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        x = unit(embeddings) * self.scale
+        own, others = own_and_others(x, unit(self.proxies), labels)
+        return softplus(others - own + self.scale * self.margin).mean()

@@ -1,0 +1,37 @@
+"""Generalised lifted structure loss."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import finite, not_negative
+from dmlbench.losses._geometry import euclidean_distances, log_sum_exp, widened
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class GeneralizedLifted(nn.Module):
+    """Mean over anchors of [log sum_p e^d_ap + log sum_n e^(margin - d_an)]_+, plus l2 mean |x|^2.
+
+    p runs over the positives of a (not a itself), n over its negatives; d is the Euclidean
+    distance of the embeddings as given, which the study does not normalise. An anchor without
+    positives or without negatives counts 0.
+    Source: roth2020 eq. 3, whose first sum is divided by B here, as its second is there;
+    Hermans et al. 2017.
+
+    Args:
+        margin: distance that negatives should keep.
+        l2: weight of the mean squared length of the embeddings (nu in the paper).
+    """
+
+    def __init__(self, *, margin: float = 1, l2: float = 0.005):
+        super().__init__()
+        finite(margin=margin)
+        not_negative(l2=l2)
+        self.margin, self.l2 = margin, l2
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        d = euclidean_distances(embeddings)
+        positive, negative = tuples or all_pairs(labels)
+        far = log_sum_exp(d, positive)
+        near = log_sum_exp(self.margin - d, negative)
+        size = widened(embeddings).square().sum(1).mean()
+        return (far + near).relu().mean() + self.l2 * size

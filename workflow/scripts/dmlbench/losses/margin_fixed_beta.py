@@ -1,0 +1,33 @@
+"""Margin loss with a fixed boundary."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import finite, positive
+from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._margin import margin_loss
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class MarginFixedBeta(nn.Module):
+    """[d_ij - beta + margin]_+ for a positive pair, [beta - d_ij + margin]_+ for a negative one.
+
+    d is the Euclidean distance of the embeddings as given; the sum is divided by the number of
+    pairs with a loss above 0. As `margin`, but beta is not learned.
+    Source: roth2020 eq. 10 and can2019 eq. 3.4 with a constant boundary.
+
+    Args:
+        margin: half-width of the band between positive and negative pairs.
+        beta: boundary, a Euclidean distance.
+    """
+
+    def __init__(self, *, margin: float = 0.2, beta: float = 1.2):
+        super().__init__()
+        finite(margin=margin)
+        positive(beta=beta)
+        self.margin = margin
+        self.beta = beta
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        d = euclidean_distances(embeddings)
+        return margin_loss(d, self.beta, self.margin, tuples or all_pairs(labels))

@@ -1,0 +1,33 @@
+"""N-pair loss with one logarithm per positive pair."""
+
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from dmlbench.losses._check import not_negative
+from dmlbench.losses._geometry import dot_products, log_sum_exp, total, widened
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class NPairPerPair(nn.Module):
+    """Sum over positive pairs of log(1 + sum_n e^(S_an - S_ap)), over B, plus l2 mean |x|^2.
+
+    n runs over the negatives of a; S is the dot product of the embeddings as given, which the
+    study does not normalise. Source: roth2020 eq. 4 (its phi_n, printed without the star, is
+    read as not normalised either). `n_pair` has one logarithm per anchor.
+
+    Args:
+        l2: weight of the mean squared length of the embeddings (nu in the paper).
+    """
+
+    def __init__(self, *, l2: float = 0.005):
+        super().__init__()
+        not_negative(l2=l2)
+        self.l2 = l2
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        S = dot_products(embeddings)
+        positive, negative = tuples or all_pairs(labels)
+        loss = softplus(log_sum_exp(S, negative)[:, None] - S)
+        size = widened(embeddings).square().sum(1).mean()
+        return total(loss, positive) / len(labels) + self.l2 * size

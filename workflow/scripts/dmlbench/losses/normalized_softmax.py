@@ -1,0 +1,33 @@
+"""Normalised softmax loss."""
+
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from dmlbench.losses._check import positive
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._proxies import new_proxies, own_and_others
+
+
+class NormalizedSoftmax(nn.Module):
+    """Mean of the cross-entropy of the cosine similarities to the class proxies, over temperature.
+
+    Source: Zhai and Wu 2018. roth2020 eq. 19 prints the denominator without the own class; the
+    cited loss has it.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        temperature: divisor of the cosine similarities.
+    """
+
+    def __init__(self, num_classes: int, embedding_dim: int, *, temperature: float = 0.05):
+        super().__init__()
+        positive(temperature=temperature)
+        self.temperature = temperature
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        x = unit(embeddings) / self.temperature
+        own, others = own_and_others(x, unit(self.proxies), labels)
+        return softplus(others - own).mean()

@@ -1,0 +1,34 @@
+"""ProxyNCA++ loss."""
+
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from dmlbench.losses._check import positive
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._proxies import new_proxies, own_and_others
+
+
+class ProxyNcaPlusPlus(nn.Module):
+    """Mean of -log of the softmax over all proxies of -|x - w|^2 / temperature, at the own proxy.
+
+    x and w have unit length; the own proxy is in the denominator, unlike in `proxy_nca`.
+    Source: Teh et al. 2020 (ProxyNCA++), probability of a proxy assignment with temperature.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        temperature: divisor of the squared distances.
+    """
+
+    def __init__(self, num_classes: int, embedding_dim: int, *, temperature: float = 1 / 9):
+        super().__init__()
+        positive(temperature=temperature)
+        self.temperature = temperature
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        # |x - w|^2 = 2 - 2 x w, and the softmax does not see the constant
+        x = unit(embeddings) * (2 / self.temperature)
+        own, others = own_and_others(x, unit(self.proxies), labels)
+        return softplus(others - own).mean()

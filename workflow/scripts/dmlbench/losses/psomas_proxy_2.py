@@ -1,0 +1,41 @@
+"""Psomas's proxy loss, variation 2."""
+
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from dmlbench.losses._check import finite, positive
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._gram import log_sum_exp_of_others
+from dmlbench.losses._proxies import new_proxies, pull_to_proxies
+
+
+class PsomasProxy2(nn.Module):
+    """Proxies softly pull their far positives and push each other as the batch sees them.
+
+    As `psomas_proxy_1`, with the similarity w v of two proxies replaced by
+    sum_x (w x)(x v) over the batch. Source: psomas2020 eq. 6.2 (a sum, so it grows with the
+    batch). Its alpha and margin are not printed: ProxyAnchor's.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        alpha: factor on the similarities.
+        margin: similarity by which positives and negatives should stand apart from 0.
+    """
+
+    def __init__(
+        self, num_classes: int, embedding_dim: int, *, alpha: float = 32, margin: float = 0.1
+    ):
+        super().__init__()
+        positive(alpha=alpha)
+        finite(margin=margin)
+        self.alpha, self.margin = alpha, margin
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        w, x = unit(self.proxies), unit(embeddings)
+        own = (w[labels] * x).sum(1)
+        pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
+        others = log_sum_exp_of_others(w @ x.T, self.alpha)
+        return pull + softplus(others + self.alpha * self.margin).mean()

@@ -1,0 +1,34 @@
+"""Supervised contrastive loss."""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import positive as above_zero
+from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class SupervisedContrastive(nn.Module):
+    """Mean over anchors, and their positives, of -log softmax(S / temperature).
+
+    S is the cosine similarity; the softmax of an anchor is over its positives and negatives.
+    Anchors without positives are left out.
+    Source: Khosla et al. 2020 eq. 2 (L_out).
+
+    Args:
+        temperature: divisor of the similarities.
+    """
+
+    def __init__(self, *, temperature: float = 0.1):
+        super().__init__()
+        above_zero(temperature=temperature)
+        self.temperature = temperature
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        logits = cosine_similarities(embeddings) / self.temperature
+        positive, negative = tuples or all_pairs(labels)
+        positives = positive.sum(1)
+        has_positive = (positives > 0).to(logits.dtype)
+        own = (logits * positive.to(logits.dtype)).sum(1) / positives.clamp_min(1)
+        loss = (log_sum_exp(logits, positive | negative) - own) * has_positive
+        return loss.sum() / has_positive.sum().clamp_min(1)
