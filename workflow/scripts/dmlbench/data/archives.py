@@ -96,7 +96,7 @@ DAMAGED = (
     NotImplementedError,
     Image.DecompressionBombError,
 )
-"""What reading a damaged member, or decoding the image in it, raises."""
+"""What reading a damaged member, or decoding the image in it, may raise."""
 
 
 def open_all(paths: Iterable[Path]) -> Iterator[Archive]:
@@ -170,7 +170,13 @@ def _refuse_unsafe(archive: Path, members: list[str]) -> None:
     seen = set()
     for member in members:
         pure = PurePosixPath(member)
-        if pure.is_absolute() or ".." in pure.parts or "\\" in member or ":" in pure.parts[0]:
+        if (
+            not pure.parts
+            or pure.is_absolute()
+            or ".." in pure.parts
+            or "\\" in member
+            or ":" in pure.parts[0]
+        ):
             raise _unsafe(archive, member, "has a name that leads out of the archive")
         if member in seen:
             raise _unsafe(archive, member, "occurs twice")
