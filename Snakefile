@@ -18,6 +18,7 @@ include: "rules/collect.smk"
 
 
 rule all:
-    input:
-        report_of(PLAN.studies),
     default_target: True
+    input:
+        "<results>/report.html",
+    localrule: True

@@ -1,0 +1,35 @@
+# Needs:  everything above
+# Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
+#         data_all
+
+for study in PLAN.studies:
+
+    rule:
+        name:
+            study
+        input:
+            pages.files(PLAN, study),
+            "<results>/report.html",
+        localrule: True
+
+    rule:
+        name:
+            f"{study}_tournament"
+        input:
+            f"<results>/studies/{study}/tournament.csv",
+        localrule: True
+
+    for target, files in pages.targets(PLAN, study).items():
+
+        rule:
+            name:
+                target
+            input:
+                files,
+            localrule: True
+
+
+rule data_all:
+    input:
+        [f"<results>/data/{dataset}/images.parquet" for dataset in PLAN.datasets],
+    localrule: True

@@ -9,14 +9,18 @@ sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan
 from dmlbench.errors import UserError
+from dmlbench.plan import pages, views
 from dmlbench.plan.sources import stage_digest
 from dmlbench.training.version import VERSION as TRAINING_VERSION
 
+CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
+
 try:
-    PLAN = plan.load(config, Path(workflow.basedir) / "config")
+    PLAN = plan.load(config, CONFIG)
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
+RESULTS = config["pathvars"]["results"]
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 
 

@@ -18,14 +18,14 @@ rule download:
     log:
         "<results>/logs/download/{dataset}/{archive}.log",
     benchmark:
-        "<results>/benchmarks/download/{dataset}/{archive}.tsv"
+        "<results>/costs/download/{dataset}/{archive}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        archive=archive_of,
     resources:
         mem_mb=1000,
         runtime=240,
+    params:
+        archive=archive_of,
     script:
         "../workflow/scripts/download.py"
 
@@ -36,15 +36,15 @@ rule draw:
     log:
         "<results>/logs/draw/{dataset}.log",
     benchmark:
-        "<results>/benchmarks/draw/{dataset}.tsv"
+        "<results>/costs/draw/{dataset}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        generator=generator_of,
-        source=stage_digest("draw.py", rooms=("data/generators",)),
     resources:
         mem_mb=1000,
         runtime=30,
+    params:
+        generator=generator_of,
+        source=stage_digest("draw.py", rooms=("data/generators",)),
     script:
         "../workflow/scripts/draw.py"
 
@@ -57,17 +57,17 @@ rule index:
     log:
         "<results>/logs/index/{dataset}.log",
     benchmark:
-        "<results>/benchmarks/index/{dataset}.tsv"
+        "<results>/costs/index/{dataset}.tsv"
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=4000,
+        runtime=60,
     params:
         layout=lambda wildcards: dataset_of(wildcards).layout.name,
         images=lambda wildcards: dataset_of(wildcards).images,
         classes=lambda wildcards: dataset_of(wildcards).classes,
         source=stage_digest("index.py", rooms=("data/layouts",)),
-    resources:
-        mem_mb=4000,
-        runtime=60,
     script:
         "../workflow/scripts/index.py"
 
@@ -82,14 +82,14 @@ rule pack:
     log:
         "<results>/logs/pack/{dataset}-{size}-{mode}.log",
     benchmark:
-        "<results>/benchmarks/pack/{dataset}-{size}-{mode}.tsv"
+        "<results>/costs/pack/{dataset}-{size}-{mode}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        source=stage_digest("pack.py"),
     threads: 4
     resources:
         mem_mb=8000,
         runtime=240,
+    params:
+        source=stage_digest("pack.py"),
     script:
         "../workflow/scripts/pack.py"

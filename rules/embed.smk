@@ -15,16 +15,16 @@ rule embed:
     log:
         "<results>/logs/embed/{run}.log",
     benchmark:
-        "<results>/benchmarks/embed/{run}.tsv"
+        "<results>/costs/embed/{run}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        spec=lambda wildcards: spec_of(wildcards).as_dict(),
-        source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
     threads: threads_of
     resources:
         gpu=1,
         mem_mb=16000,
         runtime=120,
+    params:
+        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
     script:
         "../workflow/scripts/embed.py"

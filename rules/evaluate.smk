@@ -10,15 +10,15 @@ rule evaluate:
     log:
         "<results>/logs/evaluate/{run}.log",
     benchmark:
-        "<results>/benchmarks/evaluate/{run}.tsv"
+        "<results>/costs/evaluate/{run}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        metrics=lambda wildcards: PLAN.datasets[spec_of(wildcards).dataset].metrics,
-        source=stage_digest("evaluate.py"),
     threads: threads_of
     resources:
         mem_mb=8000,
         runtime=120,
+    params:
+        metrics=lambda wildcards: PLAN.datasets[spec_of(wildcards).dataset].metrics,
+        source=stage_digest("evaluate.py"),
     script:
         "../workflow/scripts/evaluate.py"

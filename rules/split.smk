@@ -14,14 +14,14 @@ rule split:
     log:
         "<results>/logs/split/{dataset}/{split}.log",
     benchmark:
-        "<results>/benchmarks/split/{dataset}/{split}.tsv"
+        "<results>/costs/split/{dataset}/{split}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        rule=split_rule_of,
-        source=stage_digest("split.py", rooms=("data/splits",)),
     resources:
         mem_mb=2000,
         runtime=30,
+    params:
+        rule=split_rule_of,
+        source=stage_digest("split.py", rooms=("data/splits",)),
     script:
         "../workflow/scripts/split.py"

@@ -1,0 +1,201 @@
+# Needs:  scores of the runs that a study, or one of its views, lists
+# Leaves: <results>/studies/<study>/scores.parquet             every score of the study
+#         <results>/studies/<study>/timings.csv                what each run cost
+#         <results>/studies/<study>/tournament.csv             the ranks of its methods
+#         <results>/studies/<study>/tables/<table>.{csv,md,tex,html}
+#         <results>/studies/<study>/figures/<figure>.{pdf,svg,png}
+#         <results>/audit/<study>.{csv,md}                     printed numbers, checked
+
+
+def view_scores(kind):
+    """The scores of the runs that a view asks for, and of no other."""
+
+    def scores(wildcards):
+        view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
+        return scores_of(wildcards.study, view.where)
+
+    return scores
+
+
+def view_facts(kind):
+    """What a view's kind is built from."""
+
+    def facts(wildcards):
+        return views.facts(PLAN, wildcards.study, kind, wildcards.get(kind))
+
+    return facts
+
+
+def map_runs(wildcards):
+    return PLAN.runs(wildcards.study, views.view(PLAN, wildcards.study, "map", wildcards.map).where)
+
+
+def map_pixels(face):
+    """The packed pixels that the runs of a map share."""
+
+    def pixels(wildcards):
+        spec = PLAN.spec(map_runs(wildcards)[0])
+        stem = f"pixels-{spec.network.pixels}-{spec.network.mode}"
+        return f"<results>/data/{spec.dataset}/{stem}.{face}"
+
+    return pixels
+
+
+rule aggregate:
+    input:
+        scores=lambda wildcards: scores_of(wildcards.study),
+    output:
+        "<results>/studies/{study}/scores.parquet",
+    log:
+        "<results>/logs/aggregate/{study}.log",
+    benchmark:
+        "<results>/costs/aggregate/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        source=stage_digest("aggregate.py"),
+    script:
+        "../workflow/scripts/aggregate.py"
+
+
+rule timings:
+    input:
+        scores=lambda wildcards: scores_of(wildcards.study),
+    output:
+        "<results>/studies/{study}/timings.csv",
+    log:
+        "<results>/logs/timings/{study}.log",
+    benchmark:
+        "<results>/costs/timings/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        runs=lambda wildcards: [run.path for run in PLAN.runs(wildcards.study)],
+        results=RESULTS,
+        source=stage_digest("timings.py"),
+    script:
+        "../workflow/scripts/timings.py"
+
+
+rule tournament:
+    input:
+        scores=view_scores("tournament"),
+    output:
+        "<results>/studies/{study}/tournament.csv",
+    log:
+        "<results>/logs/tournament/{study}.log",
+    benchmark:
+        "<results>/costs/tournament/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        facts=view_facts("tournament"),
+        source=stage_digest("tournament.py"),
+    script:
+        "../workflow/scripts/tournament.py"
+
+
+rule table:
+    input:
+        scores=view_scores("table"),
+    output:
+        multiext(
+            "<results>/studies/{study}/tables/{table}",
+            csv=".csv",
+            md=".md",
+            tex=".tex",
+            html=".html",
+        ),
+    log:
+        "<results>/logs/table/{study}/{table}.log",
+    benchmark:
+        "<results>/costs/table/{study}/{table}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        facts=view_facts("table"),
+        source=stage_digest("table.py", rooms=("presentation/tables",)),
+    script:
+        "../workflow/scripts/table.py"
+
+
+rule figure:
+    input:
+        scores=view_scores("figure"),
+    output:
+        multiext("<results>/studies/{study}/figures/{figure}", pdf=".pdf", svg=".svg", png=".png"),
+    log:
+        "<results>/logs/figure/{study}/{figure}.log",
+    benchmark:
+        "<results>/costs/figure/{study}/{figure}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        facts=view_facts("figure"),
+        source=stage_digest("figure.py", rooms=("presentation/figures",)),
+    script:
+        "../workflow/scripts/figure.py"
+
+
+rule embedding_map:
+    input:
+        embeddings=lambda wildcards: [
+            f"<results>/runs/{run.path}/embeddings.parquet" for run in map_runs(wildcards)
+        ],
+        pixels=map_pixels("npy"),
+        pixel_table=map_pixels("parquet"),
+    output:
+        multiext("<results>/studies/{study}/figures/map_{map}", pdf=".pdf", svg=".svg", png=".png"),
+    log:
+        "<results>/logs/embedding_map/{study}/{map}.log",
+    benchmark:
+        "<results>/costs/embedding_map/{study}/{map}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        facts=view_facts("map"),
+        source=stage_digest("embedding_map.py"),
+    script:
+        "../workflow/scripts/embedding_map.py"
+
+
+rule audit:
+    input:
+        lambda wildcards: sorted(
+            str(path) for path in (CONFIG / "reference" / wildcards.study).glob("table_*.csv")
+        ),
+    output:
+        csv="<results>/audit/{study}.csv",
+        md="<results>/audit/{study}.md",
+    log:
+        "<results>/logs/audit/{study}.log",
+    benchmark:
+        "<results>/costs/audit/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
+        source=stage_digest("audit.py"),
+    script:
+        "../workflow/scripts/audit.py"

@@ -20,16 +20,16 @@ rule train:
     log:
         "<results>/logs/train/{run}.log",
     benchmark:
-        "<results>/benchmarks/train/{run}.tsv"
+        "<results>/costs/train/{run}.tsv"
     conda:
         ENVIRONMENT
-    params:
-        spec=lambda wildcards: spec_of(wildcards).as_dict(),
-        version=TRAINING_VERSION,
     threads: threads_of
     resources:
         gpu=1,
         mem_mb=16000,
         runtime=1440,
+    params:
+        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        version=TRAINING_VERSION,
     script:
         "../workflow/scripts/train.py"

@@ -5,6 +5,4 @@ from dmlbench.job import job
 
 with job(snakemake):
     choice = dict(snakemake.params.rule)
-    split(
-        snakemake.input.index, rule=choice.pop("name"), output=snakemake.output[0], **choice
-    )
+    split(snakemake.input.index, rule=choice.pop("name"), output=snakemake.output[0], **choice)

@@ -359,10 +359,16 @@ class Tournament(Model):
 
 
 class Study(Model):
-    """One study: its runs and the views over their scores."""
+    """One study: its runs and the views over their scores.
+
+    Attributes:
+        audit: the folder of config/reference whose printed numbers its page checks.
+    """
 
     title: str
+    question: str
     description: str
+    audit: Identifier | None = None
     runs: list[Grid] = Field(min_length=1)
     tournament: Tournament
     tables: dict[Identifier, Table] = {}

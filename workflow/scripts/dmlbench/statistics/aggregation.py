@@ -33,12 +33,11 @@ _SORTED_BY = ["dataset", "network", "embedding_dim", "method", "recipe", "split"
 _SORTED_BY += ["run", "selection", "metric"]
 
 
-def aggregate(score_files: Sequence[str | os.PathLike], output: str | os.PathLike) -> None:
-    """Concatenate run-level score tables into one sorted Parquet file.
+def collect(score_files: Sequence[str | os.PathLike]) -> pd.DataFrame:
+    """The scores of several runs in one sorted table.
 
     Args:
         score_files: Parquet files with the columns of `SCHEMA`; `value` is a fraction.
-        output: the Parquet file to write.
 
     Raises:
         UserError: no files; a file whose columns or types differ, or that names an unknown
@@ -53,9 +52,13 @@ def aggregate(score_files: Sequence[str | os.PathLike], output: str | os.PathLik
         raise UserError(
             f"run {first.run} has two scores for {first.metric} at {first.selection}; allowed: one"
         )
-    scores = scores.sort_values(_SORTED_BY, kind="stable", ignore_index=True)
+    return scores.sort_values(_SORTED_BY, kind="stable", ignore_index=True)
+
+
+def aggregate(score_files: Sequence[str | os.PathLike], output: str | os.PathLike) -> None:
+    """Write the scores of several runs to one sorted Parquet file; raises as `collect`."""
     with whole(output) as unfinished:
-        table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
+        table = pa.Table.from_pandas(collect(score_files), schema=SCHEMA, preserve_index=False)
         pq.write_table(table.replace_schema_metadata(None), unfinished)
 
 

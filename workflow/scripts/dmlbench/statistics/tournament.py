@@ -7,7 +7,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.files import whole
-from dmlbench.statistics.aggregation import read_scores
+from dmlbench.statistics.aggregation import collect
 
 EXPERIMENT = ["dataset", "network", "embedding_dim", "split"]
 SAME_SCORE = 12
@@ -94,18 +94,18 @@ def tournament(
 
 
 def write_tournament(
-    scores: str | os.PathLike,
+    score_files: Sequence[str | os.PathLike],
     output: str | os.PathLike,
     *,
     metric: str,
     methods: Sequence[str],
     selection: str,
 ) -> None:
-    """Rank the methods of a score file and write the tournament as CSV, as `tournament` gives it.
+    """Rank the methods of the runs' score files and write the tournament as CSV.
 
     Numbers are written with at most six decimals.
     """
-    frame = tournament(read_scores(scores), metric=metric, methods=methods, selection=selection)
+    frame = tournament(collect(score_files), metric=metric, methods=methods, selection=selection)
     with whole(output) as unfinished:
         frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 

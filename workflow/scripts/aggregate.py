@@ -1,0 +1,7 @@
+"""Rule aggregate: every score of a study, in one long table."""
+
+from dmlbench.job import job
+from dmlbench.statistics.aggregation import aggregate
+
+with job(snakemake):
+    aggregate(snakemake.input.scores, output=snakemake.output[0])

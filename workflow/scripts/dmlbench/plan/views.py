@@ -1,0 +1,100 @@
+"""The views of a study: which runs each looks at, and the facts that it is built from."""
+
+from typing import Any
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.plan.plan import Plan
+from dmlbench.plan.schema import EmbeddingMap, Figure, Table, Tournament, Where
+
+
+def view(
+    plan: Plan, study: str, kind: str, name: str | None
+) -> Tournament | Table | Figure | EmbeddingMap:
+    """A view of a study.
+
+    Args:
+        kind: `tournament` (of which there is one), `table`, `figure` or `map`.
+        name: the id of a table, figure or map.
+
+    Raises:
+        UserError: the study has no such view.
+    """
+    if study not in plan.studies:
+        raise unknown("study", study, plan.studies)
+    description = plan.studies[study]
+    if kind == "tournament":
+        return description.tournament
+    views = {
+        "table": description.tables,
+        "figure": description.figures,
+        "map": description.embedding_maps,
+    }[kind]
+    if name not in views:
+        raise unknown(f"{kind} of study {study}", name, views)
+    return views[name]
+
+
+def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]:
+    """Plain values that a view is built from, its own options among them."""
+    chosen = view(plan, study, kind, name)
+    common = {
+        "methods": methods(plan, study, chosen.where),
+        "selection": selection(plan, study),
+        "titles": titles(plan),
+    }
+    match chosen:
+        case Tournament():
+            return common | {"metric": chosen.metric, "methods": ranked_methods(plan, study)}
+        case EmbeddingMap():
+            runs = [run.path for run in plan.runs(study, chosen.where)]
+            own = {"runs": runs, "title": chosen.title, "classes": chosen.classes}
+            return common | own
+        case Table() | Figure():
+            own = {
+                "id": f"{study}_{name}",
+                "title": chosen.title,
+                "kind": chosen.kind.name,
+                "options": chosen.kind.hyperparameters,
+                "baseline": baseline(plan, study),
+                "years": {
+                    method: plan.methods[method].year
+                    for method in common["methods"]
+                    if plan.methods[method].year
+                },
+            }
+            return common | own
+
+
+def methods(plan: Plan, study: str, where: Where) -> list[str]:
+    """The methods of the runs that fit, in the study's order."""
+    return list(dict.fromkeys(run.method for run in plan.runs(study, where)))
+
+
+def ranked_methods(plan: Plan, study: str) -> list[str]:
+    """The methods of a study's tournament: those that train."""
+    names = methods(plan, study, plan.studies[study].tournament.where)
+    return [name for name in names if plan.methods[name].loss]
+
+
+def baseline(plan: Plan, study: str) -> str | None:
+    """The method of a study that trains nothing."""
+    names = methods(plan, study, Where())
+    return next((name for name in names if not plan.methods[name].loss), None)
+
+
+def selection(plan: Plan, study: str) -> str:
+    """The selection rule of a study's runs.
+
+    Raises:
+        UserError: there are several; numbers selected in different ways do not go side by side.
+    """
+    rules = sorted({plan.spec(run).selection for run in plan.runs(study)})
+    if len(rules) > 1:
+        raise UserError(f"study {study}: selection rules {', '.join(rules)}; allowed: one a study")
+    return rules[0]
+
+
+def titles(plan: Plan) -> dict[str, str]:
+    """Display names of everything in the catalogues."""
+    catalogues = (plan.datasets, plan.networks, plan.methods, plan.recipes)
+    return {name: entry.title for catalogue in catalogues for name, entry in catalogue.items()}

@@ -1,0 +1,7 @@
+"""Rule figure: one figure of a study, in all its faces."""
+
+from dmlbench.job import job
+from dmlbench.presentation.views import write_figure
+
+with job(snakemake):
+    write_figure(snakemake.input.scores, snakemake.params.facts, **dict(snakemake.output.items()))

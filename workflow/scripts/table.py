@@ -1,0 +1,7 @@
+"""Rule table: one table of a study, in all its faces."""
+
+from dmlbench.job import job
+from dmlbench.presentation.views import write_table
+
+with job(snakemake):
+    write_table(snakemake.input.scores, snakemake.params.facts, **dict(snakemake.output.items()))

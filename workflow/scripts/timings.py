@@ -1,0 +1,12 @@
+"""Rule timings: what each run of a study cost, from Snakemake's benchmark files."""
+
+from dmlbench.job import job
+from dmlbench.statistics.aggregation import timings
+
+with job(snakemake):
+    costs = f"{snakemake.params.results}/costs"
+    files = {
+        run: {stage: f"{costs}/{stage}/{run}.tsv" for stage in ("train", "embed", "evaluate")}
+        for run in snakemake.params.runs
+    }
+    timings(files, output=snakemake.output[0])

@@ -1,0 +1,14 @@
+"""Rule tournament: the methods of a study, ranked over its experiments."""
+
+from dmlbench.job import job
+from dmlbench.statistics.tournament import write_tournament
+
+with job(snakemake):
+    facts = snakemake.params.facts
+    write_tournament(
+        snakemake.input.scores,
+        output=snakemake.output[0],
+        metric=facts["metric"],
+        methods=facts["methods"],
+        selection=facts["selection"],
+    )
