@@ -7,7 +7,8 @@ def html(table) -> str:
     """The table as one `<table>` element, its caption inside, headers with scopes."""
     lines = ["<table>"]
     lines.append(
-        f"<caption><strong>{escape(table.title)}.</strong> {escape(table.caption)}</caption>"
+        f"<caption><span><strong>{escape(table.title)}.</strong> {escape(table.caption)}"
+        "</span></caption>"
     )
     lines.append("<thead>")
     if any(text for text, _ in table.groups()):

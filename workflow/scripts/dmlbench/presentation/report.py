@@ -56,13 +56,15 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a reader says them: 4.2 s, 3 min 20 s, 2 h 05 min."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
+    """Seconds as a reader says them: 4.2 s, 3 min 20 s, 2 h 05 min (spaces that do not break)."""
     minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
+    if seconds < 59.95:
+        text = f"{seconds:.1f} s"
+    elif minutes < 60:
+        text = f"{minutes} min {rest:02d} s"
+    else:
+        text = f"{minutes // 60} h {minutes % 60:02d} min"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _view(study: Study) -> dict:

@@ -57,7 +57,7 @@ def _tournament(study: Study) -> list[str]:
 
 def _numbers(study: Study, numbers) -> list[str]:
     last = study["selection"] != "last_epoch"
-    head = ["percent", numbers.winner]
+    head = ["percent", f"{numbers.winner}, {SELECTIONS[study['selection']]}"]
     head += ["last epoch"] if last else []
     head += [numbers.baseline] if numbers.baseline else []
     rows = [tuple(head)]

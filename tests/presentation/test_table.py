@@ -1,0 +1,159 @@
+"""A table's four faces against strings written by hand."""
+
+import math
+
+import pytest
+from dmlbench.presentation._latex import escape as latex_escape
+from dmlbench.presentation._markdown import escape as markdown_escape
+from dmlbench.presentation.table import Cell, Column, Row, Table, write
+
+
+def row(label, *cells, baseline=False):
+    return Row(label, tuple(c if isinstance(c, Cell) else Cell(c) for c in cells), baseline)
+
+
+@pytest.fixture
+def table():
+    return Table(
+        id="recall",
+        title="Recall & more",
+        caption="In %.",
+        row_header="Loss",
+        columns=(
+            Column("d64_recall_at_1", "R@1", "64-D"),
+            Column("d64_rank", "Rank", "64-D", decimals=0, better="lower"),
+            Column("note", "Note", better=""),
+        ),
+        rows=(
+            row("Triplet", Cell(50.126, 1.5), 3, "semi_hard"),
+            row("N-Pair", Cell(60.0), 1, None),
+            row("Untrained", 99.0, math.nan, "-", baseline=True),
+            row("Margin", 55.0, 2, ""),
+        ),
+        notes=("One < two.",),
+    )
+
+
+def test_csv(table):
+    assert table.to_csv() == (
+        "Loss,d64_recall_at_1,d64_recall_at_1_std,d64_rank,note\n"
+        "Triplet,50.13,1.50,3,semi_hard\n"
+        "N-Pair,60.00,,1,\n"
+        "Untrained,99.00,,,-\n"
+        "Margin,55.00,,2,\n"
+    )
+
+
+def test_markdown(table):
+    assert table.to_markdown() == (
+        "**Recall & more**\n"
+        "\n"
+        "In %.\n"
+        "\n"
+        "| Loss      |     64-D R@1 | 64-D Rank |       Note |\n"
+        "| :-------- | -----------: | --------: | ---------: |\n"
+        "| Triplet   | 50.13 ± 1.50 |         3 | semi\\_hard |\n"
+        "| N-Pair    |    **60.00** |     **1** |          – |\n"
+        "| Untrained |        99.00 |         – |          - |\n"
+        "| Margin    | <u>55.00</u> |  <u>2</u> |          – |\n"
+        "\n"
+        "- One \\< two.\n"
+    )
+
+
+def test_latex(table):
+    assert table.to_latex() == (
+        "% needs \\usepackage{booktabs}\n"
+        "\\begin{table}[t]\n"
+        "\\centering\n"
+        "\\caption{Recall \\& more. In \\%.}\n"
+        "\\label{tab:recall}\n"
+        "\\begin{tabular}{lrrr}\n"
+        "\\toprule\n"
+        "& \\multicolumn{2}{c}{64-D} & \\multicolumn{1}{c}{} \\\\\n"
+        "\\cmidrule(lr){2-3}\n"
+        "Loss & R@1 & Rank & Note \\\\\n"
+        "\\midrule\n"
+        "Triplet & 50.13 $\\pm$ 1.50 & 3 & semi\\_hard \\\\\n"
+        "N-Pair & \\textbf{60.00} & \\textbf{1} & -- \\\\\n"
+        "\\midrule\n"
+        "Untrained & 99.00 & -- & - \\\\\n"
+        "Margin & \\underline{55.00} & \\underline{2} & -- \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+        "\\par\\smallskip{\\footnotesize One \\textless{} two.}\n"
+        "\\end{table}\n"
+    )
+
+
+def test_html(table):
+    assert table.to_html() == (
+        "<table>\n"
+        "<caption><span><strong>Recall &amp; more.</strong> In %.</span></caption>\n"
+        "<thead>\n"
+        '<tr><td></td><th colspan="2" scope="colgroup">64-D</th><td colspan="1"></td></tr>\n'
+        '<tr><th scope="col">Loss</th><th scope="col">R@1</th><th scope="col">Rank</th>'
+        '<th scope="col">Note</th></tr>\n'
+        "</thead>\n"
+        "<tbody>\n"
+        '<tr><th scope="row">Triplet</th><td>50.13 ± 1.50</td><td>3</td>'
+        "<td>semi_hard</td></tr>\n"
+        '<tr><th scope="row">N-Pair</th><td class="best">60.00</td><td class="best">1</td>'
+        "<td>–</td></tr>\n"
+        '<tr class="baseline"><th scope="row">Untrained</th><td>99.00</td><td>–</td>'
+        "<td>-</td></tr>\n"
+        '<tr><th scope="row">Margin</th><td class="second">55.00</td><td class="second">2</td>'
+        "<td>–</td></tr>\n"
+        "</tbody>\n"
+        '<tfoot><tr><td colspan="4">One &lt; two.</td></tr></tfoot>\n'
+        "</table>\n"
+    )
+
+
+def one_column(*values, decimals=2, better="higher"):
+    rows = tuple(row(str(index), value) for index, value in enumerate(values))
+    column = Column("c", "C", decimals=decimals, better=better)
+    table = Table("t", "T", "", "R", (column,), rows)
+    return [cells[0][1] for cells in table.texts()]
+
+
+def test_cells_that_look_equal_are_marked_alike():
+    assert one_column(1.001, 1.004, 0.5, 0.4) == ["best", "best", "second", ""]
+    assert one_column(3.0, 2.0, 2.0, 1.0) == ["best", "second", "second", ""]
+
+
+def test_nothing_is_marked_without_competition():
+    assert one_column(1.0) == [""]
+    assert one_column(1.0, 1.0) == ["", ""]
+    assert one_column(1.0, 2.0, better="") == ["", ""]
+    assert one_column(1.0, None, math.nan) == ["", "", ""]
+
+
+def test_a_table_without_groups_has_one_line_of_headers():
+    table = Table("t", "T", "C", "R", (Column("c", "C"),), (row("a", 1.0),))
+    assert "multicolumn" not in table.to_latex()
+    assert "colgroup" not in table.to_html()
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        (r"50% of A&B", r"50\% of A\&B"),
+        ("a_b^c~d", r"a\_b\textasciicircum{}c\textasciitilde{}d"),
+        (r"\sum {x} $y$ #1", r"\textbackslash{}sum \{x\} \$y\$ \#1"),
+        ("1 ± 2 ≤ 3 – 4", r"1 $\pm$ 2 $\leq$ 3 -- 4"),
+        ("two\nlines", "two lines"),
+    ],
+)
+def test_latex_escapes(text, escaped):
+    assert latex_escape(text) == escaped
+
+
+def test_markdown_escapes():
+    assert markdown_escape("a|b *c* _d_ <e> `f` \\") == r"a\|b \*c\* \_d\_ \<e\> \`f\` \\"
+
+
+def test_write_leaves_the_files_asked_for(table, tmp_path):
+    write(table, csv=tmp_path / "a" / "t.csv", md=tmp_path / "a" / "t.md")
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["t.csv", "t.md"]
+    assert (tmp_path / "a" / "t.md").read_text(encoding="utf-8") == table.to_markdown()
