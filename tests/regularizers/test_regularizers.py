@@ -106,7 +106,7 @@ def test_embedding_l2_is_the_mean_squared_norm():
     embeddings = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
     penalty = build_regularizer("embedding_l2", weight=0.02)(embeddings)
     expected = 0.02 / 7 * sum(float(x @ x) for x in embeddings.detach())
-    assert float(penalty) == pytest.approx(expected)
+    assert penalty.item() == pytest.approx(expected)
     penalty.backward()
     torch.testing.assert_close(embeddings.grad, 0.04 / 7 * embeddings.detach())
     assert build_regularizer("embedding_l2")(torch.full((2, 512), 100.0).half()).isfinite()
@@ -116,7 +116,7 @@ def test_proximity_pulls_towards_the_snapshot():
     network = nn.Linear(3, 2).double()
     regularizer = build_regularizer("proximity", weight=0.1)
     regularizer.snapshot(network.parameters())
-    assert float(regularizer(network.parameters())) == 0
+    assert regularizer(network.parameters()).item() == 0
 
     start = [parameter.detach().clone() for parameter in network.parameters()]
     with torch.no_grad():
@@ -131,7 +131,7 @@ def test_proximity_pulls_towards_the_snapshot():
         float((now - before).norm() ** 2)
         for now, before in zip(network.parameters(), start, strict=True)
     )
-    assert float(penalty) == pytest.approx(0.05 * far)
+    assert penalty.item() == pytest.approx(0.05 * far)
     penalty.backward()
     for now, before in zip(network.parameters(), start, strict=True):
         torch.testing.assert_close(now.grad, 0.1 * (now.detach() - before))

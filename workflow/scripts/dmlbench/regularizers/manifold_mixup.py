@@ -24,7 +24,8 @@ class Mixture(NamedTuple):
 
     def mix(self, hidden: Tensor) -> Tensor:
         """weight * h_i + (1 - weight) * h_partner(i) for hidden values [B, ...]."""
-        return self.weight * hidden + (1 - self.weight) * hidden[self.partner.to(hidden.device, non_blocking=True)]
+        partner = self.partner.to(hidden.device, non_blocking=True)
+        return self.weight * hidden + (1 - self.weight) * hidden[partner]
 
     def loss(
         self, criterion: Callable[[Tensor, Tensor], Tensor], embeddings: Tensor, labels: Tensor
