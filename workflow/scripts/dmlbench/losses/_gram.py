@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import NEVER
+from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
 
 _BLOCK = 1024  # rows at once: memory is C x 1024 where the Gram matrix has C x C
 
@@ -16,20 +16,18 @@ def log_sum_exp_of_others(x: Tensor, scale: float) -> Tensor:
 class _LogSumExpOfOthers(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, scale):
-        blocks = [_block(x, scale, i).logsumexp(1) for i in range(0, len(x), _BLOCK)]
-        result = torch.cat(blocks)
-        ctx.save_for_backward(x, result)
+        ctx.save_for_backward(x)
         ctx.scale = scale
-        return result
+        firsts = range(0, len(x), _BLOCK)
+        return torch.cat([softmax_and_log_sum_exp(_block(x, scale, i), 1)[1] for i in firsts])
 
     @staticmethod
     def backward(ctx, grad):
-        x, result = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         grad_x = torch.zeros_like(x)
         for i in range(0, len(x), _BLOCK):
             rows = slice(i, i + _BLOCK)
-            share = (_block(x, ctx.scale, i) - result[rows, None]).exp_()
-            share.mul_(ctx.scale * grad[rows, None])
+            share = _block(x, ctx.scale, i).softmax(1).mul_(ctx.scale * grad[rows, None])
             grad_x[rows] += share @ x
             grad_x += share.T @ x[rows]
         return grad_x, None

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import NEVER
+from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
 
 
 def new_proxies(num_classes: int, embedding_dim: int) -> nn.Parameter:
@@ -26,7 +26,21 @@ def own_and_others(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, 
     Returns:
         own and others, each [B]; with a single class, others is about NEVER.
     """
-    return _OwnAndOthers.apply(x, proxies, labels)
+    return _OwnAndOthers.apply(x, proxies, labels, 1)
+
+
+def own_and_others_of_proxies(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """x's dot product with its own proxy, and log of the sum of exp over a proxy's other samples.
+
+    Args:
+        x: [B, D].
+        proxies: [C, D].
+        labels: [B] int64.
+
+    Returns:
+        own [B] and others [C]: over the samples of other classes, about NEVER for none.
+    """
+    return _OwnAndOthers.apply(x, proxies, labels, 0)
 
 
 def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tensor:
@@ -47,20 +61,18 @@ def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tens
 class _OwnAndOthers(torch.autograd.Function):
     # one B x C matrix is kept for the backward pass, where autograd would keep three
     @staticmethod
-    def forward(ctx, x, proxies, labels):
+    def forward(ctx, x, proxies, labels, dim):
         logits = x @ proxies.T
         own = logits.gather(1, labels[:, None])
         logits.scatter_(1, labels[:, None], NEVER)
-        share = logits.softmax(1)
-        others = logits.amax(1) - share.amax(1).log()
+        share, others = softmax_and_log_sum_exp(logits, dim)
         ctx.save_for_backward(x, proxies, labels, share)
+        ctx.dim = dim
         return own.squeeze(1), others
 
     @staticmethod
     def backward(ctx, grad_own, grad_others):
         x, proxies, labels, share = ctx.saved_tensors
-        grad = share * grad_others[:, None]
+        grad = share * grad_others.unsqueeze(ctx.dim)
         grad.scatter_(1, labels[:, None], grad_own[:, None])
-        grad_x = grad @ proxies if ctx.needs_input_grad[0] else None
-        grad_proxies = grad.T @ x if ctx.needs_input_grad[1] else None
-        return grad_x, grad_proxies, None
+        return grad @ proxies, grad.T @ x, None, None

@@ -3,7 +3,9 @@
 import torch
 from torch import Tensor
 
-_ENTRIES = 2**22  # of a block [anchors, B, B]
+from dmlbench.losses._geometry import NEVER
+
+_ENTRIES = 2**20  # of a block [anchors, B, B]
 
 
 def smooth_ranks(S: Tensor, pairs_positive: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
@@ -25,30 +27,27 @@ class _SmoothRanks(torch.autograd.Function):
     # autograd would keep the B x B x B sigmoids; they are cheaper to compute again
     @staticmethod
     def forward(ctx, S, positive, temperature):
-        among_all, among_positive = torch.ones_like(S), torch.ones_like(S)
-        for rows in _blocks(len(S)):
-            wins = _wins(S, positive, temperature, rows)
-            among_all[rows] += wins.sum(2)
-            among_positive[rows] += torch.einsum("ajk,ak->aj", wins, positive[rows].to(S.dtype))
-        ctx.save_for_backward(S, positive)
+        scaled = (S / temperature).fill_diagonal_(NEVER)  # the anchor is before nobody
+        chosen = positive.to(S.dtype)
+        sums = torch.stack([torch.ones_like(S), chosen], 2)
+        ranks = torch.cat([_wins(scaled[rows]) @ sums[rows] for rows in _blocks(len(S))])
+        ctx.save_for_backward(scaled, chosen, sums)
         ctx.temperature = temperature
-        return among_all, among_positive
+        ranks = (ranks + 0.5) * chosen[:, :, None]  # j against itself was counted 1/2
+        return ranks[:, :, 0] + (1 - chosen), ranks[:, :, 1] + (1 - chosen)
 
     @staticmethod
     def backward(ctx, grad_all, grad_positive):
-        S, positive = ctx.saved_tensors
-        grad = torch.empty_like(S)
-        for rows in _blocks(len(S)):
-            wins = _wins(S, positive, ctx.temperature, rows)
-            slope = wins * (1 - wins)
-            chosen = positive[rows].to(S.dtype)
-            of_j = (grad_all[rows] * slope.sum(2)) + grad_positive[rows] * torch.einsum(
-                "ajk,ak->aj", slope, chosen
-            )
-            of_k = torch.einsum("ajk,aj->ak", slope, grad_all[rows])
-            of_k += chosen * torch.einsum("ajk,aj->ak", slope, grad_positive[rows])
-            grad[rows] = (of_k - of_j) / ctx.temperature
-        return grad, None, None
+        scaled, chosen, sums = ctx.saved_tensors
+        grads = torch.stack([grad_all * chosen, grad_positive * chosen], 2)
+        blocks = []
+        for rows in _blocks(len(scaled)):
+            wins = _wins(scaled[rows])
+            slope = torch.addcmul(wins, wins, wins, value=-1)
+            of_j = ((slope @ sums[rows]) * grads[rows]).sum(2)
+            of_k = ((slope.mT @ grads[rows]) * sums[rows]).sum(2)
+            blocks.append(of_k - of_j)
+        return torch.cat(blocks) / ctx.temperature, None, None
 
 
 def _blocks(size: int) -> list[slice]:
@@ -56,12 +55,6 @@ def _blocks(size: int) -> list[slice]:
     return [slice(first, first + step) for first in range(0, size, step)]
 
 
-def _wins(S: Tensor, positive: Tensor, temperature: float, rows: slice) -> Tensor:
-    """How far k ranks before j for anchor a, in [0, 1]: [anchors, B, B]; 0 where not asked for."""
-    scaled = S[rows] / temperature
-    wins = torch.sigmoid(scaled[:, None, :] - scaled[:, :, None])
-    wins *= positive[rows].to(S.dtype)[:, :, None]
-    wins.diagonal(dim1=1, dim2=2).zero_()
-    itself = torch.arange(len(S), device=S.device)[rows]
-    wins.scatter_(2, itself[:, None, None].expand(-1, len(S), 1), 0)
-    return wins
+def _wins(scaled: Tensor) -> Tensor:
+    """How far k ranks before j for anchor a, in [0, 1]: [anchors, B] to [anchors, B, B]."""
+    return (scaled[:, None, :] - scaled[:, :, None]).sigmoid_()

@@ -1,12 +1,11 @@
 """ProxyAnchor loss."""
 
-import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, softplus
+from torch.nn.functional import softplus
 
 from dmlbench.losses._check import finite, positive
-from dmlbench.losses._geometry import NEVER, unit
-from dmlbench.losses._proxies import new_proxies, pull_to_proxies
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._proxies import new_proxies, own_and_others_of_proxies, pull_to_proxies
 
 
 class ProxyAnchor(nn.Module):
@@ -35,8 +34,7 @@ class ProxyAnchor(nn.Module):
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
-        scaled = linear(unit(self.proxies), self.alpha * unit(embeddings))  # [C, B]
-        own = scaled[labels, torch.arange(len(labels), device=labels.device)]
-        pull = pull_to_proxies(self.alpha * self.margin - own, labels, len(scaled))
-        others = scaled.scatter(0, labels[None], NEVER).logsumexp(1)
-        return pull + softplus(others + self.alpha * self.margin).mean()
+        x, alpha_margin = self.alpha * unit(embeddings), self.alpha * self.margin
+        own, others = own_and_others_of_proxies(x, unit(self.proxies), labels)
+        pull = pull_to_proxies(alpha_margin - own, labels, len(self.proxies))
+        return pull + softplus(others + alpha_margin).mean()
