@@ -29,15 +29,15 @@ def test_frequencies_follow_the_density(dimension, upper):
     across = torch.randn(40, dimension, dtype=torch.float64)
     across = torch.nn.functional.normalize(across - (across @ anchor.T) * anchor)
     negatives = angles.cos()[:, None] * anchor + angles.sin()[:, None] * across
-    # 500 copies of the anchor are 500 positives of the first, each with a draw of its own.
-    embeddings = torch.cat([anchor.expand(501, -1), negatives])
-    labels = torch.tensor([0] * 501 + [1] * 40)
+    # 100 copies of the anchor are 100 positives of the first, each with a draw of its own.
+    embeddings = torch.cat([anchor.expand(101, -1), negatives])
+    labels = torch.tensor([0] * 101 + [1] * 40)
 
     miner = build_miner("distance_weighted", upper_cutoff=upper)
     drawn = []
-    for _ in range(40):
+    for _ in range(200):
         mined = miner(embeddings, labels)
-        drawn.append(mined.negative[0][mined.valid[0]] - 501)
+        drawn.append(mined.negative[0][mined.valid[0]] - 101)
     counts = np.bincount(torch.cat(drawn).numpy(), minlength=40)
     assert counts.sum() == 20_000
 
