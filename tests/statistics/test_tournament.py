@@ -134,7 +134,7 @@ def test_other_rules_methods_and_metrics_stay_out():
 def test_the_csv_begins_with_the_agreed_columns(tmp_path):
     scores({"a": [0.9, 0.9], "b": [0.8, 0.95]}).to_parquet(tmp_path / "scores.parquet")
     write_tournament(
-        tmp_path / "scores.parquet", tmp_path / "out.csv", methods=["a", "b"], **BY_RECALL
+        [tmp_path / "scores.parquet"], tmp_path / "out.csv", methods=["a", "b"], **BY_RECALL
     )
     assert (tmp_path / "out.csv").read_text().splitlines() == [
         "method,total_rank,average_rank,rank_std,experiments,ties,best_rank,worst_rank",

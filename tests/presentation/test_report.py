@@ -1,0 +1,256 @@
+"""The report and the terminal's summary of a synthetic study."""
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from dmlbench import registry
+from dmlbench.errors import UserError
+from dmlbench.presentation.report import duration, report
+from dmlbench.presentation.style import save
+from dmlbench.presentation.table import write
+from dmlbench.presentation.terminal import summary
+from dmlbench.statistics.aggregation import timings
+from dmlbench.statistics.audit import audit
+from dmlbench.statistics.tournament import write_tournament
+
+PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
+
+
+def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
+    folder.mkdir(parents=True)
+    scores.to_parquet(folder / "scores.parquet")
+    write_tournament(
+        [folder / "scores.parquet"],
+        folder / "tournament.csv",
+        metric="recall_at_1",
+        methods=methods,
+        selection=selection,
+    )
+    (folder / "benchmark.tsv").write_text("s\tmax_rss\n90.0\t512.0\n")
+    run = {"train": folder / "benchmark.tsv"}
+    timings({"run/a": run, "run/b": run}, folder / "timings.csv")
+    options = {"methods": methods, "selection": selection, "title": "R & <R>"}
+    kind = registry.build(
+        "presentation/tables", "scores_by_method", id="t1", metrics=["recall_at_1"], **options
+    )
+    table = {end: folder / "tables" / f"t1.{end}" for end in ("csv", "md", "tex", "html")}
+    write(kind(scores, titles), **table)
+    kind = registry.build("presentation/figures", "recall_by_embedding_dim", **options)
+    figure = {end: folder / "figures" / f"f1.{end}" for end in ("png", "svg", "pdf")}
+    save(kind(scores, titles), **figure)
+    return {
+        "id": folder.name,
+        "title": "Losses & <letters>",
+        "description": "A description.",
+        "question": "Which loss?",
+        "command": "snakemake demo --cores 2",
+        "selection": selection,
+        "metric": "recall_at_1",
+        "methods": methods,
+        "baseline": "untrained",
+        "titles": titles,
+        "scores": folder / "scores.parquet",
+        "tournament": folder / "tournament.csv",
+        "timings": folder / "timings.csv",
+        "tables": [{"id": "t1", "title": "R & <R>", "caption": "Our table.", **table}],
+        "figures": [{"id": "f1", "title": "By size", "caption": "Our figure.", **figure}],
+        "protocol": {"Data set": "glyphs, 240 characters", "Software": "torch 2.15.0"},
+    }
+
+
+@pytest.fixture
+def study(tmp_path, synthetic_scores, titles, methods):
+    return make_study(tmp_path / "results" / "demo", synthetic_scores(), titles, methods)
+
+
+class Page(HTMLParser):
+    """Links, sources, ids, text, and whether every tag is closed."""
+
+    void = frozenset({"meta", "img", "br", "link", "hr", "input"})
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.sources, self.ids, self.text, self.open = [], [], [], [], []
+        self.feed(Path(path).read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.links += [attrs["href"]] if "href" in attrs else []
+        self.sources += [attrs["src"]] if "src" in attrs else []
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.text.append(data)
+
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+def test_the_page_shows_every_part_of_the_study(study, tmp_path):
+    report([study], tmp_path / "results" / "report.html")
+    page = Page(tmp_path / "results" / "report.html")
+    words = page.words()
+    assert page.open == []
+    for wanted in (
+        "Losses & <letters>",
+        "A description.",
+        "Which loss?",
+        "R & <R>.",
+        "Our table.",
+        "By size",
+        "Our figure.",
+        "glyphs, 240 characters",
+        "torch 2.15.0",
+        "snakemake demo --cores 2",
+        "The test labels took part in choosing the model",
+        "3 min 00 s",
+        "512 MB",
+    ):
+        assert wanted in words
+    assert {"demo", "demo-t1", "demo-f1"} <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_the_headline_is_the_winner_beside_the_untrained_network(study, tmp_path):
+    report([study], tmp_path / "results" / "report.html")
+    words = Page(tmp_path / "results" / "report.html").words()
+    # Means over both sizes: 80, 81 test-selected; 78, 79 at the last epoch; 20, 21 untrained.
+    found = re.search(r"R@1 of ProxyAnchor 80\.5 % test-selected; last epoch 78\.5 %", words)
+    assert found
+    assert re.search(r"Untrained network 20\.5 %", words)
+    assert "of 3 losses in 2 experiments" in words
+
+
+def test_the_page_needs_nothing_else(study, tmp_path):
+    path = tmp_path / "results" / "report.html"
+    report([study], path)
+    text = path.read_text(encoding="utf-8")
+    page = Page(path)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|<script|<link", text.split("base64,")[0])
+    assert all(not link.startswith(("http", "/", "file")) for link in page.links)
+    assert [source[:26] for source in page.sources] == ["data:image/svg+xml;base64,"]
+    picture = base64.b64decode(page.sources[0].removeprefix("data:image/svg+xml;base64,"))
+    assert picture == study["figures"][0]["svg"].read_bytes()
+
+
+def test_every_link_leads_somewhere(study, tmp_path):
+    path = tmp_path / "results" / "report.html"
+    audit(PSOMAS, tmp_path / "results" / "audit.csv", tmp_path / "results" / "audit.md")
+    study["audit"] = {end: tmp_path / "results" / f"audit.{end}" for end in ("csv", "md")}
+    report([study], path)
+    page = Page(path)
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.ids
+        else:
+            assert (path.parent / link).is_file()
+    ends = {Path(link).suffix for link in page.links}
+    assert {".csv", ".md", ".tex", ".pdf", ".svg", ".png", ".parquet"} <= ends
+
+
+def test_the_printed_numbers_have_their_section(study, tmp_path):
+    audit(PSOMAS, tmp_path / "results" / "audit.csv", tmp_path / "results" / "audit.md")
+    study["audit"] = {end: tmp_path / "results" / f"audit.{end}" for end in ("csv", "md")}
+    report([study], tmp_path / "results" / "report.html")
+    words = Page(tmp_path / "results" / "report.html").words()
+    assert "Printed numbers, checked" in words
+    assert "27 of 30 agree" in words
+    assert "Triplet average rank 8.85 8.5833 differs" in words
+    assert "falls at k=10" in words
+
+
+def test_honest_scores_carry_no_warning(tmp_path, synthetic_scores, titles, methods):
+    folder = tmp_path / "results" / "omniglot"
+    study = make_study(folder, synthetic_scores(), titles, methods, selection="last_epoch")
+    report([study | {"timings": None}], tmp_path / "results" / "report.html")
+    words = Page(tmp_path / "results" / "report.html").words()
+    assert "The test labels played no part." in words
+    assert "took part in choosing" not in words
+    assert "Printed numbers, checked" not in words
+
+
+def test_two_studies_share_a_page(tmp_path, synthetic_scores, titles, methods):
+    studies = [
+        make_study(tmp_path / "results" / name, synthetic_scores(), titles, methods)
+        for name in ("demo", "omniglot")
+    ]
+    report(studies, tmp_path / "results" / "report.html")
+    page = Page(tmp_path / "results" / "report.html")
+    assert len(page.ids) == len(set(page.ids))
+    assert len(page.sources) == 2
+
+
+def test_the_same_studies_give_the_same_bytes_and_none_is_an_error(study, tmp_path):
+    for attempt in ("one", "two"):
+        report([study], tmp_path / "results" / f"{attempt}.html")
+    one, two = ((tmp_path / "results" / f"{name}.html").read_bytes() for name in ("one", "two"))
+    assert one == two
+    with pytest.raises(UserError, match="at least one study"):
+        report([], tmp_path / "results" / "none.html")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (4.21, "4.2 s"),
+        (59.97, "1 min 00 s"),
+        (200, "3 min 20 s"),
+        (3599.6, "1 h 00 min"),
+        (7500, "2 h 05 min"),
+    ],
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def test_the_terminal_summary(study, tmp_path):
+    text = summary(study, report="results/report.html", next_steps=["snakemake omniglot"])
+    head, files = text.split("\ntable   ")
+    assert head == (
+        "Losses & <letters>\n"
+        "==================\n"
+        "\n"
+        "Tournament by R@1 (test-selected), 2 experiments, 8 runs\n"
+        "\n"
+        "     loss         total  mean   std\n"
+        "  1  ProxyAnchor      2  1.00  0.00\n"
+        "  2  Contrastive      4  2.00  0.00\n"
+        "  3  Triplet          6  3.00  0.00\n"
+        "\n"
+        "  percent  ProxyAnchor, test-selected  last epoch  Untrained network\n"
+        "  R@1                           80.50       78.50              20.50\n"
+    )
+    assert files.splitlines() == [
+        f"{study['tables'][0]['md']}",
+        f"figure  {study['figures'][0]['png']}",
+        f"scores  {study['scores']}",
+        "report  results/report.html",
+        "",
+        "Next:",
+        "  snakemake omniglot",
+    ]
+
+
+def test_the_terminal_marks_ties(tmp_path, synthetic_scores, titles, methods):
+    scores = synthetic_scores(dims=[64])
+    scores.loc[scores.method == "triplet", "value"] += 0.10
+    folder = tmp_path / "results" / "demo"
+    study = make_study(folder, scores, titles, methods, selection="last_epoch")
+    lines = summary(study).splitlines()
+    assert lines[3] == "Tournament by R@1 (last epoch), 1 experiment, 4 runs"
+    assert lines[5:10] == [
+        "     loss           total  mean  std",
+        "  1  ProxyAnchor        1  1.00    -",
+        "  2  Contrastive =    2.5  2.50    -",
+        "  3  Triplet =        2.5  2.50    -",
+        "  = shares a rank in some experiment",
+    ]
