@@ -11,7 +11,7 @@ import pandas
 import PIL
 import pytest
 import torch
-from dmlbench.data import _writing
+from dmlbench import files
 from dmlbench.data import pack as pack_module
 from dmlbench.data.index import index
 from dmlbench.data.pixels import Pixels
@@ -276,7 +276,7 @@ def test_control_c_leaves_nothing(tmp_path, monkeypatch):
 def test_other_errors_of_the_disk_keep_their_words(tmp_path):
     with (
         pytest.raises(OSError, match="input/output"),
-        _writing.writing(tmp_path / "out" / "file"),
+        files.whole(tmp_path / "out" / "file"),
     ):
         raise OSError(errno.EIO, "input/output")
     assert leftovers(tmp_path) == []

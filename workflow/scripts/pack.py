@@ -11,4 +11,5 @@ with job(snakemake):
         mode=snakemake.wildcards.mode,
         pixels=snakemake.output.pixels,
         table=snakemake.output.table,
+        threads=snakemake.threads,
     )

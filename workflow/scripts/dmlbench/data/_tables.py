@@ -8,7 +8,7 @@ import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dmlbench.data._writing import writing
+from dmlbench.files import whole
 
 _KEY = b"dmlbench"
 
@@ -18,7 +18,7 @@ def write(frame: pandas.DataFrame, schema: pa.Schema, facts: dict, output: Path)
     table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
     facts = facts | {"rows_sha256": _digest(frame[schema.names])}
     table = table.replace_schema_metadata({_KEY: json.dumps(facts, sort_keys=True)})
-    with writing(output) as unfinished:
+    with whole(output) as unfinished:
         pq.write_table(table, unfinished, compression="zstd")
 
 

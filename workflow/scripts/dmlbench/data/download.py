@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import requests
 
-from dmlbench.data._writing import full_disk_is_a_user_error
 from dmlbench.errors import UserError
+from dmlbench.files import full_disk_is_a_user_error
 
 _ATTEMPTS = 4
 _FIRST_WAIT = 1.0

@@ -17,10 +17,10 @@ import pyarrow as pa
 from PIL import Image
 
 from dmlbench.data import _images, _tables
-from dmlbench.data._writing import writing
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.data.index import read_index, refuse_damaged
 from dmlbench.errors import UserError, unknown
+from dmlbench.files import whole
 
 SCHEMA = pa.schema(
     {
@@ -76,7 +76,7 @@ def pack(
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
         _check_archives(rows, opened, index)
         pool = stack.enter_context(ThreadPoolExecutor(threads))
-        unfinished = stack.enter_context(writing(pixels))
+        unfinished = stack.enter_context(whole(pixels))
         with open(unfinished, "wb") as file:
             images = _prepared(rows, opened, prepare, pool)
             packed, sha256 = _write(images, file)

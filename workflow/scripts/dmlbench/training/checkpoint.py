@@ -1,5 +1,6 @@
 """Checkpoints: written whole after every epoch, so that a killed run loses one epoch at most."""
 
+import io
 import pickle
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,11 @@ class Checkpoint:
 
     def save(self, **parts: Any) -> None:
         """Write state dicts and plain values; the old checkpoint stays until this one is whole."""
+        # Written by Python and not by torch, which hides the reason of a failed write.
+        buffer = io.BytesIO()
+        torch.save({"identity": self.identity, **parts}, buffer)
         with whole(self.path) as unfinished:
-            torch.save({"identity": self.identity, **parts}, unfinished)
+            unfinished.write_bytes(buffer.getbuffer())
 
     def load(self) -> dict | None:
         """What was saved last, or none.

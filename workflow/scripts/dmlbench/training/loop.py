@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 import yaml
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import nn
 from tqdm import tqdm
 
@@ -222,6 +222,6 @@ def train(
     ):
         metadata = {"spec": spec.digest, "epoch": str(epoch)}
         with whole(path) as unfinished:
-            weights = {name: tensor.contiguous() for name, tensor in weights.items()}
-            save_file(weights, unfinished, metadata)
+            weights = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
+            unfinished.write_bytes(save(weights, metadata))
     checkpoint.remove_all()

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from dmlbench.data._writing import writing
 from dmlbench.data.generators._characters import class_name, fonts
 from dmlbench.errors import UserError
+from dmlbench.files import whole
 
 _OVERSAMPLING = 3
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -59,7 +59,7 @@ class Glyphs:
         The number in front of a class keeps the shuffled order where folders are sorted by name.
         """
         ordered = np.random.default_rng(self.seed).permutation(sorted(fonts()))
-        with writing(output) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        with whole(output) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
             for number, character in enumerate(ordered[: self.characters].tolist()):
                 folder = f"{number:03d}_{class_name(character)}"
                 for image_number in range(self.images_per_character):
