@@ -1,7 +1,9 @@
 """karaman2021's triplet losses against a plain loop over triplets, written from the equations."""
 
+import csv
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
 import torch
@@ -215,3 +217,28 @@ def test_a_bad_value_is_named(name, bad):
     ((parameter, value),) = bad.items()
     with pytest.raises(UserError, match=f"^{parameter}={value!r} is not allowed: must"):
         build(name, **bad)
+
+
+def test_every_printed_setting_builds(shared):
+    files = {"angular": "angular_triplet", "n_pair": "n_pair_triplet"}
+    keywords = {"m": "margin", "m_1": "m1", "m_2": "m2"}
+    built = set()
+    for table in sorted((shared / "reference/karaman2021").glob("table_4_*.csv")):
+        for row in csv.DictReader(table.open()):
+            name, words = files.get(row["method"], row["method"]), row["variant"].split(";")
+            values = dict(word.split("=") for word in words if "=" in word)
+            given = {keywords.get(k, k): float(Fraction(value)) for k, value in values.items()}
+            if name == "angular_triplet" and "no_hinge" in words:
+                given["hinge"] = False
+            if name not in ("input_space", "initial_features"):
+                build(name, **given)
+                built.add(name)
+    assert built == set(NAMES) - {"facenet_mined", "lifted_triplet"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_the_loss_is_the_same(name):
+    x, labels = batch(9, 12, 3)
+    loss = build(name)
+    assert_same(torch.compile(loss, backend="aot_eager")(x, labels), loss(x, labels), x)

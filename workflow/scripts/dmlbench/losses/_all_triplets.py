@@ -3,14 +3,13 @@
 A loss of this family sees a triplet (a, p, n) only through its three pairs. It is therefore a
 function of ap, an, pn: entries of one [B, B] matrix of pair quantities (or of several, stacked to
 [Q, B, B]). Triplets are laid out as [pairs, B], a row for a positive pair and a column for a
-negative, a chunk of rows at a time; autograd recomputes a chunk when it needs it.
+negative, a chunk of rows at a time; the backward computes a chunk again.
 """
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from dmlbench.tuples import Triplets, all_pairs
 
@@ -46,15 +45,31 @@ def mean_over_triplets(
         return torch.where(valid, triplet_loss(ap, an, pn), 0).sum()
 
     chosen = _rows(positive)
-    chunks = chosen.split(max(16 * batch, 2**20 // batch))
-    if len(chunks) == 1:
-        summed = total(pairs, chosen)
-    else:
-        recomputed = {"use_reentrant": False, "preserve_rng_state": False}
-        summed = sum(checkpoint(total, pairs, chunk, **recomputed) for chunk in chunks)
+    chunks = chosen.split(max(4 * batch, 2**20 // batch))
+    summed = total(pairs, chosen) if len(chunks) == 1 else _Chunked.apply(pairs, chunks, total)
 
     count = (positive.sum(1) * negative.sum(1)).sum()
     return summed / count.clamp_min(1)
+
+
+class _Chunked(torch.autograd.Function):
+    """Sum of `total(pairs, chunk)` over chunks; the backward computes each chunk again."""
+
+    @staticmethod
+    def forward(ctx, pairs, chunks, total):
+        ctx.save_for_backward(pairs)
+        ctx.chunks, ctx.total = chunks, total
+        return sum(total(pairs, chunk) for chunk in chunks)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        pairs = ctx.saved_tensors[0].detach().requires_grad_()
+        gradient = torch.zeros_like(pairs)
+        for chunk in ctx.chunks:
+            with torch.enable_grad():
+                summed = ctx.total(pairs, chunk)
+            gradient += torch.autograd.grad(summed, pairs)[0]
+        return upstream * gradient, None, None
 
 
 def _rows(positive: Tensor) -> Tensor:
