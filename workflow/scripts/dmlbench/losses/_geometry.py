@@ -74,8 +74,8 @@ class _Unit(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         y, length = ctx.saved_tensors
-        along = (grad * y).sum(-1, keepdim=True)
-        return torch.addcmul(grad, y, along, value=-1) / length
+        along = torch.linalg.vecdot(grad, y)[..., None]
+        return torch.addcmul(grad, y, along, value=-1).div_(length)
 
 
 class _DotProducts(torch.autograd.Function):
@@ -109,18 +109,18 @@ class _CosineSimilarities(torch.autograd.Function):
         return (weights * per_length[:, None]) @ x
 
 
-def softmax_and_log_sum_exp(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Softmax of x over a dimension, and the logarithm of its denominator."""
+def softmax_and_log_sum_exp(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Softmax of the rows of x, and the logarithm of its denominator."""
     # exp is slow on a CPU where it underflows; softmax is not, and its maximum is 1 / sum
-    share = x.softmax(dim)
-    return share, x.amax(dim) - share.amax(dim).log_()
+    share = x.softmax(1)
+    return share, x.amax(1) - share.amax(1).log_()
 
 
 class _LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, chosen):
         # adding is several times faster than torch.where
-        share, result = softmax_and_log_sum_exp(x.add(chosen.to(x.dtype) - 1, alpha=-NEVER), 1)
+        share, result = softmax_and_log_sum_exp(x.add(chosen.to(x.dtype) - 1, alpha=-NEVER))
         ctx.save_for_backward(share)
         return result
 

@@ -19,7 +19,7 @@ class _LogSumExpOfOthers(torch.autograd.Function):
         ctx.save_for_backward(x)
         ctx.scale = scale
         firsts = range(0, len(x), _BLOCK)
-        return torch.cat([softmax_and_log_sum_exp(_block(x, scale, i), 1)[1] for i in firsts])
+        return torch.cat([softmax_and_log_sum_exp(_block(x, scale, i))[1] for i in firsts])
 
     @staticmethod
     def backward(ctx, grad):

@@ -26,7 +26,7 @@ def own_and_others(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, 
     Returns:
         own and others, each [B]; with a single class, others is about NEVER.
     """
-    return _OwnAndOthers.apply(x, proxies, labels, 1)
+    return _OwnAndOthers.apply(x, proxies, _count_up(labels), labels)
 
 
 def own_and_others_of_proxies(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,7 @@ def own_and_others_of_proxies(x: Tensor, proxies: Tensor, labels: Tensor) -> tup
     Returns:
         own [B] and others [C]: over the samples of other classes, about NEVER for none.
     """
-    return _OwnAndOthers.apply(x, proxies, labels, 0)
+    return _OwnAndOthers.apply(proxies, x, labels, _count_up(labels))
 
 
 def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tensor:
@@ -58,21 +58,24 @@ def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tens
     return (largest + total.log()).sum() / present
 
 
+def _count_up(labels: Tensor) -> Tensor:
+    return torch.arange(len(labels), device=labels.device)
+
+
 class _OwnAndOthers(torch.autograd.Function):
-    # one B x C matrix is kept for the backward pass, where autograd would keep three
+    # one matrix of logits is kept for the backward pass, where autograd would keep three
     @staticmethod
-    def forward(ctx, x, proxies, labels, dim):
-        logits = x @ proxies.T
-        own = logits.gather(1, labels[:, None])
-        logits.scatter_(1, labels[:, None], NEVER)
-        share, others = softmax_and_log_sum_exp(logits, dim)
-        ctx.save_for_backward(x, proxies, labels, share)
-        ctx.dim = dim
-        return own.squeeze(1), others
+    def forward(ctx, rows, columns, own_row, own_column):
+        logits = rows @ columns.T
+        own = logits[own_row, own_column]
+        logits[own_row, own_column] = NEVER
+        share, others = softmax_and_log_sum_exp(logits)
+        ctx.save_for_backward(rows, columns, own_row, own_column, share)
+        return own, others
 
     @staticmethod
     def backward(ctx, grad_own, grad_others):
-        x, proxies, labels, share = ctx.saved_tensors
-        grad = share * grad_others.unsqueeze(ctx.dim)
-        grad.scatter_(1, labels[:, None], grad_own[:, None])
-        return grad @ proxies, grad.T @ x, None, None
+        rows, columns, own_row, own_column, share = ctx.saved_tensors
+        grad = share * grad_others[:, None]
+        grad[own_row, own_column] = grad_own
+        return grad @ columns, grad.T @ rows, None, None

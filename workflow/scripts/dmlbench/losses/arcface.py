@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
@@ -38,6 +39,6 @@ class ArcFace(nn.Module):
         own, others = own_and_others(unit(embeddings) * self.scale, unit(self.proxies), labels)
         cosine = own / self.scale
         # the smallest sine keeps the slope finite where embedding and weight are parallel
-        sine = (1 - cosine.square()).clamp_min(1e-7).sqrt()
+        sine = (1 - cosine.square()).clamp_min(torch.finfo(cosine.dtype).eps).sqrt()
         with_margin = cosine * math.cos(self.margin) - sine * math.sin(self.margin)
         return softplus(others - self.scale * with_margin).mean()

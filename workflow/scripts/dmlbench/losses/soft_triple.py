@@ -47,23 +47,44 @@ class SoftTriple(nn.Module):
         not_negative(tau=tau)
         count(1, centers_per_class=centers_per_class)
         self.alpha, self.margin, self.gamma, self.tau = alpha, margin, gamma, tau
-        self.centers_per_class = centers_per_class
-        self.centers = new_proxies(num_classes * centers_per_class, embedding_dim)
+        centers = new_proxies(num_classes * centers_per_class, embedding_dim).detach()
+        self.centers = nn.Parameter(centers.unflatten(0, (centers_per_class, num_classes)))
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
         centers = unit(self.centers)
-        to_centers = linear(unit(embeddings), centers).unflatten(1, (-1, self.centers_per_class))
-        S = ((self.gamma * to_centers).softmax(2) * to_centers).sum(2)
-        margin = torch.full_like(labels[:, None], -self.margin, dtype=S.dtype)
-        loss = cross_entropy(self.alpha * S.scatter_add(1, labels[:, None], margin), labels)
-        if self.centers_per_class == 1 or self.tau == 0:
+        to_centers = linear(unit(embeddings), centers.flatten(0, 1)).unflatten(1, centers.shape[:2])
+        S = _SoftAssignment.apply(to_centers, self.gamma)
+        margin = torch.full_like(labels[:, None], self.margin, dtype=S.dtype)
+        logits = self.alpha * S.scatter_add(1, labels[:, None], -margin)
+        loss = cross_entropy(logits, labels)
+        if len(centers) == 1 or self.tau == 0:
             return loss
-        return loss + self.tau * self._spread(centers.unflatten(0, (-1, self.centers_per_class)))
+        return loss + self.tau * _spread(centers)
 
-    def _spread(self, centers: Tensor) -> Tensor:
-        C, K, _ = centers.shape
-        squared = 2 - 2 * centers @ centers.mT
-        apart = squared > 1e-5  # two centres that have merged stay merged: gradient 0
-        distance = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
-        return distance.triu(1).sum() / (C * K * (K - 1))
+
+class _SoftAssignment(torch.autograd.Function):
+    """sum_k softmax_k(gamma s)_k s_k of [B, K, C]; the softmax is fastest over the middle."""
+
+    @staticmethod
+    def forward(ctx, s, gamma):
+        share = (gamma * s).softmax(1)
+        S = (share * s).sum(1)
+        ctx.save_for_backward(s, share, S)
+        ctx.gamma = gamma
+        return S
+
+    @staticmethod
+    def backward(ctx, grad):
+        s, share, S = ctx.saved_tensors
+        slope = (s - S[:, None]).mul_(ctx.gamma).add_(1).mul_(share)
+        return slope.mul_(grad[:, None]), None
+
+
+def _spread(centers: Tensor) -> Tensor:
+    K, C, _ = centers.shape
+    of_class = centers.transpose(0, 1)
+    squared = 2 - 2 * of_class @ of_class.mT
+    apart = squared > 1e-5  # two centres that have merged stay merged: gradient 0
+    distance = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
+    return distance.triu(1).sum() / (C * K * (K - 1))
