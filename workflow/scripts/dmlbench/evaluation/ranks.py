@@ -131,7 +131,8 @@ class _Walk:
     def __init__(self, products: Products, ladder: list[torch.dtype], side: int, memory: int):
         self._products = products
         self._ladder = ladder
-        self._failed = 0
+        self._wait = 0
+        self._patience = 1
         self._side = side
         self._memory = memory
         self._mask = torch.empty(
@@ -146,8 +147,7 @@ class _Walk:
 
     def board(self, begin: int, end: int, limit, first_limit) -> Board:
         pairs = find_pairs(self._products.space, begin, end, self._memory)
-        chunk = max(1024, self._memory // 1024)
-        return Board(self._products, pairs, begin, limit, first_limit, self._mask, chunk)
+        return Board(self._products, pairs, begin, limit, first_limit, self._mask, self._memory)
 
     def triangle(self, board: Board) -> None:
         """Queries and gallery are the same: each tile serves its rows and its columns."""
@@ -168,12 +168,17 @@ class _Walk:
     def _tile(self, board: Board, rows: slice, columns: slice, *, both: bool) -> None:
         sides = [(rows, columns, False)] + [(columns, rows, True)] * both
         sides = [side for side in sides if board.waits(side[0])]
-        for dtype in self._ladder:
-            if not sides:
-                return
-            tile = self._products.tile(dtype, rows, columns)
-            sides = [(r, c, t) for r, c, t in sides if not board.take(tile, r, c, across=t)]
-            self._failed = self._failed + 1 if sides else 0
-        if self._failed > 2:
-            self._ladder = self._ladder[1:]
-            self._failed = 0
+        level = len(self._ladder) - 1 if self._wait > 0 else 0
+        self._wait -= 1
+        while sides:
+            tile = self._products.tile(self._ladder[level], rows, columns)
+            needed = [board.take(tile, r, c, across=t) for r, c, t in sides]
+            sides = [side for side, dtype in zip(sides, needed, strict=True) if dtype is not None]
+            if sides:
+                level = max(self._ladder.index(d) for d in needed if d is not None)
+            elif level == 0:
+                self._patience = 1
+        if level == len(self._ladder) - 1 and self._wait < 0:
+            # Low precision was of no use here: do without for some tiles, then try again.
+            self._wait = self._patience
+            self._patience = min(2 * self._patience, 16)

@@ -109,7 +109,8 @@ def evaluate(
             values[name] = per_query(name, found.ranks)
             scores[name] = float(values[name].mean())
             if found.best is not None:
-                bounds = [float(per_query(name, some).mean()) for some in (found.worst, found.best)]
-                if bounds[0] != bounds[1]:
-                    tied[name] = (min(bounds), max(bounds))
+                orders = (found.worst, found.best)
+                bounds = [float(per_query(name, some).mean()) for some in orders]
+                if any(bound != scores[name] for bound in bounds):
+                    tied[name] = (min(*bounds, scores[name]), max(*bounds, scores[name]))
     return Evaluation({name: scores[name] for name in metrics}, values, row, left_out, tied)
