@@ -1,4 +1,4 @@
-"""No mining: every valid pair of the batch, and with them every valid triplet."""
+"""No mining: every valid pair of the batch."""
 
 from torch import Tensor
 
@@ -6,9 +6,9 @@ from dmlbench.tuples import Pairs, all_pairs
 
 
 class AllValid:
-    """Every positive and every negative pair of the batch.
+    """Every positive and every negative pair of the batch: what a pair loss sees without a miner.
 
-    A triplet loss that is given these pairs sees all valid triplets (karaman2021, section 4.1).
+    Triplet losses see all valid triplets (karaman2021, section 4.1) without a miner, too.
     """
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:
