@@ -168,6 +168,18 @@ def test_the_printed_numbers_have_their_section(study, tmp_path):
     assert "falls at k=10" in words
 
 
+def test_an_audit_that_two_studies_share_is_shown_once(tmp_path, synthetic_scores, titles, methods):
+    results = tmp_path / "results"
+    audit(PSOMAS, results / "audit.csv", results / "audit.md")
+    shared = {"audit": {end: results / f"audit.{end}" for end in ("csv", "md")}}
+    studies = [
+        make_study(results / name, synthetic_scores(), titles, methods) | shared
+        for name in ("demo", "omniglot")
+    ]
+    report(studies, results / "report.html")
+    assert Page(results / "report.html").words().count("27 of 30 agree") == 1
+
+
 def test_honest_scores_carry_no_warning(tmp_path, synthetic_scores, titles, methods):
     folder = tmp_path / "results" / "omniglot"
     study = make_study(folder, synthetic_scores(), titles, methods, selection="last_epoch")
@@ -254,3 +266,10 @@ def test_the_terminal_marks_ties(tmp_path, synthetic_scores, titles, methods):
         "  3  Triplet =        2.5  2.50    -",
         "  = shares a rank in some experiment",
     ]
+
+
+def test_the_page_names_machine_and_software(study, tmp_path):
+    report([study], tmp_path / "results" / "report.html")
+    words = Page(tmp_path / "results" / "report.html").words()
+    assert re.search(r"with Python 3\.\d+\.\d+, torch \d", words)
+    assert re.search(r"Machine: \w+ .*\d+ cores", words)

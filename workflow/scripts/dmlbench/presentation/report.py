@@ -10,6 +10,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.files import whole
+from dmlbench.presentation.machine import machine, software
 from dmlbench.presentation.names import EXPLAINED, SELECTIONS, name
 from dmlbench.presentation.study import Study, headline, read_tournament
 from dmlbench.statistics.audit import CHECKS
@@ -24,7 +25,8 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     """Write one HTML page with every study: question, numbers, tables, figures, how it was run.
 
     The page holds its style and pictures itself and links, by relative paths, to nothing but the
-    files of the studies' tables, figures and numbers.
+    files of the studies' tables, figures and numbers. Printed numbers that several studies audit
+    are shown once; the page ends with the machine and the software that wrote it.
 
     Args:
         studies: see `study.Study` for the keys.
@@ -36,6 +38,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     if not studies:
         raise UserError("a report needs at least one study; config/config.yaml names none")
     folder = Path(output).parent
+    audited = {str(study["audit"]["csv"]): study for study in studies if study.get("audit")}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -49,7 +52,9 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     environment.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
     page = environment.get_template("report.html").render(
         studies=[_view(study) for study in studies],
-        audits=[_audit(study) for study in studies if study.get("audit")],
+        audits=[_audit(study) for study in audited.values()],
+        machine=machine(),
+        software=software(),
     )
     with whole(output) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
@@ -116,7 +121,8 @@ def _audit(study: Study) -> dict:
                 "fold": len(wrong) > _MANY,
             }
         )
-    return {"study": study, "checks": checks, "checked": len(frame), "files": study["audit"]}
+    document = frame["study"].iloc[0]
+    return {"document": document, "checks": checks, "checked": len(frame), "files": study["audit"]}
 
 
 def _inline(path: str | os.PathLike) -> str:
