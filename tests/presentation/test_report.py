@@ -124,7 +124,9 @@ def test_the_headline_is_the_winner_beside_the_untrained_network(study, tmp_path
     report([study], tmp_path / "results" / "report.html")
     words = Page(tmp_path / "results" / "report.html").words()
     # Means over both sizes: 80, 81 test-selected; 78, 79 at the last epoch; 20, 21 untrained.
-    found = re.search(r"R@1 of ProxyAnchor 80\.5 % test-selected; last epoch 78\.5 %", words)
+    found = re.search(
+        r"R@1 of ProxyAnchor, mean of 2 runs 80\.5 % test-selected; last epoch 78\.5 %", words
+    )
     assert found
     assert re.search(r"Untrained network 20\.5 %", words)
     assert "of 3 losses in 2 experiments" in words
@@ -238,8 +240,8 @@ def test_the_terminal_summary(study, tmp_path):
         "  2  Contrastive      4  2.00  0.00\n"
         "  3  Triplet          6  3.00  0.00\n"
         "\n"
-        "  percent  ProxyAnchor, test-selected  last epoch  Untrained network\n"
-        "  R@1                           80.50       78.50              20.50\n"
+        "  percent, mean of 2 runs  ProxyAnchor, test-selected  last epoch  Untrained network\n"
+        "  R@1                                           80.50       78.50              20.50\n"
     )
     assert files.splitlines() == [
         f"{study['tables'][0]['md']}",

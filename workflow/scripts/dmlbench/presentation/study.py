@@ -93,6 +93,7 @@ class Headline:
     Attributes:
         winner, baseline: display names (the baseline's may be None).
         runs, experiments: how many runs were scored, in how many experiments.
+        averaged: over how many of the winner's runs its scores are averaged.
         metrics: (display name, winner's score, winner's last-epoch score, baseline's score),
             in percent, means over all runs; None where there is no such score.
     """
@@ -101,6 +102,7 @@ class Headline:
     baseline: str | None
     runs: int
     experiments: int
+    averaged: int
     metrics: tuple[tuple[str, float, float | None, float | None], ...]
 
 
@@ -135,6 +137,7 @@ def headline(study: Study) -> Headline:
         baseline=name(study["titles"], baseline) if there else None,
         runs=scores["run"].nunique(),
         experiments=int(board["experiments"].iloc[0]),
+        averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),
     )
 

@@ -35,7 +35,7 @@ PALETTE = {
 cool, losses with proxies are warm."""
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
-_MARKERS = "osD^vPXhp"
+_MARKERS = "osD^vPXhp<>*"
 
 _HOUSE = {
     "font.family": "sans-serif",

@@ -57,7 +57,8 @@ def _tournament(study: Study) -> list[str]:
 
 def _numbers(study: Study, numbers) -> list[str]:
     last = study["selection"] != "last_epoch"
-    head = ["percent", f"{numbers.winner}, {SELECTIONS[study['selection']]}"]
+    mean = f", mean of {numbers.averaged} runs" if numbers.averaged > 1 else ""
+    head = [f"percent{mean}", f"{numbers.winner}, {SELECTIONS[study['selection']]}"]
     head += ["last epoch"] if last else []
     head += [numbers.baseline] if numbers.baseline else []
     rows = [tuple(head)]

@@ -1,0 +1,35 @@
+"""What tables, tournament and report may not load: jobs that need no torch start without it."""
+
+import subprocess
+import sys
+
+import pytest
+
+NUMBERS = (
+    "dmlbench.statistics.aggregation",
+    "dmlbench.statistics.audit",
+    "dmlbench.statistics.tournament",
+    "dmlbench.presentation.table",
+    "dmlbench.presentation.tables.scores_by_method",
+    "dmlbench.presentation.tables.tournament",
+    "dmlbench.presentation.report",
+    "dmlbench.presentation.terminal",
+)
+PICTURES = (
+    "dmlbench.presentation.style",
+    "dmlbench.presentation.embedding_map",
+    "dmlbench.presentation.figures.recall_by_method",
+    "dmlbench.presentation.figures.recall_by_embedding_dim",
+)
+
+
+@pytest.mark.parametrize(
+    ("modules", "heavy"), [(NUMBERS, ("torch", "matplotlib", "sklearn")), (PICTURES, ("torch",))]
+)
+def test_heavy_packages_stay_out(modules, heavy):
+    code = f"import sys, {', '.join(modules)}; print([m for m in {heavy} if m in sys.modules])"
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
