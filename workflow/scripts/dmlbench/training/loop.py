@@ -1,5 +1,6 @@
 """The training loop: one spec in, weights and a history out."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -220,7 +221,8 @@ def train(
         (model, trainer.selection.weights, trainer.selection.epoch),
         (last, trainer.network.state_dict(), trainer.epoch),
     ):
-        metadata = {"spec": spec.digest, "epoch": str(epoch)}
+        # One key: safetensors writes several in no fixed order.
+        metadata = {"dmlbench": json.dumps({"spec": spec.digest, "epoch": epoch})}
         with whole(path) as unfinished:
             weights = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
             unfinished.write_bytes(save(weights, metadata))
