@@ -1,0 +1,35 @@
+"""A loss to copy: name the file after your loss, the class after the file.
+
+    cp _template.py my_loss.py        # class Template becomes class MyLoss
+
+Then it is `build_loss("my_loss", ...)`, and a study can name it. Facts of the data come as
+positional arguments where a loss needs them (num_classes, embedding_dim), hyper-parameters as
+keyword-only ones with defaults. A loss with proxies leaves `tuples` out.
+"""
+
+from torch import Tensor, nn
+
+from dmlbench.losses._check import finite
+from dmlbench.losses._geometry import cosine_similarities, total
+from dmlbench.tuples import Pairs, all_pairs
+
+
+class Template(nn.Module):
+    """Mean over the positive pairs of [margin - S_ij]_+, S the cosine similarity.
+
+    Source: author, year, equation. What differs from it, and why.
+
+    Args:
+        margin: similarity above which a positive pair is left alone.
+    """
+
+    def __init__(self, *, margin: float = 0.5):
+        super().__init__()
+        finite(margin=margin)
+        self.margin = margin
+
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
+        S = cosine_similarities(embeddings)
+        positive, _ = tuples or all_pairs(labels)
+        return total((self.margin - S).relu(), positive) / positive.sum().clamp_min(1)
