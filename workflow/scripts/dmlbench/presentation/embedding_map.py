@@ -14,8 +14,11 @@ from dmlbench.presentation import style
 _SIDE = 1500
 """Pixels of a panel's side."""
 
-_SHARE = 1 / 22
+_SHARE = 1 / 23
 """A thumbnail's side as a share of the panel's."""
+
+_FAINT = 0.25
+"""Share of the strongest ink below which a grey pixel is paper; as far below full it is ink."""
 
 
 def embedding_map(
@@ -58,7 +61,7 @@ def embedding_map(
         figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.84, wspace=0.05)
         for axes, (panel, vectors) in zip(panels, embeddings.items(), strict=True):
             places = _places(np.asarray(vectors, dtype=np.float32)[chosen], seed)
-            places = _apart(places, _SHARE * (0.65 if images.ndim == 3 else 0.8))
+            places = _apart(places, 0.85 * _SHARE)
             axes.imshow(_collage(places, thumbnails), interpolation="lanczos")
             axes.set_title(panel, fontsize=10.5)
             axes.set(xticks=[], yticks=[])
@@ -137,6 +140,8 @@ def _thumbnails(images: np.ndarray, tints: np.ndarray) -> np.ndarray:
     paper = np.median(border, axis=1)[:, None, None]
     ink = np.abs(pixels - paper)
     ink /= np.maximum(ink.max(axis=(1, 2), keepdims=True), 1e-6)
+    # Faint noise of the paper would tint the whole square.
+    ink = np.clip((ink - _FAINT) / (1 - 2 * _FAINT), 0, 1)
     colour = np.broadcast_to(tints[:, None, None, :], (*pixels.shape, 3))
     return np.concatenate([colour, ink[..., None]], axis=-1)
 
