@@ -21,3 +21,46 @@ help: ## list the targets
 
 .PHONY: environment
 environment: .venv/ready ## make .venv
+
+.PHONY: demo
+demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no download, minutes
+	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) demo
+	@$(BIN)/python workflow/scripts/summarize.py demo
+
+.PHONY: test
+test: .venv/ready ## the fast tests
+	@$(BIN)/python -m pytest -q
+
+.PHONY: test-slow
+test-slow: .venv/ready ## the slow tests, then whole workflows at toy size
+	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m pytest -q -m workflow
+
+.PHONY: lint
+lint: .venv/ready ## style of Python and Snakemake files
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/snakefmt --check Snakefile rules
+	@$(BIN)/snakemake --lint
+
+.PHONY: dry-run
+dry-run: .venv/ready ## plan every study
+	@for study in config/studies/*.yaml; do \
+		$(BIN)/snakemake --dry-run --quiet all -- $$(basename $$study .yaml) || exit 1; \
+	done
+
+.PHONY: rehearsal
+rehearsal: .venv/ready ## every study, rule, table and figure at toy size
+	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) --quiet rules \
+		--configfile config/config.yaml config/rehearsal.yaml
+
+.PHONY: benchmark
+benchmark: .venv/ready ## time losses and evaluation beside the library everyone uses
+	@$(BIN)/python benchmarks/losses.py
+	@$(BIN)/python benchmarks/evaluation.py
+
+.PHONY: lock
+lock: ## resolve the dependencies anew, for pip and for conda
+	@$(BIN)/uv pip compile pyproject.toml --group test --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --quiet --output-file requirements.lock
+	@$(BIN)/python envs/from_lock.py

@@ -1,0 +1,228 @@
+"""The whole workflow at toy size, in a folder of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STUDY = {
+    "title": "A toy study",
+    "question": "Does it run?",
+    "description": "Three losses on toy data.",
+    "audit": "psomas2020",
+    "runs": [
+        {
+            "dataset": "glyphs",
+            "network": "convnet3",
+            "embedding_dim": [4, 8],
+            "method": ["untrained", "contrastive", "proxy_anchor"],
+            "recipe": "glyphs",
+            "split": "half",
+            "seed": 0,
+        }
+    ],
+    "tournament": {},
+    "tables": {
+        "recall": {
+            "title": "Recall of a toy",
+            "kind": {"name": "scores_by_method", "metrics": ["recall_at_1", "recall_at_2"]},
+        },
+        "small": {
+            "title": "One size",
+            "kind": {"name": "scores_by_method", "metrics": ["recall_at_1"]},
+            "where": {"embedding_dim": 4},
+        },
+    },
+    "figures": {
+        "sizes": {"title": "Recall by size", "kind": "recall_by_embedding_dim"},
+    },
+    "embedding_maps": {
+        "toy": {
+            "title": "A map",
+            "where": {"method": ["untrained", "proxy_anchor"], "embedding_dim": 4},
+        },
+    },
+}
+
+
+class Workflow:
+    """A copy of the project with one study, `toy`, on rehearsal data."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
+            source = REPOSITORY / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, folder / name)
+        self.study = folder / "config" / "studies" / "toy.yaml"
+        self.study.write_text(yaml.safe_dump(STUDY))
+        config = folder / "config" / "config.yaml"
+        rehearsal = yaml.safe_load((folder / "config" / "rehearsal.yaml").read_text())
+        values = yaml.safe_load(config.read_text()) | rehearsal
+        config.write_text(yaml.safe_dump(values | {"studies": ["toy"]}))
+        self.results = folder / "results" / "rehearsal"
+
+    def snakemake(self, *arguments, check=True):
+        """Run Snakemake; returns what it printed."""
+        scripts = Path(sys.executable).parent
+        environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        output = done.stdout + done.stderr
+        assert done.returncode == 0 or not check, output
+        return output
+
+    def planned(self, *arguments):
+        """How many jobs of each rule a dry run would start."""
+        output = self.snakemake("--dry-run", *arguments)
+        if "Nothing to be done" in output:
+            return {}
+        rows = output.split("Job stats:")[1].split("total")[0].splitlines()
+        counted = [row.split() for row in rows if len(row.split()) == 2]
+        return {rule: int(count) for rule, count in counted if count.isdigit()}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A workflow that has run its study."""
+    workflow = Workflow(tmp_path_factory.mktemp("workflow"))
+    workflow.snakemake("toy")
+    return workflow
+
+
+def test_every_declared_file_is_there_and_none_is_empty(finished):
+    folder = finished.results / "studies" / "toy"
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    tables = {f"tables/{t}.{f}" for t in ("recall", "small") for f in ("csv", "md", "tex", "html")}
+    figures = {f"figures/{f}.{e}" for f in ("sizes", "map_toy") for e in ("pdf", "svg", "png")}
+    assert names == {"scores.parquet", "timings.csv", "tournament.csv"} | tables | figures
+    assert all((folder / name).stat().st_size for name in names)
+    assert not list(finished.folder.rglob("*.unfinished"))
+
+
+def test_scores_are_complete(finished):
+    scores = pd.read_parquet(finished.results / "studies" / "toy" / "scores.parquet")
+    columns = "run dataset network embedding_dim method recipe split seed selection metric value"
+    assert " ".join(scores.columns) == columns
+    assert len(scores) == 6 * 2 * 6
+    assert scores["value"].between(0, 1).all()
+    assert set(scores["selection"]) == {"best_test_epoch", "last_epoch"}
+
+
+def test_the_table_shows_the_scores(finished):
+    folder = finished.results / "studies" / "toy"
+    table = pd.read_csv(folder / "tables" / "recall.csv")
+    scores = pd.read_parquet(folder / "scores.parquet")
+    mine = scores[(scores.metric == "recall_at_1") & (scores.selection == "best_test_epoch")]
+    expected = mine[mine.embedding_dim == 8].set_index("method")["value"]
+    shown = dict(zip(table.iloc[:, 0], table["d8_recall_at_1"], strict=True))
+    assert len(shown) == 3
+    for method, title in (("contrastive", "Contrastive"), ("untrained", "Untrained")):
+        (value,) = (value for name, value in shown.items() if name.startswith(title))
+        assert value == pytest.approx(100 * expected[method], abs=0.005)
+
+
+def test_the_tournament_ranks_what_trains(finished):
+    board = pd.read_csv(finished.results / "studies" / "toy" / "tournament.csv")
+    assert list(board.columns[:4]) == ["method", "total_rank", "average_rank", "rank_std"]
+    assert set(board["method"]) == {"contrastive", "proxy_anchor"}
+    assert board["total_rank"].sum() == 2 * 3
+
+
+def test_embeddings_and_runs_name_no_study(finished):
+    runs = sorted((finished.results / "runs").rglob("embeddings.parquet"))
+    assert len(runs) == 6
+    assert not any("toy" in path.relative_to(finished.results).as_posix() for path in runs)
+    assert {b"spec", b"model", b"split"} <= set(pq.read_schema(runs[0]).metadata)
+    assert not list(finished.results.rglob("checkpoint-*"))
+
+
+def test_the_report_shows_the_study_and_the_printed_error(finished):
+    page = (finished.results / "report.html").read_text()
+    for text in ("A toy study", "Recall of a toy", "Recall by size", "A map", "8.85", "8.58"):
+        assert text in page
+
+
+def test_nothing_is_left_to_do(finished):
+    assert finished.planned("toy") == {}
+    assert finished.planned() == {}
+
+
+def test_a_caption_never_trains_again(finished):
+    text = finished.study.read_text()
+    finished.study.write_text(text.replace("Recall of a toy", "Recall, renamed"))
+    assert finished.planned("toy") == {"table": 1, "report": 1, "toy": 1}
+    finished.study.write_text(text)
+
+
+def test_a_metric_is_scored_again_and_not_trained(finished):
+    path = finished.folder / "config" / "datasets.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("recall_at_8, ", "recall_at_9, "))
+    planned = finished.planned("toy")
+    assert planned["evaluate"] == 6
+    assert "train" not in planned
+    assert "embed" not in planned
+    path.write_text(text)
+
+
+def test_a_hyperparameter_trains_the_runs_that_have_it(finished):
+    path = finished.folder / "config" / "methods.yaml"
+    text = path.read_text()
+    path.write_text(
+        text.replace("name: contrastive, margin: 0.5", "name: contrastive, margin: 0.4")
+    )
+    assert finished.planned("toy")["train"] == 2
+    path.write_text(text)
+
+
+def test_edited_library_code_is_noticed_and_a_comment_is_not(finished):
+    path = finished.folder / "workflow" / "scripts" / "dmlbench" / "statistics" / "tournament.py"
+    text = path.read_text()
+    path.write_text(text + "# a comment\n")
+    assert finished.planned("toy") == {}
+    path.write_text(text + "CHANGED = True\n")
+    assert "tournament" in finished.planned("toy")
+    path.write_text(text)
+
+
+def test_one_table_plans_only_what_it_needs(finished):
+    assert finished.planned("toy_table_small", "--forceall")["train"] == 3
+    assert finished.planned("toy_table_recall", "--forceall")["train"] == 6
+
+
+def test_bad_configuration_is_one_line_before_any_job(finished):
+    text = finished.study.read_text()
+    finished.study.write_text(text.replace("contrastive", "contrastiv"))
+    output = finished.snakemake("--dry-run", "toy", check=False)
+    finished.study.write_text(text)
+    (line,) = (line for line in output.splitlines() if line.startswith("dmlbench:"))
+    assert "toy.yaml: runs.0.method" in line
+    assert "'contrastive'" in line
+    assert "Job stats" not in output
+    assert "Traceback" not in output
+
+
+def test_a_broken_archive_is_one_line_and_leaves_nothing(tmp_path):
+    workflow = Workflow(tmp_path)
+    workflow.snakemake("results/rehearsal/data/drawn/glyphs.zip")
+    archive = workflow.results / "data" / "drawn" / "glyphs.zip"
+    archive.write_bytes(archive.read_bytes()[:2000])
+    output = workflow.snakemake("results/rehearsal/data/glyphs/images.parquet", check=False)
+    (line,) = (line for line in output.splitlines() if line.startswith("dmlbench index:"))
+    assert "glyphs.zip" in line
+    assert not (workflow.results / "data" / "glyphs" / "images.parquet").exists()
