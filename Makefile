@@ -59,6 +59,10 @@ benchmark: .venv/ready ## time losses and evaluation beside the library everyone
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/evaluation.py
 
+.PHONY: record-training
+record-training: .venv/ready ## record the code of training, after VERSION was raised or need not be
+	@PYTHONPATH=workflow/scripts $(BIN)/python tests/training/record_sources.py
+
 .PHONY: lock
 lock: ## resolve the dependencies anew, for pip and for conda
 	@$(BIN)/uv pip compile pyproject.toml --group test --universal --python-version 3.11 \

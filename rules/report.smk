@@ -18,7 +18,11 @@ def report_inputs(wildcards):
 
 rule report:
     input:
-        report_inputs,
+        pages=report_inputs,
+        templates=[
+            os.path.relpath(LIBRARY / "dmlbench" / "presentation" / "templates" / name)
+            for name in ("report.html", "report.css")
+        ],
     output:
         "<results>/report.html",
     log:

@@ -1,4 +1,7 @@
-"""Tables and figures of a study: from score files and the plan's facts to files."""
+"""Tables and figures of a study: from score files and the plan's facts to files.
+
+What draws is imported where it is used: a table needs no matplotlib, and a chart no torch.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +9,7 @@ from pathlib import Path
 from dmlbench import registry
 from dmlbench.data.embeddings import read_embeddings
 from dmlbench.plan.run import Run
-from dmlbench.presentation import style, table
+from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect
 
 
@@ -23,6 +26,8 @@ def write_table(scores: Sequence[Path], facts: dict, **files: Path) -> None:
 
 def write_figure(scores: Sequence[Path], facts: dict, **files: Path) -> None:
     """Write a figure in the faces asked for (`pdf`, `svg`, `png`); arguments as `write_table`."""
+    from dmlbench.presentation import style
+
     style.save(_built("presentation/figures", scores, facts), **files)
 
 
@@ -38,6 +43,7 @@ def write_embedding_map(
         files: face (`pdf`, `svg`, `png`) -> file to write.
     """
     from dmlbench.data.pixels import Pixels
+    from dmlbench.presentation import style
     from dmlbench.presentation.embedding_map import embedding_map
 
     runs = [Run.parse(path) for path in facts["runs"]]
