@@ -16,21 +16,30 @@ def log_sum_exp_of_others(x: Tensor, scale: float) -> Tensor:
 class _LogSumExpOfOthers(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, scale):
-        ctx.save_for_backward(x)
-        ctx.scale = scale
         firsts = range(0, len(x), _BLOCK)
-        return torch.cat([softmax_and_log_sum_exp(_block(x, scale, i))[1] for i in firsts])
+        blocks = [softmax_and_log_sum_exp(_block(x, scale, first))[1] for first in firsts]
+        result = torch.cat(blocks)
+        ctx.save_for_backward(x, result)
+        ctx.scale = scale
+        return result
 
     @staticmethod
     def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        grad_x = torch.zeros_like(x)
-        for i in range(0, len(x), _BLOCK):
-            rows = slice(i, i + _BLOCK)
-            share = _block(x, ctx.scale, i).softmax(1).mul_(ctx.scale * grad[rows, None])
-            grad_x[rows] += share @ x
-            grad_x += share.T @ x[rows]
-        return grad_x, None
+        x, result = ctx.saved_tensors
+        pulls = []
+        for first in range(0, len(x), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            block = _block(x, ctx.scale, first)
+            # the Gram matrix is symmetric: row i is in its own sum and in that of every other j
+            weights = _share(block, result[rows, None]).mul_(grad[rows, None])
+            weights.addcmul_(_share(block, result), grad)
+            pulls.append(weights @ x)
+        return ctx.scale * torch.cat(pulls), None
+
+
+def _share(block: Tensor, log_sum: Tensor) -> Tensor:
+    # exp is slow on a CPU where it underflows, below about -87
+    return (block - log_sum).clamp_min_(-80).exp_()
 
 
 def _block(x: Tensor, scale: float, first: int) -> Tensor:
