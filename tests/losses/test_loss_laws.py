@@ -55,7 +55,7 @@ def test_half_precision_is_widened(name, dtype):
     torch.testing.assert_close(half[1], full[1].to(dtype), rtol=3e-2, atol=MIN_FLOAT16)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "n_pair_one_per_class"])
 def test_order_of_the_batch_does_not_matter(name):
     x, y = batch("unequal classes, odd size")
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))

@@ -437,6 +437,22 @@ def test_triplet_loss_sees_the_mined_triplets_only(name):
     torch.testing.assert_close(ours, expected, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.parametrize("labels", LABELS)
+def test_n_pair_on_the_first_two_of_each_class(labels):
+    def oracle(x):
+        members = [[i for i in range(len(y)) if y[i] == c] for c in sorted(set(y.tolist()))]
+        pairs = [indices[:2] for indices in members if len(indices) > 1]
+        terms = []
+        for a, p in pairs:
+            others = [torch.exp(x[a] @ x[q] - x[a] @ x[p]) for _, q in pairs if q != p]
+            terms.append(torch.log(1 + sum(others) + 0 * x.sum()))
+        return mean(terms, x) + 0.02 * squared_size(x)
+
+    x, y = batch(labels)
+    ours = value_and_gradients(built("n_pair_one_per_class", {}), x, y)
+    torch.testing.assert_close(ours, value_and_gradients(oracle, x), atol=1e-6, rtol=1e-6)
+
+
 def test_quadruplet_draws_its_second_negative_from_a_third_class():
     x, y = batch("three classes of four")
     positive, negative = all_pairs(y)
