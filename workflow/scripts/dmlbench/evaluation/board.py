@@ -124,8 +124,10 @@ class Board:
             place = torch.searchsorted(keys, key + tile.error, right=True)
             unsure = keys.index_select(0, (place - 1).clamp_(min=0)) >= key - tile.error
             which = (unsure & (place > 0)).nonzero().flatten()
-            if number == 0 and len(which) * len(flat) > tile.values.numel() // 64 * len(some):
-                return torch.float32 if tile.values.dtype == torch.bfloat16 else torch.float64
+            half = tile.values.dtype == torch.bfloat16
+            patience = tile.values.numel() // (128 if half else 64)
+            if number == 0 and len(which) * len(flat) > patience * len(some):
+                return torch.float32 if half else torch.float64
             if len(which):
                 nearest = torch.searchsorted(keys, key[which] - tile.error)
                 place[which] = self._settle(negatives.at(which), first, nearest, place[which])

@@ -1,5 +1,6 @@
 """Ranks of every query's positives: a walk over tiles of the all-pairs product."""
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from dmlbench.evaluation.products import Products, full_precision
 from dmlbench.evaluation.retrieval import Ranks, reach
 
 _NARROWEST = 128
+_WORTH_HALVES = 8192
 
 
 class Found(NamedTuple):
@@ -98,7 +100,7 @@ def _tile_side(memory: int, space: Space) -> int:
 def _ladder(precision: str, space: Space) -> list[torch.dtype]:
     ladder = [torch.bfloat16, torch.float32, torch.float64]
     if precision == "auto":
-        return ladder[1:]
+        return ladder[int(len(space.gallery.vectors) < _WORTH_HALVES) :]
     return ladder[ladder.index(getattr(torch, precision)) :]
 
 
@@ -131,8 +133,7 @@ class _Walk:
     def __init__(self, products: Products, ladder: list[torch.dtype], side: int, memory: int):
         self._products = products
         self._ladder = ladder
-        self._wait = 0
-        self._patience = 1
+        self._choice = _Choice(len(ladder))
         self._side = side
         self._memory = memory
         self._mask = torch.empty(
@@ -168,17 +169,40 @@ class _Walk:
     def _tile(self, board: Board, rows: slice, columns: slice, *, both: bool) -> None:
         sides = [(rows, columns, False)] + [(columns, rows, True)] * both
         sides = [side for side in sides if board.waits(side[0])]
-        level = len(self._ladder) - 1 if self._wait > 0 else 0
-        self._wait -= 1
+        if not sides:
+            return
+        full = rows.stop - rows.start == columns.stop - columns.start == self._side
+        first = level = self._choice.level() if full else 0
+        begin = time.perf_counter()
         while sides:
             tile = self._products.tile(self._ladder[level], rows, columns)
             needed = [board.take(tile, r, c, across=t) for r, c, t in sides]
             sides = [side for side, dtype in zip(sides, needed, strict=True) if dtype is not None]
             if sides:
-                level = max(self._ladder.index(d) for d in needed if d is not None)
-            elif level == 0:
-                self._patience = 1
-        if level == len(self._ladder) - 1 and self._wait < 0:
-            # Low precision was of no use here: do without for some tiles, then try again.
-            self._wait = self._patience
-            self._patience = min(2 * self._patience, 16)
+                level = max(self._ladder.index(dtype) for dtype in needed if dtype is not None)
+        spent = time.perf_counter() - begin
+        if full:
+            self._choice.learn(first, spent)
+
+
+class _Choice:
+    """Which precision to try first: the one that has been fastest of late. Ranks are the same."""
+
+    def __init__(self, levels: int):
+        self._cost = [0.0] * levels
+        self._pause = [1] * levels
+        self._due = [0] * levels
+        self._turn = 0
+
+    def level(self) -> int:
+        self._turn += 1
+        best = self._cost.index(min(self._cost))
+        due = [at for at, turn in enumerate(self._due) if turn <= self._turn and at != best]
+        return due[0] if due else best
+
+    def learn(self, level: int, cost: float) -> None:
+        known = self._cost[level]
+        self._cost[level] = (known + cost) / 2 if known else cost
+        # A precision that does not pay is tried again ever more rarely.
+        self._pause[level] = 8 if cost <= min(self._cost) else min(2 * self._pause[level], 32)
+        self._due[level] = self._turn + self._pause[level]
