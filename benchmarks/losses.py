@@ -18,10 +18,13 @@ import statistics
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # before torch: the profiler talks too much
 
 import torch
 
@@ -246,6 +249,7 @@ def main() -> None:
         "--output", type=Path, default=REPOSITORY / "results/benchmarks/losses.json"
     )
     arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", module="pytorch_metric_learning")
     heads = ["library ms", "ratio", "MiB", "library MiB"]
     print(f"{'loss':28}{'batch':26}{'ours ms':>10}" + "".join(f"{head:>12}" for head in heads))
     rows = measure(arguments.losses, arguments.device)

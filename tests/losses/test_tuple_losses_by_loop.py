@@ -468,3 +468,21 @@ def test_quadruplet_draws_its_second_negative_from_a_third_class():
             terms.append(hinge(d[i, j] - d[other, k] + 0.5))
     torch.testing.assert_close(loss(x, y, Triplets(first, positive)), mean(terms, x))
     assert 0 < len(terms) < int(positive.sum())
+
+
+@pytest.mark.parametrize("name", ["margin", "margin_per_class", "margin_similarity"])
+def test_the_boundary_is_learned(name):
+    x, y = batch("unequal classes, odd size")
+    loss = built(name, {"margin": 0.4, "beta": 0.3 if name == "margin_similarity" else 2.5})
+    gradient = value_and_gradients(loss, x, y)[2]
+    beta, step = loss.beta.detach().clone(), 1e-6
+    for place in range(beta.numel()):
+        nudge = torch.zeros_like(beta).view(-1)
+        nudge[place] = step
+        values = []
+        for sign in (1, -1):
+            with torch.no_grad():
+                loss.beta.copy_(beta + sign * nudge.view_as(beta))
+                values.append(loss(x, y))
+        slope = (values[0] - values[1]) / (2 * step)
+        torch.testing.assert_close(gradient.view(-1)[place], slope, atol=1e-6, rtol=1e-6)

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import log_sum_exp, total
 from dmlbench.tuples import Pairs
@@ -15,5 +16,10 @@ def lifted_structure(far: Tensor, margin: float, pairs: Pairs) -> Tensor:
         pairs: positive pairs (i, j), and the negatives k of i and l of j.
     """
     near = log_sum_exp(margin - far, pairs.negative)
-    violation = (torch.logaddexp(near[:, None], near) + far).relu()
+    violation = (_log_add_exp(near[:, None], near) + far).relu()
     return total(violation.square(), pairs.positive) / 2 / pairs.positive.sum().clamp_min(1)
+
+
+def _log_add_exp(a: Tensor, b: Tensor) -> Tensor:
+    # several times faster on a CPU than torch.logaddexp
+    return torch.maximum(a, b) + softplus(-(a - b).abs())
