@@ -4,9 +4,25 @@ import importlib
 
 from dmlbench.evaluation.names import check_metric, metric_names
 
-_HOMES = {"score": "scoring", "evaluate": "scoring"}
+_HOMES = {
+    "bootstrap": "uncertainty",
+    "concatenate": "combination",
+    "evaluate": "scoring",
+    "score": "scoring",
+    "score_separated": "combination",
+    "t_interval": "uncertainty",
+}
 
-__all__ = ["check_metric", "evaluate", "metric_names", "score"]
+__all__ = [
+    "bootstrap",
+    "check_metric",
+    "concatenate",
+    "evaluate",
+    "metric_names",
+    "score",
+    "score_separated",
+    "t_interval",
+]
 
 
 def __getattr__(name: str):

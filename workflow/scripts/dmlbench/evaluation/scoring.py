@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.clustering import cluster_scores
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.names import check_metric, kind
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import per_query
+from dmlbench.evaluation.structure import structure_scores
 
 
 class Evaluation(NamedTuple):
@@ -20,6 +22,7 @@ class Evaluation(NamedTuple):
         per_query: {retrieval metric: float64 [Q]}, for intervals over queries or classes.
         row: int64 [Q]; the row of each scored query.
         left_out: number of queries without a positive, which no retrieval metric counts.
+        per_seed: {clustering metric: float64 [seeds]}; the score is their mean.
         tied: {retrieval metric: (lowest, highest)} for each score that depends on how exact
             ties between a positive and a negative are broken.
     """
@@ -28,6 +31,7 @@ class Evaluation(NamedTuple):
     per_query: dict[str, np.ndarray]
     row: np.ndarray
     left_out: int
+    per_seed: dict[str, np.ndarray]
     tied: dict[str, tuple[float, float]]
 
 
@@ -38,7 +42,7 @@ def score(embeddings, labels, **options) -> dict[str, float]:
     warning.
 
     Returns:
-        {metric: value} in the order of `metrics`.
+        {metric: value} in the order of `metrics`; retrieval and clustering are fractions.
     """
     result = evaluate(embeddings, labels, **options)
     if result.left_out:
@@ -66,10 +70,15 @@ def evaluate(
     ids=None,
     gallery_ids=None,
     distance: str = "cosine",
+    seeds=(0,),
+    restarts: int = 1,
     device=None,
     memory: float = 2.0**29,
 ) -> Evaluation:
     """Score an embedding space.
+
+    Retrieval ranks the gallery for each query; clustering and structure look at the embeddings
+    alone, normalised for "cosine".
 
     Args:
         embeddings: [N, D] array or tensor; the queries.
@@ -83,6 +92,8 @@ def evaluate(
         gallery_ids: image ids of the gallery rows, [M].
         distance: "cosine" normalises each row, after which cosine and Euclidean distance rank
             alike; "euclidean" takes rows as they are.
+        seeds: of k-means; a clustering metric is the mean over them.
+        restarts: of k-means for each seed, of which the one of least inertia counts.
         device: where to compute; by default that of the embeddings.
         memory: bytes to work in, beyond the embeddings and one float32 copy of them.
 
@@ -113,4 +124,16 @@ def evaluate(
                 bounds = [float(per_query(name, some).mean()) for some in orders]
                 if any(bound != scores[name] for bound in bounds):
                     tied[name] = (min(*bounds, scores[name]), max(*bounds, scores[name]))
-    return Evaluation({name: scores[name] for name in metrics}, values, row, left_out, tied)
+    clustering = [name for name in metrics if kind(name) == "clustering"]
+    structure = [name for name in metrics if kind(name) == "structure"]
+    per_seed = {}
+    vectors, classes = space.queries.vectors, space.queries.classes
+    if clustering:
+        per_seed = cluster_scores(
+            vectors, classes.cpu().numpy(), clustering, seeds=tuple(seeds), restarts=restarts
+        )
+        scores |= {name: float(found.mean()) for name, found in per_seed.items()}
+    if structure:
+        scores |= structure_scores(vectors, classes, structure)
+    in_order = {name: scores[name] for name in metrics}
+    return Evaluation(in_order, values, row, left_out, per_seed, tied)

@@ -1,0 +1,56 @@
+"""Embeddings of several models of the same images: as one, or each alone (musgrave2020)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from dmlbench.errors import UserError
+from dmlbench.evaluation.inputs import check_rows
+from dmlbench.evaluation.scoring import score
+
+
+def concatenate(parts: Sequence):
+    """Normalise each model's embeddings, set them side by side and normalise again.
+
+    Args:
+        parts: one [N, D_i] array or tensor a model, rows in the same order.
+
+    Returns:
+        [N, sum of D_i] of unit norm, so that similarity is the mean of the models' similarities;
+        a tensor if the first part is one, else an array.
+
+    Raises:
+        UserError: no parts, other row counts, rows that are not finite.
+    """
+    _check(parts)
+    unit = [
+        torch.nn.functional.normalize(torch.as_tensor(part).detach().double(), dim=1)
+        for part in parts
+    ]
+    joined = torch.nn.functional.normalize(torch.cat(unit, dim=1), dim=1).float()
+    return joined if isinstance(parts[0], torch.Tensor) else joined.numpy()
+
+
+def score_separated(parts: Sequence, labels, **options) -> dict[str, float]:
+    """Score each model's embeddings alone and average: {metric: mean over models}.
+
+    Args:
+        parts: one [N, D_i] array or tensor a model.
+        labels, options: as of `score`.
+    """
+    _check(parts)
+    each = [score(part, labels, **options) for part in parts]
+    return {name: float(np.mean([scores[name] for scores in each])) for name in each[0]}
+
+
+def _check(parts: Sequence) -> None:
+    if len(parts) == 0:
+        raise UserError("no embeddings to combine; allowed: one array a model")
+    for number, part in enumerate(parts):
+        check_rows(part, f"embeddings of model {number}")
+        if len(part) != len(parts[0]):
+            raise UserError(
+                f"embeddings of model {number}: {len(part)} rows; allowed: {len(parts[0])}, "
+                "as model 0 has"
+            )

@@ -1,0 +1,78 @@
+"""How far a score may be off: bootstrap over queries or classes, t-intervals over repetitions."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from dmlbench.errors import UserError
+
+
+class Interval(NamedTuple):
+    """A mean and the interval around it, in the units of the values."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def bootstrap(
+    values, *, classes=None, resamples: int = 1000, level: float = 0.95, seed: int = 0
+) -> Interval:
+    """Percentile bootstrap interval of the mean of a retrieval metric.
+
+    Args:
+        values: the metric of each query, [Q]: `Evaluation.per_query[name]`.
+        classes: class of each query, [Q]. With it whole classes are drawn, with all their
+            queries, as is right where another test set would have other classes; without it
+            queries are drawn one by one.
+        resamples: number of draws.
+        level: share of the draws inside the interval, in (0, 1).
+        seed: the same seed gives the same interval.
+
+    Raises:
+        UserError: no values, or an argument out of range.
+    """
+    values = _checked(values, level)
+    if resamples < 1:
+        raise UserError(f"resamples={resamples}; allowed: at least 1")
+    sums, counts = values, np.ones(len(values))
+    if classes is not None:
+        if len(classes) != len(values):
+            raise UserError(f"classes: {len(classes)} of them; allowed: {len(values)}, one a value")
+        _, of_class = np.unique(np.asarray(classes), return_inverse=True)
+        sums, counts = np.bincount(of_class, weights=values), np.bincount(of_class)
+    generator = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    for number in range(resamples):
+        drawn = generator.integers(0, len(sums), len(sums))
+        means[number] = sums[drawn].sum() / counts[drawn].sum()
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(values.mean()), float(low), float(high))
+
+
+def t_interval(values, *, level: float = 0.95) -> Interval:
+    """Student's t-interval of the mean over repetitions, such as seeds or folds.
+
+    Args:
+        values: one score a repetition, [n]. With n = 1 the bounds are NaN.
+        level: confidence, in (0, 1).
+
+    Raises:
+        UserError: no values, or a level out of range.
+    """
+    values = _checked(values, level)
+    mean = float(values.mean())
+    if len(values) == 1:
+        return Interval(mean, float("nan"), float("nan"))
+    half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return Interval(mean, mean - float(half), mean + float(half))
+
+
+def _checked(values, level: float) -> np.ndarray:
+    values = np.asarray(values, np.float64)
+    if values.ndim != 1 or len(values) == 0:
+        raise UserError(f"values: shape {values.shape}; allowed: [n] with n > 0")
+    if not 0 < level < 1:
+        raise UserError(f"level={level}; allowed: between 0 and 1")
+    return values
