@@ -7,6 +7,8 @@ import pytest
 import torch
 from dmlbench.losses import build_loss
 from dmlbench.tuples import Pairs, Triplets, all_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from loss_batches import EMBEDDING_DIM, LABELS, NUM_CLASSES, batch, value_and_gradients
 
 
@@ -398,6 +400,23 @@ def test_pair_loss_equals_its_equation(name, labels):
     oracle, hyperparameters = ON_PAIRS[name]
     x, y = batch(labels)
     expected = value_and_gradients(lambda x: oracle(x, y, all_pairs(y), **hyperparameters), x)
+    ours = value_and_gradients(built(name, hyperparameters), x, y)[:2]
+    torch.testing.assert_close(ours, expected, atol=1e-6, rtol=1e-6)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    labels=st.lists(st.integers(0, NUM_CLASSES - 1), min_size=1, max_size=9),
+    seed=st.integers(0, 2**31),
+)
+@pytest.mark.parametrize("name", [*ON_PAIRS, *ON_TRIPLETS])
+def test_loss_equals_its_equation_on_random_batches(name, labels, seed):
+    oracle, hyperparameters = {**ON_PAIRS, **ON_TRIPLETS}[name]
+    y = torch.tensor(labels)
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(len(y), EMBEDDING_DIM, generator=generator, dtype=torch.float64)
+    tuples = all_pairs(y) if name in ON_PAIRS else all_triplets(y)
+    expected = value_and_gradients(lambda x: oracle(x, y, tuples, **hyperparameters), x)
     ours = value_and_gradients(built(name, hyperparameters), x, y)[:2]
     torch.testing.assert_close(ours, expected, atol=1e-6, rtol=1e-6)
 

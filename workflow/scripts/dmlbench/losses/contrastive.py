@@ -10,7 +10,9 @@ from dmlbench.tuples import Pairs, all_pairs
 class Contrastive(nn.Module):
     """Mean over the pairs of -S_ij for a positive pair and [S_ij - margin]_+ for a negative one.
 
-    S is the cosine similarity. Source: psomas2020 eq. 2.15.
+    S is the cosine similarity. Source: psomas2020 eq. 2.15. The Euclidean forms of
+    the other studies are `contrastive_euclidean`, `contrastive_balanced`, `contrastive_squared`
+    and `contrastive_squared_distance`.
 
     Args:
         margin: similarity above which a negative pair is pushed apart.

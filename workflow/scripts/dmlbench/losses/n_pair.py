@@ -14,7 +14,7 @@ class NPair(nn.Module):
     j runs over the positives of i, k over its negatives; S is the dot product of the embeddings
     as given: on normalised ones the l2 term is a constant.
     Source: psomas2020 eq. 2.22, where all positives of an anchor share one logarithm;
-    `n_pair_per_pair` has one for each (roth2020 eq. 4).
+    `n_pair_per_pair` has one for each (roth2020 eq. 4), `n_pair_one_per_class` is the original.
 
     Args:
         l2: weight of the mean squared length of the embeddings.

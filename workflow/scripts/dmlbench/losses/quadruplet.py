@@ -42,7 +42,8 @@ class Quadruplet(nn.Module):
 
     def _drawn(self, d: Tensor, labels: Tensor, tuples: Triplets) -> tuple[Tensor, Tensor]:
         k = tuples.negative
-        l = torch.randint_like(k, len(labels))  # noqa: E741
-        other = (labels[l] != labels[:, None]) & (labels[l] != labels[k]) & tuples.valid
-        hinge = (d - d[l, k] + self.margin_2).relu() * other.to(d.dtype)
+        drawn = torch.randint_like(k, len(labels))
+        y = labels[drawn]
+        other = (y != labels[:, None]) & (y != labels[k]) & tuples.valid
+        hinge = (d - d[drawn, k] + self.margin_2).relu() * other.to(d.dtype)
         return hinge.sum(), other.sum()

@@ -11,7 +11,9 @@ from dmlbench.tuples import Triplets
 class Triplet(nn.Module):
     """Mean over the triplets of [S_an - S_ap + margin]_+, S the cosine similarity.
 
-    Source: psomas2020 eq. 2.17. The study mines semi-hard negatives (eq. 2.20).
+    Source: psomas2020 eq. 2.17. The study mines semi-hard negatives (eq. 2.20). On Euclidean
+    distances it is `ranking` (roth2020 eq. 2, karaman2021 eq. 2.5), on their squares `facenet`
+    (can2019 eq. 3.3, karaman2021 eq. 2.7), averaged as musgrave2020's code does `triplet_nonzero`.
 
     Args:
         margin: by how much a positive should be more similar than a negative.
