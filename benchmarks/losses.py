@@ -160,12 +160,13 @@ def interleaved_medians(steps: list[Callable[[], None]]) -> list[float]:
     return [statistics.median(its_times) for its_times in times]
 
 
-def peak_memory(one: Callable[[], None], device: str) -> int:
+def peak_memory(one: partial, device: str) -> int:
     """Largest number of bytes that a step holds at once beyond what was there before it.
 
     On a CPU the profiler's record of every allocation and release is added up in time order.
     """
     one()
+    one.args[0].zero_grad(set_to_none=True)
     if device == "cuda":
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()

@@ -197,6 +197,23 @@ def test_the_template_is_a_loss(tmp_path, monkeypatch):
         registry.hyperparameters.cache_clear()
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_host_does_not_wait_for_the_gpu(name):
+    x, y = batch("unequal classes, odd size")
+    loss = built(name)
+    expected = value_and_gradients(loss, x.float(), y)
+    loss, x, y = loss.cuda(), x.float().cuda(), y.cuda()
+    value_and_gradients(loss, x, y)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        got = value_and_gradients(loss, x, y)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    got = [result.cpu() for result in got]
+    torch.testing.assert_close(got, expected, atol=1e-3, rtol=1e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOSSES)
 def test_compiles_without_a_graph_break(name):

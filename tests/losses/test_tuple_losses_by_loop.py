@@ -285,7 +285,8 @@ def supervised_contrastive(x, y, pairs, temperature):
 
 
 def smooth_rank(S, i, j, among, temperature):
-    return 1 + sum(torch.sigmoid((S[i, k] - S[i, j]) / temperature) for k in among if k != j)
+    wins = [torch.sigmoid((S[i, k] - S[i, j]) / temperature) for k in among if k != j]
+    return 1 + sum(wins, 0 * S[i, j])
 
 
 def smooth_ap(x, y, pairs, temperature):
