@@ -1,5 +1,6 @@
 """k-means by faiss on a GPU, faiss on a CPU or plain torch: one function chooses."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,12 +37,12 @@ def kmeans(
     Args:
         vectors: float32 [N, D].
         clusters: K, at most N.
-        seed: the same seed gives the same clustering with the same engine. The first centres are
-            K rows drawn by it, the same rows whatever the engine.
+        seed: the first centres are K rows drawn by it; the same seed gives the same clustering.
         restarts: further draws of first centres come from the same seed.
-        iterations: of Lloyd's algorithm, or fewer once no row changes its cluster (torch).
-        engine: "faiss" (on a GPU where the vectors are on one and faiss-gpu is installed),
-            "torch", or "auto": torch for vectors on a GPU that faiss cannot use, else faiss.
+        iterations: of Lloyd's algorithm, or fewer once no centre moves.
+        engine: who finds the nearest centres: "faiss" (on a GPU if the vectors are there and
+            faiss-gpu is installed), "torch", or "auto": faiss, except for vectors on a GPU that
+            faiss cannot use. The results are the same but for distances equal to rounding.
 
     Raises:
         UserError: clusters, restarts, iterations or engine out of range.
@@ -55,88 +56,77 @@ def kmeans(
             raise UserError(f"{name}={value}; allowed: 1 to {largest or 'any number'}")
     if engine not in ENGINES:
         raise UserError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
-    run = _choose(engine, vectors)
+    search = _choose(engine, vectors)
     generator = np.random.default_rng(seed)
     found = None
     for _ in range(restarts):
         first = np.sort(generator.choice(len(vectors), clusters, replace=False))
-        one = run(vectors, torch.from_numpy(first), iterations)
+        centres = vectors[torch.from_numpy(first).to(vectors.device)]
+        one = _lloyd(vectors, centres, iterations, search)
         if found is None or one.inertia < found.inertia:
             found = one
     return found
 
 
-def _choose(engine: str, vectors: torch.Tensor):
+# The nearest of some centres to each row, int64 [N], and the squared distance to it, [N].
+Search = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+
+
+def _choose(engine: str, vectors: torch.Tensor) -> Search:
     if engine == "torch":
-        return _torch
+        return _nearest_by_torch
     import faiss
 
-    faiss_can = not vectors.is_cuda or hasattr(faiss, "StandardGpuResources")
-    return _faiss if engine == "faiss" or faiss_can else _torch
+    if vectors.is_cuda:
+        on_gpu = hasattr(faiss, "StandardGpuResources")
+        return _nearest_by_faiss if on_gpu or engine == "faiss" else _nearest_by_torch
+    return _nearest_by_faiss
 
 
-def _faiss(vectors: torch.Tensor, first: torch.Tensor, iterations: int) -> Clusters:
-    import faiss
-
-    rows = vectors.cpu().numpy()
-    centres = rows[first.numpy()]
-    options = faiss.ClusteringParameters()
-    options.niter = iterations
-    # Never subsample, never complain about small clusters: classes are small here.
-    options.max_points_per_centroid = len(rows)
-    options.min_points_per_centroid = 1
-    index = faiss.IndexFlatL2(rows.shape[1])
-    if vectors.is_cuda and hasattr(faiss, "StandardGpuResources"):
-        index = faiss.index_cpu_to_gpu(
-            faiss.StandardGpuResources(), vectors.device.index or 0, index
-        )
-    clustering = faiss.Clustering(rows.shape[1], len(first), options)
-    faiss.copy_array_to_vector(centres.ravel(), clustering.centroids)
-    clustering.train(rows, index)
-    distance, assignment = index.search(rows, 1)
-    return Clusters(assignment[:, 0], float(distance.sum(dtype=np.float64)))
-
-
-def _torch(vectors: torch.Tensor, first: torch.Tensor, iterations: int) -> Clusters:
+def _lloyd(vectors: torch.Tensor, centres, iterations: int, search: Search) -> Clusters:
     """Lloyd's algorithm, looking only at pairs whose distance can have changed.
 
     A row whose own centre stayed compares its old distance with the centres that moved. With few
     rows a cluster most centres soon stay, and an iteration costs a fraction of all pairs.
     """
-    centres = vectors[first.to(vectors.device)].clone()
-    assignment, nearness = _nearest(vectors, centres)
+    assignment, distance = search(vectors, centres)
     for _ in range(iterations):
-        means = _means(vectors, assignment, centres)
-        moved = (means != centres).any(1)
-        centres = means
-        if not moved.any():
+        before, centres = centres, _means(vectors, assignment, centres)
+        changed = (before != centres).any(1)
+        if not changed.any():
             break
-        before = assignment
-        lost = moved[assignment]
-        assignment, nearness = assignment.clone(), nearness.clone()
-        assignment[lost], nearness[lost] = _nearest(vectors[lost], centres)
-        kept, moved = (~lost).nonzero().flatten(), moved.nonzero().flatten()
-        challenger, better = _nearest(vectors[kept], centres[moved])
-        won = better > nearness[kept]
-        assignment[kept[won]], nearness[kept[won]] = moved[challenger[won]], better[won]
-        if torch.equal(before, assignment):
-            break
-    inertia = (vectors.double().square().sum(1) - 2 * nearness.double()).sum()
-    return Clusters(assignment.cpu().numpy(), float(inertia))
+        lost = changed[assignment].nonzero().flatten()
+        kept = (~changed[assignment]).nonzero().flatten()
+        changed = changed.nonzero().flatten()
+        if len(lost):
+            assignment[lost], distance[lost] = search(vectors[lost], centres)
+        if len(kept):
+            challenger, nearer = search(vectors[kept], centres[changed])
+            won = nearer < distance[kept]
+            assignment[kept[won]], distance[kept[won]] = changed[challenger[won]], nearer[won]
+    return Clusters(assignment.cpu().numpy(), float(distance.double().sum()))
 
 
-def _nearest(vectors: torch.Tensor, centres: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The nearest centre c of each row x, int64 [N], and <x, c> - |c|^2 / 2, float32 [N]."""
+def _nearest_by_faiss(vectors: torch.Tensor, centres: torch.Tensor):
+    import faiss
+
+    index = faiss.IndexFlatL2(centres.shape[1])
+    if vectors.is_cuda and hasattr(faiss, "StandardGpuResources"):
+        device = vectors.device.index or 0
+        index = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), device, index)
+    index.add(centres.float().cpu().numpy())
+    distance, nearest = index.search(vectors.float().cpu().numpy(), 1)
+    return tuple(torch.from_numpy(part[:, 0]).to(vectors.device) for part in (nearest, distance))
+
+
+def _nearest_by_torch(vectors: torch.Tensor, centres: torch.Tensor):
     half = centres.square().sum(1) / 2
-    nearest = torch.empty(len(vectors), dtype=torch.int64, device=vectors.device)
-    nearness = torch.empty(len(vectors), dtype=vectors.dtype, device=vectors.device)
-    step = max(1, (1 << 22) // max(1, len(centres)))
-    for begin in range(0, len(vectors), step):
-        some = slice(begin, begin + step)
-        torch.max(
-            torch.addmm(-half, vectors[some], centres.T), 1, out=(nearness[some], nearest[some])
-        )
-    return nearest, nearness
+    nearest, distance = [], []
+    for some in vectors.split(max(1, (1 << 22) // len(centres))):
+        nearness, place = torch.addmm(-half, some, centres.T).max(1)
+        nearest.append(place)
+        distance.append((some.square().sum(1) - 2 * nearness).clamp_(min=0))
+    return torch.cat(nearest), torch.cat(distance)
 
 
 def _means(vectors, assignment, centres: torch.Tensor) -> torch.Tensor:
