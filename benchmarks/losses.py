@@ -38,7 +38,7 @@ SETUPS = {"180 x 512, 100 classes": (180, 100), "512 x 512, 11318 classes": (512
 EMBEDDING_DIM = 512
 IMAGES_PER_CLASS = 5
 SECONDS_A_CASE = 4.0
-REPETITIONS = (3, 200)
+REPETITIONS = (5, 200)
 
 
 class Case(NamedTuple):
