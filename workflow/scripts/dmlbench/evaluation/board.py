@@ -169,9 +169,10 @@ class Board:
             slot = torch.where(counts, start[here, None] + place, start[here, None])
             wanted = self._similarity[slot]
             upper = torch.searchsorted(ordered[here], wanted, right=True)
-            lower = torch.searchsorted(ordered[here], wanted)
+            below = ordered[here].gather(1, (upper - 1).clamp_(min=0))
             self._nearer.index_add_(0, slot[counts], (values.shape[1] - upper)[counts])
-            row, which = (counts & (lower < upper)).nonzero(as_tuple=True)
+            tied = counts & (upper > 0) & (below == wanted)
+            row, which = tied.nonzero(as_tuple=True)
             if len(row):
                 self._break_ties(values, here.start + row, slot[row, which], columns)
 
