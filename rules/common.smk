@@ -43,6 +43,8 @@ def dataset_of(wildcards):
 
 def archives_of(wildcards):
     dataset = dataset_of(wildcards)
+    if dataset.folder:
+        return [os.path.expanduser(dataset.folder)]
     if dataset.generator:
         return ["<results>/data/drawn/{dataset}.zip"]
     return [f"<results>/data/raw/{{dataset}}/{name}" for name in dataset.archives]

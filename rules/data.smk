@@ -1,4 +1,4 @@
-# Needs:  nothing, or the archives' published addresses and mirrors
+# Needs:  nothing, the archives' published addresses and mirrors, or a folder of the user's
 # Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<dataset>.zip
 #         <results>/data/<dataset>/images.parquet                    the index
 #         <results>/data/<dataset>/pixels-<size>-<mode>.{npy,parquet} the packed pixels

@@ -14,6 +14,7 @@ with job(snakemake):
         urls=archive["urls"],
         bytes=archive["bytes"],
         sha256=archive["sha256"],
+        md5=archive["md5"],
         mirrors=[*([mirror] if mirror else []), *snakemake.config["data"]["mirrors"]],
         mirror_sha256=archive["mirror_sha256"],
         output=snakemake.output[0],

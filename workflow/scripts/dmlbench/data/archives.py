@@ -1,4 +1,4 @@
-"""Zip files, tar files and folders, read in place: nothing is ever unpacked."""
+"""Zip files, tar files, folders and single lists, read in place: nothing is ever unpacked."""
 
 import hashlib
 import lzma
@@ -16,10 +16,13 @@ from PIL import Image
 from dmlbench.errors import UserError
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+LIST_SUFFIXES = (".csv", ".mat", ".txt")
 
 
 class Archive:
     """The files of a zip, a tar (compressed or not) or a folder, by name.
+
+    A list that is published beside the images (.csv, .mat, .txt) is an archive of itself alone.
 
     Attributes:
         name: the archive's file name.
@@ -38,6 +41,8 @@ class Archive:
             self._reader = _Folder(self.path)
         elif not self.path.is_file():
             raise UserError(f"{path}: no such archive; allowed: a zip, a tar or a folder")
+        elif self.path.suffix in LIST_SUFFIXES:
+            self._reader = _List(self.path)
         elif zipfile.is_zipfile(self.path):
             self._reader = _Zip(self.path)
         elif tarfile.is_tarfile(self.path):
@@ -161,6 +166,20 @@ class _Folder:
 
     def open(self, member: str) -> IO[bytes]:
         return open(self._path / member, "rb")
+
+    def close(self) -> None:
+        pass
+
+
+class _List:
+    def __init__(self, path: Path):
+        self._path = path
+
+    def members(self) -> list[str]:
+        return [self._path.name]
+
+    def open(self, member: str) -> IO[bytes]:
+        return open(self._path.with_name(member), "rb")
 
     def close(self) -> None:
         pass

@@ -17,6 +17,7 @@ _ATTEMPTS = 4
 _FIRST_WAIT = 1.0
 _TIMEOUT = (15, 60)
 _CHUNK = 1 << 20
+_ALGORITHMS = {32: "md5", 64: "sha256"}
 _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -33,6 +34,7 @@ def download(
     output: Path,
     bytes: int | None = None,
     dataset: str | None = None,
+    md5: str | None = None,
 ) -> None:
     """Fetch a file from the first source that has it whole.
 
@@ -51,20 +53,22 @@ def download(
         output: where the file goes.
         bytes: the published size, of files with the published hash; None where unknown.
         dataset: the folder in a mirror.
+        md5: the published hash where no sha256 is.
 
     Raises:
         UserError: no source works; one line with the reason of each. A full disk.
     """
     output = Path(output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    published = {sha256} if sha256 else set()
+    official = sha256 or md5
+    published = {official} if official else set()
     sources = [(place, published | set(mirror_sha256)) for place in _places(mirrors, name, dataset)]
     sources += [(url, published) for url in urls]
     failures = []
     for source, hashes in sources:
         try:
             with full_disk_is_a_user_error(output):
-                _fetch_checked(source, hashes, sha256, bytes, output)
+                _fetch_checked(source, hashes, official, bytes, output)
             return
         except _SourceError as failure:
             failures.append(f"{source}: {failure}")
@@ -108,14 +112,27 @@ def _fetch_checked(
 def _problem(part: Path, hashes: set[str], published: str | None, size: int | None) -> str | None:
     """What is wrong with a complete file, or None."""
     found_size = part.stat().st_size
-    with open(part, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if hashes and found not in hashes:
-        expected = " or ".join(sorted(hashes))
-        return f"expected sha256 {expected}, found {found} ({found_size} bytes)"
-    if size is not None and found_size != size and (not hashes or found == published):
+    found = {kind: _digest(part, kind) for kind in sorted({_kind(hash) for hash in hashes})}
+    if hashes and not hashes & set(found.values()):
+        expected = " or ".join(
+            f"{kind} {' or '.join(sorted(hash for hash in hashes if _kind(hash) == kind))}"
+            for kind in found
+        )
+        named = ", ".join(found.values())
+        return f"expected {expected}, found {named} ({found_size} bytes)"
+    is_published = not hashes or published in found.values()
+    if size is not None and found_size != size and is_published:
         return f"expected {size} bytes, found {found_size}"
     return None
+
+
+def _kind(hash: str) -> str:
+    return _ALGORITHMS[len(hash)]
+
+
+def _digest(part: Path, kind: str) -> str:
+    with open(part, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def _fetch(source: str, part: Path) -> None:

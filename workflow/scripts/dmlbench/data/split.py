@@ -9,6 +9,7 @@ import pyarrow as pa
 from dmlbench import registry
 from dmlbench.data import _tables
 from dmlbench.data.index import read_index
+from dmlbench.data.splits._classes import TEST
 from dmlbench.errors import UserError
 
 SCHEMA = pa.schema({"image_id": pa.int64(), "role": pa.string(), "fold": pa.int32()})
@@ -19,8 +20,10 @@ _log = logging.getLogger(__name__)
 def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
     """Write the roles of a data set's images to Parquet.
 
-    Columns: image_id (int64), role ('train', 'validation' or 'test'), fold (int32, -1 where
-    there are no folds). The metadata hold the rule and the digest of the index's rows.
+    Columns: image_id (int64), role ('train', 'validation' or 'test'; 'query' and 'gallery' in the
+    place of 'test' where queries are searched for among other images), fold (int32, -1 where
+    there are no folds; else a row an image and fold). The metadata hold the rule and the digest of
+    the index's rows.
 
     Args:
         index: Parquet file of `dmlbench.data.index.index`.
@@ -46,13 +49,18 @@ def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
 
 
 def _check_roles(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
-    for role in ("train", "test"):
-        if not (labelled["role"] == role).any():
-            raise UserError(f"split {rule} of {index}: no image has the role {role}")
+    for fold, found in labelled.groupby("fold")["role"].unique().items():
+        scored = ("query", "gallery") if {"query", "gallery"} & set(found) else ("test",)
+        watched = () if fold == -1 else ("validation",)
+        for role in ("train", *watched, *scored):
+            if role not in found:
+                of_fold = "" if fold == -1 else f" of fold {fold}"
+                raise UserError(f"split {rule} of {index}: no image{of_fold} has the role {role}")
 
 
 def _check_disjoint(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
-    roles = labelled.groupby(["fold", "class_name"])["role"].unique()
+    tested = labelled.assign(role=labelled["role"].replace(dict.fromkeys(TEST, "test")))
+    roles = tested.groupby(["fold", "class_name"])["role"].unique()
     shared = roles[roles.map(len) > 1]
     if len(shared):
         raise UserError(

@@ -45,6 +45,7 @@ class Plan:
         for catalogue, kind in CATALOGUES.items():
             path = folder / f"{catalogue}.yaml"
             setattr(self, catalogue, read_yaml(path, dict[Identifier, kind]))
+        self._choose_alternatives(configuration.data.alternatives)
         available = [file.stem for file in (folder / "studies").glob("*.yaml")]
         for study in configuration.studies:
             if study not in available:
@@ -135,12 +136,26 @@ class Plan:
         )
         return [Run(*value) for value in values]
 
+    def _choose_alternatives(self, chosen: dict[str, str]) -> None:
+        """Put other archives in the place of a data set's own, where the configuration says so."""
+        for name, choice in chosen.items():
+            where = f"{self.folder / 'config.yaml'}: data.alternatives"
+            if name not in self.datasets:
+                raise UserError(f"{where}: {unknown('dataset', name, self.datasets)}")
+            alternatives = self.datasets[name].alternatives
+            if choice not in alternatives:
+                problem = unknown(f"alternative of {name}", choice, alternatives)
+                raise UserError(f"{where}.{name}: {problem}")
+            archives = {"archives": alternatives[choice]}
+            self.datasets[name] = self.datasets[name].model_copy(update=archives)
+
     def _rehearse(self, rehearsal) -> None:
         """Put toy data and a toy network behind every name; names, tables and figures stay."""
         for name, dataset in self.datasets.items():
             toy = {
                 "archives": {},
                 "generator": rehearsal.generator,
+                "folder": None,
                 "layout": Layout(name="class_folders"),
                 "images": None,
                 "classes": None,

@@ -36,7 +36,9 @@ SplitName = Annotated[
     AfterValidator(_is_no_fold),
 ]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Folder = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^{}*?<>]+$")]
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
 
 
@@ -124,24 +126,38 @@ class Archive(Model):
     """A file that is downloaded: where from, and how it is recognised.
 
     Attributes:
-        urls: where it is published, tried in order after the mirrors.
-        sha256: of the published file.
+        urls: where it is published, tried in order after the mirrors; none where it is given out
+            on request only, so that a mirror must have it.
+        sha256, md5: of the published file; the md5 counts where no sha256 is published. Without
+            either, the content is checked by what the index must count.
         mirror_sha256: of files that a mirror may hold instead (the same images, zipped again).
     """
 
     urls: list[str] = []
     bytes: PositiveInt | None = None
     sha256: Sha256 | None = None
+    md5: Md5 | None = None
     mirror_sha256: list[Sha256] = []
 
 
+Archives = dict[FileName, Archive]
+
+
 class Dataset(Model):
-    """A data set: its archives are downloaded, or its one archive is drawn by a generator."""
+    """A data set: its archives are downloaded, drawn by a generator, or a folder of the user's.
+
+    Attributes:
+        alternatives: other archives that hold the same images, by name; `data.alternatives` of
+            config.yaml chooses one in the place of `archives`.
+        folder: a folder on this machine, or one zip or tar of it.
+    """
 
     title: str
-    archives: dict[FileName, Archive] = {}
+    archives: Archives = {}
+    alternatives: dict[Identifier, Archives] = {}
     generator: Generator | None = None
-    layout: Layout
+    folder: Folder | None = None
+    layout: Layout = Layout(name="class_folders")
     images: PositiveInt | None = None
     classes: PositiveInt | None = None
     splits: dict[SplitName, SplitRule] = Field(min_length=1)
@@ -149,8 +165,10 @@ class Dataset(Model):
 
     @model_validator(mode="after")
     def _has_one_source(self) -> "Dataset":
-        if bool(self.archives) == bool(self.generator):
-            raise ValueError("needs either archives or a generator, and not both")
+        if [bool(self.archives), bool(self.generator), bool(self.folder)].count(True) != 1:
+            raise ValueError("needs one of archives, generator and folder, and not two")
+        if self.alternatives and not self.archives:
+            raise ValueError("has alternatives to archives, but no archives")
         return self
 
 
@@ -386,9 +404,15 @@ class Rehearsal(Model):
 
 
 class Data(Model):
-    """Attributes: mirrors: folders or base addresses, tried before the published ones."""
+    """Where data sets come from.
+
+    Attributes:
+        mirrors: folders or base addresses, tried before the published ones.
+        alternatives: data set -> which of its catalogue entry's alternatives is used.
+    """
 
     mirrors: list[str] = []
+    alternatives: dict[Identifier, Identifier] = {}
 
 
 class Pathvars(Model):

@@ -4,7 +4,7 @@ import pandas
 
 from dmlbench.errors import UserError
 
-_ROLES = ("train", "validation", "test")
+_ROLES = ("train", "validation", "test", "query", "gallery")
 
 
 class Official:

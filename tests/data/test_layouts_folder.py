@@ -1,0 +1,72 @@
+"""A data set of the user's own: a folder of class folders, or one zip of it."""
+
+import pandas
+import pytest
+import yaml
+from dmlbench.data.index import index, read_index
+from dmlbench.data.pack import pack
+from dmlbench.data.pixels import Pixels
+from dmlbench.data.split import split
+from dmlbench.errors import UserError
+from dmlbench.plan.read import checked
+from dmlbench.plan.schema import Dataset
+from layout_archives import pixel, write_zip
+
+MEMBERS = {f"{name}/{number}.png": pixel() for name in ("rose", "iris", "tulip") for number in "12"}
+FOUR_LINES = """
+title: My flowers
+folder: ~/pictures/flowers
+splits: {half: half}
+metrics: [recall_at_1, r_precision, map_at_r]
+"""
+
+
+def folder_of(path, members):
+    for name, data in members.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "zip of the folder"])
+def test_a_folder_and_a_zip_of_it_are_indexed_split_and_packed(tmp_path, kind):
+    if kind == "folder":
+        source = folder_of(tmp_path / "flowers", MEMBERS | {"rose/.hidden.png": b"", "a.txt": b""})
+    else:
+        top = "flowers/" if kind == "zip of the folder" else ""
+        members = {f"{top}{name}": data for name, data in MEMBERS.items()}
+        source = write_zip(tmp_path / "flowers.zip", members)
+    out = tmp_path / "out"
+    index([source], Dataset.model_fields["layout"].default.name, out / "index")
+    rows = read_index(out / "index")
+    assert rows["class_name"].tolist() == ["iris", "iris", "rose", "rose", "tulip", "tulip"]
+    assert rows["label"].tolist() == [0, 0, 1, 1, 2, 2]
+    split(out / "index", "half", out / "half")
+    roles = pandas.read_parquet(out / "half")["role"].tolist()
+    assert roles == ["train"] * 4 + ["test"] * 2
+    pack(out / "index", [source], 1, "rgb", out / "pixels.npy", out / "pixels.parquet")
+    assert Pixels(out / "pixels.npy", out / "pixels.parquet").shape == (3, 1, 1)
+
+
+def test_four_lines_are_a_data_set():
+    dataset = checked(yaml.safe_load(FOUR_LINES), Dataset, where="datasets.yaml")
+    assert dataset.folder == "~/pictures/flowers"
+    assert dataset.layout.name == "class_folders"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"folder": None}, "needs one of archives, generator and folder"),
+        ({"generator": "glyphs"}, "needs one of archives, generator and folder"),
+        ({"archives": {"a.zip": {}}}, "needs one of archives, generator and folder"),
+        ({"alternatives": {"b": {"b.zip": {}}}}, "has alternatives to archives, but no archives"),
+        ({"folder": "{dataset}"}, "'{dataset}'"),
+        ({"layout": "class_folder"}, "did you mean 'class_folders'"),
+    ],
+)
+def test_what_is_no_data_set_is_one_line(changes, named):
+    values = yaml.safe_load(FOUR_LINES) | changes
+    with pytest.raises(UserError, match=named) as error:
+        checked(values, Dataset, where="datasets.yaml: my_flowers")
+    assert "\n" not in str(error.value)

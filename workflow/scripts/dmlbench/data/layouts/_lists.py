@@ -1,0 +1,120 @@
+"""Lists that data sets bring along, and the members that they name."""
+
+import io
+import posixpath
+from collections.abc import Iterable
+
+import pandas
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from dmlbench.data.archives import DAMAGED, Archive
+from dmlbench.errors import UserError
+
+Place = tuple[Archive, str]
+"""An archive and the name of a member of it."""
+
+
+def find(archives: list[Archive], name: str) -> Place | None:
+    """The member of this file name, wherever it lies; None where there is none.
+
+    Raises:
+        UserError: two of them.
+    """
+    places = [
+        (archive, member)
+        for archive in archives
+        for member in archive.members
+        if posixpath.basename(member) == name
+    ]
+    if len(places) > 1:
+        named = " and ".join(f"{archive.name}: {member}" for archive, member in places[:2])
+        raise UserError(f"{name} is there more than once: {named}; allowed: one")
+    return places[0] if places else None
+
+
+def need(archives: list[Archive], name: str, layout: str) -> Place:
+    """As `find`, but a UserError where there is none."""
+    place = find(archives, name)
+    if place is None:
+        raise UserError(f"{where(archives)}: no {name}, which the layout {layout} needs")
+    return place
+
+
+def lines(place: Place) -> list[str]:
+    """The lines of a text list, without the empty ones."""
+    archive, member = place
+    text = archive.read(member).decode("utf-8", errors="replace")
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def words(place: Place, columns: list[str], skip: int = 0) -> pandas.DataFrame:
+    """The words of a text list's lines, as text; the last column takes the rest of its line.
+
+    Args:
+        skip: lines of header.
+
+    Raises:
+        UserError: a line with fewer words than columns.
+    """
+    archive, member = place
+    rows = [line.split(maxsplit=len(columns) - 1) for line in lines(place)[skip:]]
+    for row in rows:
+        if len(row) < len(columns):
+            raise UserError(
+                f"{archive.path}: {member}: the line {' '.join(row)!r} has {len(row)} words; "
+                f"expected {len(columns)}: {', '.join(columns)}"
+            )
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def structs(place: Place) -> dict:
+    """The variables of a MATLAB file, arrays of one element as that element.
+
+    Raises:
+        UserError: no MATLAB file of version 5.
+    """
+    archive, member = place
+    try:
+        return loadmat(io.BytesIO(archive.read(member)), squeeze_me=True)
+    except (*DAMAGED, MatReadError, TypeError, KeyError) as error:
+        raise UserError(f"{archive.path}: {member} is no MATLAB file: {error}") from error
+
+
+def places_of(paths: Iterable[str], archives: list[Archive], layout: str) -> pandas.DataFrame:
+    """Where the images lie that a list names: columns archive and member, a row a path.
+
+    The folder above the listed paths may be any, but is one for all of them.
+
+    Raises:
+        UserError: a listed image that no archive holds.
+    """
+    held = {
+        posixpath.normpath(member): (archive.name, member)
+        for archive in archives
+        for member in archive.images()
+    }
+    paths = list(paths)
+    top = _top(set(paths), held)
+    absent = [path for path in paths if top + path not in held]
+    if absent:
+        raise UserError(
+            f"{where(archives)}: {len(absent)} of {len(paths)} images that the layout {layout} "
+            f"lists are absent, {absent[0]!r} among them"
+        )
+    return pandas.DataFrame([held[top + path] for path in paths], columns=["archive", "member"])
+
+
+def where(archives: list[Archive]) -> str:
+    """The archives' paths, for messages."""
+    return ", ".join(str(archive.path) for archive in archives)
+
+
+def _top(listed: set[str], held: Iterable[str]) -> str:
+    """What stands before the listed paths in the members' names; '' where none ends like one."""
+    for member in held:
+        cuts = [0, *(place + 1 for place, sign in enumerate(member) if sign == "/")]
+        for cut in cuts:
+            if member[cut:] in listed:
+                return member[:cut]
+    return ""

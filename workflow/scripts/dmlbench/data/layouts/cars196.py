@@ -1,0 +1,111 @@
+"""Cars196: 196 models of cars, in the official layouts and as class folders."""
+
+import pandas
+
+from dmlbench.data.archives import Archive
+from dmlbench.data.layouts import _cars196_lists as lists
+from dmlbench.data.layouts._lists import find, where
+from dmlbench.data.layouts._rows import COLUMNS
+from dmlbench.errors import UserError
+
+_BOX = ["x1", "y1", "x2", "y2"]
+_WHOLE, _FIRST_98 = 16_185, 8_054
+
+
+class Cars196:
+    """Images in the order of the official list, cars_annos.mat, whatever the layout.
+
+    The layouts are told apart by the images' names, and give the same index but for the columns
+    archive and member:
+
+    - `car_ims/000001.jpg` with cars_annos.mat (car_ims.tgz; CARS196.zip holds both);
+    - `cars_train/00001.jpg` and `cars_test/00001.jpg` with cars_annos.mat, cars_train_annos.mat
+      and cars_test_annos_withlabels.mat. No official list says which image is which of car_ims:
+      an image is recognised by its subset, class and bounding box, which no two images of
+      different classes share;
+    - `train/<class>/00001.jpg` and `test/<class>/00001.jpg` with cars_annos.mat, anno_train.csv
+      and anno_test.csv, in the same way;
+    - `<class>/000001.jpg` without a list. Here classes are counted as their first images are,
+      which is the official order (the alphabetical one is another); the subset is 'all'.
+
+    Labels are the official classes, from 0. The subsets share their classes.
+
+    Source: Krause, Stark, Deng and Fei-Fei, 3dRR 2013.
+
+    Raises:
+        UserError: no such layout, a missing list, images that differ from the lists, or 16,185
+            images of which the first 98 classes do not have 8,054.
+    """
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        images = lists.images(archives)
+        official = find(archives, "cars_annos.mat")
+        if images.empty:
+            raise UserError(
+                f"{where(archives)}: no image of the layout cars196; allowed: 000001.jpg, or "
+                "00001.jpg below cars_train, cars_test, train or test"
+            )
+        if official:
+            rows = _by_list(lists.official(official), images, archives)
+        elif (images["numbering"] == "all").all():
+            rows = _by_folder(images)
+        else:
+            raise UserError(
+                f"{where(archives)}: no cars_annos.mat, which orders the images of the layout "
+                "cars196; CARS196.zip holds it too"
+            )
+        _check_halves(rows, archives)
+        return rows[COLUMNS].reset_index(drop=True)
+
+
+def _by_list(official, images, archives: list[Archive]) -> pandas.DataFrame:
+    if (images["numbering"] == "all").any():
+        listed = official.merge(images[images["numbering"] == "all"], how="left", on="number")
+    else:
+        boxes = lists.boxes(archives).merge(
+            images.rename(columns={"numbering": "subset"}), how="left", on=["subset", "number"]
+        )
+        listed = _joined(official, boxes, archives)
+    absent = listed["member"].isna()
+    if absent.any():
+        raise UserError(
+            f"{where(archives)}: {absent.sum()} of {len(official)} images of cars_annos.mat are "
+            f"absent, number {listed.loc[absent, 'number'].iloc[0]} among them"
+        )
+    return listed
+
+
+def _joined(official, boxes, archives: list[Archive]) -> pandas.DataFrame:
+    """The official list with the archive and member of the same subset, class and box."""
+    key = ["subset", "label", *_BOX]
+    # Two images of one class have one box: either order gives the same rows but for the members.
+    turn = [*key, "turn"]
+    official = official.assign(turn=official.groupby(key).cumcount())
+    boxes = boxes.assign(turn=boxes.groupby(key).cumcount())
+    joined = official.merge(boxes[[*turn, "archive", "member"]], how="left", on=turn)
+    if len(boxes) != len(official):
+        raise UserError(
+            f"{where(archives)}: cars_annos.mat lists {len(official)} images, the lists of the "
+            f"subsets {len(boxes)}"
+        )
+    return joined
+
+
+def _by_folder(images: pandas.DataFrame) -> pandas.DataFrame:
+    rows = images.sort_values("number", ignore_index=True)
+    folder = rows["member"].str.split("/").str[-2]
+    if folder.isna().any():
+        member = rows.loc[folder.isna(), "member"].iloc[0]
+        raise UserError(f"{member!r} lies in no class folder, and there is no cars_annos.mat")
+    class_name = folder.astype("str").replace(lists.WRITTEN_WITHOUT_SLASH)
+    label = pandas.factorize(class_name)[0].astype("int32")
+    return rows.assign(label=label, class_name=class_name, subset="all")
+
+
+def _check_halves(rows: pandas.DataFrame, archives: list[Archive]) -> None:
+    # No published hash tells one CARS196.zip from another: the size of the halves does.
+    first = int((rows["label"] < 98).sum())
+    if len(rows) == _WHOLE and first != _FIRST_98:
+        raise UserError(
+            f"{where(archives)}: the first 98 classes have {first} images; expected {_FIRST_98}"
+        )

@@ -1,0 +1,36 @@
+"""In-Shop Clothes (DeepFashion): 7,982 pieces, listed in list_eval_partition.txt."""
+
+import pandas
+
+from dmlbench.data.archives import Archive
+from dmlbench.data.layouts._lists import need, places_of, words
+from dmlbench.data.layouts._rows import COLUMNS
+from dmlbench.errors import UserError
+
+_SUBSETS = ("train", "query", "gallery")
+
+
+class Inshop:
+    """A class is a piece of clothing (`id_00000001`); the subset is its evaluation status.
+
+    Images in the order of the list, those that train first. Labels count the pieces in this
+    order, so the ones that train come before those that are searched for and among.
+
+    Source: Liu, Luo, Qiu, Wang and Tang, CVPR 2016.
+
+    Raises:
+        UserError: the list is missing, has another status than train, query and gallery, or
+            names an image that is not there.
+    """
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        place = need(archives, "list_eval_partition.txt", "inshop")
+        listed = words(place, ["path", "class_name", "subset"], skip=2)
+        strange = sorted(set(listed["subset"]) - set(_SUBSETS))
+        if strange:
+            raise UserError(f"{place[1]}: status {strange[0]!r}; allowed: {', '.join(_SUBSETS)}")
+        order = (listed["subset"] != "train").sort_values(kind="stable").index
+        listed = listed.loc[order].reset_index(drop=True)
+        places = places_of(listed["path"], archives, "inshop")
+        label = pandas.factorize(listed["class_name"])[0].astype("int32")
+        return pandas.concat([places, listed], axis=1).assign(label=label)[COLUMNS]

@@ -1,0 +1,39 @@
+"""Classes into roles."""
+
+import numpy as np
+import pandas
+
+TEST = ("test", "query", "gallery")
+"""Roles of images that are scored and never trained on."""
+
+
+def halves(index: pandas.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of the first half of the classes and of the second, each in ascending order.
+
+    Of an odd number of classes the one in the middle is in the first half.
+    """
+    labels = np.sort(index["label"].unique())
+    middle = (len(labels) + 1) // 2
+    return labels[:middle], labels[middle:]
+
+
+def roles(
+    index: pandas.DataFrame, validation: np.ndarray, test: np.ndarray, fold: int = -1
+) -> pandas.DataFrame:
+    """Roles of all images of a fold: those of the given classes validate and test, others train."""
+    role = np.select(
+        [index["label"].isin(test), index["label"].isin(validation)],
+        ["test", "validation"],
+        "train",
+    )
+    return pandas.DataFrame({"image_id": index["image_id"], "role": role, "fold": fold})
+
+
+def folds(
+    index: pandas.DataFrame, validations: list[np.ndarray], test: np.ndarray
+) -> pandas.DataFrame:
+    """A row an image and fold: in each fold the next of the groups of classes validates."""
+    return pandas.concat(
+        [roles(index, classes, test, fold) for fold, classes in enumerate(validations)],
+        ignore_index=True,
+    )

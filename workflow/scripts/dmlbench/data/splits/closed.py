@@ -1,0 +1,44 @@
+"""Unseen images of seen classes, four folds: the closed-set splitter of karaman2021."""
+
+import numpy as np
+import pandas
+
+_FOLDS = 4
+
+
+class Closed:
+    """Of every class half of the images test; a quarter of the others validate in each fold.
+
+    Of 8n images of a class 3n train, n validate and 4n test. Which ones is drawn at random; of
+    an odd number one more trains or validates.
+
+    Args:
+        seed: seed of the draw.
+
+    Source: Karaman 2021, section 2.3.4 and appendix A.
+    """
+
+    open = False
+
+    def __init__(self, *, seed: int = 0):
+        self.seed = seed
+
+    def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
+        shuffled = index.sample(frac=1, random_state=np.random.default_rng(self.seed))
+        place = shuffled.groupby("label").cumcount().reindex(index.index)
+        tests, quarter = place % 2 == 1, place // 2 % _FOLDS
+        return pandas.concat(
+            [
+                pandas.DataFrame(
+                    {
+                        "image_id": index["image_id"],
+                        "role": np.select(
+                            [tests, quarter == fold], ["test", "validation"], "train"
+                        ),
+                        "fold": fold,
+                    }
+                )
+                for fold in range(_FOLDS)
+            ],
+            ignore_index=True,
+        )
