@@ -226,3 +226,21 @@ def test_a_broken_archive_is_one_line_and_leaves_nothing(tmp_path):
     (line,) = (line for line in output.splitlines() if line.startswith("dmlbench index:"))
     assert "glyphs.zip" in line
     assert not (workflow.results / "data" / "glyphs" / "images.parquet").exists()
+
+
+def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
+    """The recipe of CONTRIBUTING.md, with a throw-away loss."""
+    room = finished.folder / "workflow" / "scripts" / "dmlbench" / "losses"
+    template = (room / "_template.py").read_text()
+    (room / "throw_away.py").write_text(template.replace("class Template", "class ThrowAway"))
+    methods = finished.folder / "config" / "methods.yaml"
+    entry = {"title": "ThrowAway", "year": 2026, "loss": "throw_away", "sampling": "balanced"}
+    methods.write_text(methods.read_text() + yaml.safe_dump({"throw_away": entry}))
+    study = yaml.safe_load(finished.study.read_text())
+    study["runs"][0]["method"].append("throw_away")
+    finished.study.write_text(yaml.safe_dump(study))
+    assert finished.planned("toy_table_recall")["train"] == 2
+    finished.snakemake("toy_table_recall", "toy_tournament")
+    folder = finished.results / "studies" / "toy"
+    assert "ThrowAway (2026)" in (folder / "tables" / "recall.md").read_text()
+    assert "throw_away" in (folder / "tournament.csv").read_text()

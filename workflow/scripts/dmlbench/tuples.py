@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 
@@ -34,5 +33,4 @@ class Triplets(NamedTuple):
 def all_pairs(labels: Tensor) -> Pairs:
     """Every positive pair (same label, another image) and every negative pair of a batch [B]."""
     same = labels[:, None] == labels[None, :]
-    itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
-    return Pairs(positive=same & ~itself, negative=~same)
+    return Pairs(positive=same.clone().fill_diagonal_(False), negative=~same)

@@ -74,7 +74,8 @@ class _Chunked(torch.autograd.Function):
 
 def _rows(positive: Tensor) -> Tensor:
     """Flat indices of the pairs to lay out: the positive ones, on a GPU all of them."""
-    if positive.is_cuda:  # counting the positive ones would make the host wait
+    # Counting the positive ones would make the host wait, and break a compiled graph.
+    if positive.is_cuda or torch.compiler.is_compiling():
         return torch.arange(positive.numel(), device=positive.device)
     return positive.flatten().nonzero().squeeze(1)
 
