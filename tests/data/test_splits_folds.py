@@ -168,6 +168,13 @@ def test_closed_shares_every_class_and_no_image(tmp_path_factory, eighths, seed)
     assert set(map(tuple, in_roles)) == {("test",) * 4, ("train",) * 3 + ("validation",)}
 
 
+def test_closed_validates_in_every_fold_when_classes_are_small(tmp_path):
+    rows = written("closed", index_of([4] * 4), tmp_path)
+    sizes = rows.groupby(["fold", "role"]).size().unstack()
+    assert sizes["validation"].tolist() == [2] * 4
+    assert sizes["test"].tolist() == [8] * 4
+
+
 def test_official_closed_lets_subsets_share_classes(tmp_path):
     index = index_of([2, 2]).assign(subset=["train", "test"] * 2)
     rows = written("official_closed", index, tmp_path)
