@@ -47,6 +47,8 @@ class Board:
         self._begin = begin
         self._mask = mask
         self._memory = memory
+        # Share of a tile beyond which sorting it in float64 is cheaper than listing candidates.
+        self.dense = 0.05 + products.space.gallery.vectors.shape[1] / 5000
         device = pairs.start.device
         count = pairs.start.diff()
         # One slot a positive and, behind each query's last, one stopper for farther negatives.
@@ -65,11 +67,18 @@ class Board:
         self._ties: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._farthest = torch.empty(len(count), dtype=torch.float64, device=device)
         self._alive = torch.empty(len(count), dtype=torch.int64, device=device)
+        self._listed = torch.zeros(len(count), dtype=torch.int64, device=device)
+        self._seen = torch.zeros(len(count), dtype=torch.int64, device=device)
         self._give_up(slice(begin, begin + len(count)))
 
     def waits(self, rows: slice) -> bool:
         """Whether any positive of these queries still counts."""
         return bool((self._alive[self._local(rows)] > 0).any())
+
+    def density(self, rows: slice) -> float:
+        """Share of the columns seen so far that these queries would list."""
+        local = self._local(rows)
+        return float(self._listed[local].sum() / self._seen[local].sum().clamp(min=1))
 
     def take(
         self, tile: Tile, rows: slice, columns: slice, *, across: bool = False
@@ -89,6 +98,7 @@ class Board:
             needed = self._list(tile, rows, columns, across)
             if needed is not None:
                 return needed
+        self._seen[self._local(rows)] += columns.stop - columns.start
         self._give_up(rows)
         return None
 
@@ -111,7 +121,7 @@ class Board:
         if floor is None:
             return torch.float32
         flat = above(tile.values, floor[None, :] if across else floor[:, None], self._mask)
-        if len(flat) > tile.values.numel() // 8:
+        if len(flat) > tile.values.numel() * self.dense:
             return torch.float64
         first, last = self._slots(rows)
         start = self._start[self._local(rows)]
@@ -218,9 +228,11 @@ class Board:
         rank = self._order[first:last] + 1 + self._nearer[first:last]
         alive = (rank <= self._limit[first:last]).long()
         count = torch.zeros_like(start).index_add_(0, self._row_of_slot(rows), alive)
-        farthest = self._similarity[start + (count - 1).clamp(min=0)]
-        self._alive[self._local(rows)] = count
-        self._farthest[self._local(rows)] = torch.where(count > 0, farthest, torch.inf)
+        slot = start + (count - 1).clamp(min=0)
+        local = self._local(rows)
+        self._alive[local] = count
+        self._farthest[local] = torch.where(count > 0, self._similarity[slot], torch.inf)
+        self._listed[local] = torch.where(count > 0, self._nearer[slot], 0)
 
     def _slots(self, rows: slice) -> tuple[int, int]:
         return int(self._start[rows.start - self._begin]), int(self._start[rows.stop - self._begin])

@@ -1,6 +1,9 @@
 """Similarities of a tile of queries and gallery, in a chosen precision, with an error bound."""
 
 import contextlib
+import functools
+import itertools
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -112,15 +115,22 @@ def _longest_difference(vectors: torch.Tensor, rounded: torch.Tensor) -> float:
 
 def above(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Flat places where values [R, C] exceed a floor ([R, 1] or [1, C]), ascending, int64."""
-    mask = mask[: values.numel()].view(values.shape)
     if values.is_cuda:
+        mask = mask[: values.numel()].view(values.shape)
         return torch.gt(values, floor, out=mask).flatten().nonzero().flatten()
     if values.dtype == torch.bfloat16:
         # For a floor of at least 0 the bits of bfloat16, read as int16, are in the same order.
         values, floor = values.view(torch.int16), floor.view(torch.int16)
     # NumPy's comparison and search for bytes are several times as fast as torch's on a CPU.
-    np.greater(values.numpy(), floor.numpy(), out=mask.numpy())
-    return torch.from_numpy(np.flatnonzero(mask.numpy()))
+    width = values.shape[1]
+    values, mask = values.numpy(), mask[: values.numel()].view(values.shape).numpy()
+    floor = np.broadcast_to(floor.numpy(), values.shape)
+
+    def search(rows: slice) -> np.ndarray:
+        np.greater(values[rows], floor[rows], out=mask[rows])
+        return np.flatnonzero(mask[rows]) + rows.start * width
+
+    return torch.from_numpy(np.concatenate(_by_rows(search, values)))
 
 
 def sorted_rows(values: torch.Tensor) -> torch.Tensor:
@@ -128,7 +138,24 @@ def sorted_rows(values: torch.Tensor) -> torch.Tensor:
     if values.is_cuda:
         return values.sort(dim=1).values
     # NumPy sorts several times as fast as torch on a CPU.
-    return torch.from_numpy(np.sort(values.contiguous().numpy(), axis=1))
+    values = np.array(values.numpy(), order="C")
+    _by_rows(lambda rows: values[rows].sort(axis=1), values)
+    return torch.from_numpy(values)
+
+
+def _by_rows(function, values: np.ndarray) -> list:
+    """Call a function with slices of the rows, in as many threads as torch may use."""
+    threads = torch.get_num_threads()
+    if threads == 1 or values.size < 1 << 20:
+        return [function(slice(0, len(values)))]
+    edges = np.linspace(0, len(values), threads + 1).astype(int).tolist()
+    slices = [slice(*pair) for pair in itertools.pairwise(edges)]
+    return list(_pool(threads).map(function, slices))
+
+
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="dmlbench-ranks")
 
 
 @contextlib.contextmanager

@@ -105,9 +105,9 @@ def _ladder(precision: str, space: Space) -> list[torch.dtype]:
 
 
 def _blocks(count: torch.Tensor, side: int, memory: int):
-    """Runs of queries whose positives fit into memory: one run if all do."""
+    """Runs of queries whose positives fit into memory, at 64 bytes each: one run if all do."""
     ends = count.cumsum(0)
-    allowed = max(1, memory // 256)
+    allowed = max(1, memory // 64)
     begin = 0
     while begin < len(count):
         before = int(ends[begin - 1]) if begin else 0
@@ -173,6 +173,8 @@ class _Walk:
             return
         full = rows.stop - rows.start == columns.stop - columns.start == self._side
         first = level = self._choice.level() if full else 0
+        if max(board.density(side[0]) for side in sides) > board.dense:
+            level = len(self._ladder) - 1
         begin = time.perf_counter()
         while sides:
             tile = self._products.tile(self._ladder[level], rows, columns)
@@ -181,7 +183,7 @@ class _Walk:
             if sides:
                 level = max(self._ladder.index(dtype) for dtype in needed if dtype is not None)
         spent = time.perf_counter() - begin
-        if full:
+        if full and level == first:
             self._choice.learn(first, spent)
 
 

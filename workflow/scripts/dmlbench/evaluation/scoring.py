@@ -73,7 +73,7 @@ def evaluate(
     seeds=(0,),
     restarts: int = 1,
     device=None,
-    memory: float = 2.0**29,
+    memory: float = 2.0**30,
 ) -> Evaluation:
     """Score an embedding space.
 
