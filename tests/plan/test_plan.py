@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 REPOSITORY = Path(__file__).resolve().parents[2]
 STUDY = {
     "title": "A study",
+    "question": "Which?",
     "description": "Of nothing.",
     "runs": [
         {

@@ -1,6 +1,6 @@
 """Print what a finished study found, where its files are, and what to run next.
 
-    python workflow/scripts/summarize.py demo
+python workflow/scripts/summarize.py demo
 """
 
 import sys
