@@ -1,10 +1,14 @@
 """The tiled search against sorting in exact integers."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import brute_force
 import numpy as np
 import pytest
 import torch
-from dmlbench.evaluation import board, ranks
+from dmlbench.evaluation import board, products, ranks
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import FAR
@@ -12,6 +16,7 @@ from dmlbench.evaluation.scoring import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+LIBRARY = Path(__file__).parents[2] / "workflow" / "scripts"
 PRECISIONS = ["bfloat16", "float32", "float64"]
 
 
@@ -171,3 +176,108 @@ def test_a_tensor_and_an_array_score_alike():
         torch.from_numpy(x).requires_grad_(), torch.from_numpy(y), metrics=["map_at_r", "mrr"]
     )
     assert one.scores == other.scores
+
+
+def test_the_precision_chosen_by_speed_changes_nothing(monkeypatch):
+    monkeypatch.setattr(ranks, "_WORTH_HALVES", 0)
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 200, 1500)
+    x = rng.normal(size=(200, 24))[y] + rng.normal(size=(1500, 24))
+    plain = find(x, y, precision="float64", memory=2**24)
+    for _ in range(3):
+        found = find(x, y, precision="auto", memory=2**18)
+        np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
+
+
+def test_queries_in_blocks_rank_as_in_one(monkeypatch):
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 4, 400)
+    x = rng.normal(size=(400, 5))
+    plain = find(x, y, precision="float32", memory=2**24)
+    monkeypatch.setattr(ranks, "_blocks", lambda *_: [(0, 100), (100, 101), (101, 400)])
+    found = find(x, y, precision="float32", memory=2**20)
+    np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
+    np.testing.assert_array_equal(found.ranks.start, plain.ranks.start)
+
+
+def test_threads_find_and_sort_what_one_does():
+    values = torch.randn(1500, 1000, generator=torch.Generator().manual_seed(0))
+    floor = values.amax(1, keepdim=True) - 0.5
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        mask = torch.empty(values.numel(), dtype=torch.bool)
+        found = products.above(values, floor, mask)
+        ordered = products.sorted_rows(values.T)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found, (values > floor).flatten().nonzero().flatten())
+    assert torch.equal(ordered, values.T.sort(dim=1).values)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), dim=st.integers(1, 300))
+def test_products_err_by_no_more_than_they_say(dtype, seed, dim):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(40, dim)) * np.exp(3 * rng.normal(size=(40, dim)))
+    x[20:] = x[:20] + 1e-3 * rng.normal(size=(20, dim))
+    options = dict.fromkeys(("gallery", "gallery_labels", "ids", "gallery_ids", "device"))
+    for distance in ("cosine", "euclidean"):
+        space = read_space(x, np.arange(40), distance=distance, **options)
+        made = products.Products(space, 1600)
+        everything = slice(0, 40)
+        exact = made.tile(torch.float64, everything, everything).values
+        tile = made.tile(dtype, everything, everything)
+        assert (tile.values.double() - exact).abs().max() <= tile.error
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_any_float_is_taken_as_it_is(dtype):
+    rng = np.random.default_rng(7)
+    y = np.arange(60) % 12
+    x = torch.from_numpy(rng.normal(size=(60, 5))).to(dtype)
+    found = find(x, y, precision="float32")
+    rows, rank = expected_ranks(x.double().numpy(), y)
+    np.testing.assert_array_equal(found.row, rows)
+    np.testing.assert_array_equal(found.ranks.rank, rank)
+
+
+def test_read_only_arrays_are_read():
+    x = np.random.default_rng(8).normal(size=(30, 4))
+    x.flags.writeable = False
+    assert evaluate(x, np.arange(30) % 5, metrics=["mrr"]).scores["mrr"] > 0
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_gpu_ranks_as_a_cpu_does(precision):
+    rng = np.random.default_rng(9)
+    y = rng.integers(0, 300, 5000)
+    x = rng.normal(size=(300, 64))[y] + 1.5 * rng.normal(size=(5000, 64))
+    one = find(x, y, precision=precision, memory=2**26)
+    other = find(x, y, precision=precision, memory=2**26, device="cuda")
+    np.testing.assert_array_equal(one.ranks.rank, other.ranks.rank)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak as Linux gives it")
+@pytest.mark.parametrize("memory", [2**26, 2**28])
+def test_memory_is_kept_to(memory):
+    """The similarities of all pairs would take 3.6 GB in float32."""
+    code = (
+        f"import sys, resource; sys.path.insert(0, {str(LIBRARY)!r})\n"
+        "import numpy as np\n"
+        "from dmlbench.evaluation import evaluate\n"
+        "r = np.random.default_rng(0); y = r.integers(0, 3000, 30_000)\n"
+        "x = r.standard_normal((30_000, 32), dtype=np.float32)\n"
+        "names = ['recall_at_1000', 'map_at_r', 'map_at_1000']\n"
+        f"evaluate(x[:99], y[:99] % 9, metrics=names, memory={memory})\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        f"evaluate(x, y, metrics=names, memory={memory})\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)\n"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    assert int(output) < memory + 2 * 30_000 * 32 * 4
