@@ -64,7 +64,8 @@ class Board:
         self._limit = torch.where(self._order == 0, first_limit[row], limit[row])
         self._limit[self._stopper] = -1
         self._nearer = torch.zeros(slots, dtype=torch.int64, device=device)
-        self._ties: list[tuple[torch.Tensor, torch.Tensor]] = []
+        # Negatives exactly as near as a slot's positive, by whether they come before it.
+        self._ties: dict[bool, torch.Tensor] = {}
         self._farthest = torch.empty(len(count), dtype=torch.float64, device=device)
         self._alive = torch.empty(len(count), dtype=torch.int64, device=device)
         self._listed = torch.zeros(len(count), dtype=torch.int64, device=device)
@@ -105,11 +106,7 @@ class Board:
     def ranks(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Ranks of all positives, int64 [P] each: as broken by age, at best, and at worst."""
         rank = self._order + 1 + self._nearer
-        best, worst = rank.clone(), rank.clone()
-        for slot, first in self._ties:
-            one = torch.ones_like(slot)
-            best.index_add_(0, slot[first], one[first], alpha=-1)
-            worst.index_add_(0, slot[~first], one[~first])
+        best, worst = rank - self._ties.get(True, 0), rank + self._ties.get(False, 0)
         kept = ~self._stopper
         return tuple(
             torch.where(some <= self._limit, some, FAR)[kept] for some in (rank, best, worst)
@@ -201,8 +198,11 @@ class Board:
             self._remember_ties(tied, earlier)
 
     def _remember_ties(self, slot: torch.Tensor, earlier: torch.Tensor) -> None:
-        if len(slot):
-            self._ties.append((slot, earlier))
+        for before, some in ((True, slot[earlier]), (False, slot[~earlier])):
+            if len(some):
+                if before not in self._ties:
+                    self._ties[before] = torch.zeros_like(self._nearer)
+                self._ties[before].index_add_(0, some, torch.ones_like(some))
 
     def _negatives(self, tile: Tile, flat, rows: slice, columns: slice, across: bool):
         upper = flat // tile.values.shape[1]
