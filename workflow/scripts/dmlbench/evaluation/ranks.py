@@ -50,7 +50,7 @@ def find_ranks(space: Space, metrics: list[str], *, memory: int, precision: str 
     walk = _Walk(products, _ladder(precision, space), side, memory)
     symmetric = space.own and space.distance == "cosine"
     parts = []
-    with full_precision(), walk.progress(len(space.queries.vectors)):
+    with full_precision(), walk.progress():
         for begin, end in _blocks(count, side, memory):
             part = slice(begin, end)
             board = walk.board(begin, end, limit[part], first_limit[part])
@@ -141,9 +141,13 @@ class _Walk:
         )
         self._bar = None
 
-    def progress(self, queries: int):
+    def progress(self):
         """A bar on a terminal, once it takes longer than three seconds."""
-        self._bar = tqdm(total=queries, desc="ranks", unit="query", disable=None, delay=3)
+        space = self._products.space
+        pairs = len(space.queries.vectors) * len(space.gallery.vectors)
+        self._bar = tqdm(
+            total=pairs, desc="ranks", unit="pair", unit_scale=True, disable=None, delay=3
+        )
         return self._bar
 
     def board(self, begin: int, end: int, limit, first_limit) -> Board:
@@ -156,7 +160,6 @@ class _Walk:
         for number, rows in enumerate(edges):
             for columns in edges[number:]:
                 self._tile(board, rows, columns, both=columns != rows)
-            self._bar.update(rows.stop - rows.start)
 
     def rows(self, board: Board, queries: slice) -> None:
         """Every gallery column for these queries."""
@@ -164,9 +167,10 @@ class _Walk:
             rows = slice(begin, min(queries.stop, begin + self._side))
             for columns in _edges(len(self._products.space.gallery.vectors), self._side):
                 self._tile(board, rows, columns, both=False)
-            self._bar.update(rows.stop - rows.start)
 
     def _tile(self, board: Board, rows: slice, columns: slice, *, both: bool) -> None:
+        pairs = (rows.stop - rows.start) * (columns.stop - columns.start)
+        self._bar.update(2 * pairs if both else pairs)
         sides = [(rows, columns, False)] + [(columns, rows, True)] * both
         sides = [side for side in sides if board.waits(side[0])]
         if not sides:
