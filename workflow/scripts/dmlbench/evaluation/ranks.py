@@ -175,9 +175,10 @@ class _Walk:
         sides = [side for side in sides if board.waits(side[0])]
         if not sides:
             return
-        full = rows.stop - rows.start == columns.stop - columns.start == self._side
-        first = level = self._choice.level() if full else 0
-        if max(board.density(side[0]) for side in sides) > board.dense:
+        dense = max(board.density(side[0]) for side in sides) > board.dense
+        open_choice = pairs == self._side**2 and not dense
+        first = level = self._choice.level() if open_choice else 0
+        if dense:
             level = len(self._ladder) - 1
         begin = time.perf_counter()
         while sides:
@@ -187,7 +188,7 @@ class _Walk:
             if sides:
                 level = max(self._ladder.index(dtype) for dtype in needed if dtype is not None)
         spent = time.perf_counter() - begin
-        if full and level == first:
+        if open_choice:
             self._choice.learn(first, spent)
 
 
