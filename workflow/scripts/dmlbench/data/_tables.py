@@ -3,17 +3,20 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dmlbench.files import whole
 
+if TYPE_CHECKING:  # who only reads facts does not pay for pandas
+    import pandas
+
 _KEY = b"dmlbench"
 
 
-def write(frame: pandas.DataFrame, schema: pa.Schema, facts: dict, output: Path) -> None:
+def write(frame: "pandas.DataFrame", schema: pa.Schema, facts: dict, output: Path) -> None:
     """Write a table with exactly the schema's columns; `facts` go into its metadata as JSON."""
     table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
     facts = facts | {"rows_sha256": _digest(frame[schema.names])}
@@ -27,7 +30,7 @@ def facts(path: Path) -> dict:
     return json.loads(pq.read_schema(path).metadata[_KEY])
 
 
-def _digest(frame: pandas.DataFrame) -> str:
+def _digest(frame: "pandas.DataFrame") -> str:
     """Digest of the values of a table: the same for the same rows, whatever wrote the file."""
     text = frame.to_csv(index=False, lineterminator="\n")
     return hashlib.sha256(text.encode()).hexdigest()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas
+import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
@@ -17,7 +17,6 @@ class Pixels:
     """The images of a data set, as `dmlbench.data.pack.pack` left them.
 
     Attributes:
-        table: one row an image: image_id, offset, height, width, channels.
         shape: (C, H, W) where all images are of one size, else None.
         facts: what the table's metadata say of the making.
 
@@ -31,12 +30,13 @@ class Pixels:
 
     def __init__(self, pixels: Path, table: Path):
         self.path = Path(pixels)
-        self.table = pandas.read_parquet(table)
         self.facts = _tables.facts(table)
+        rows = pq.read_table(table)
+        self._ids = rows["image_id"].to_numpy()
+        self._offsets = rows["offset"].to_numpy()
+        shapes = [rows[name].to_numpy() for name in ("channels", "height", "width")]
+        self._shapes = np.stack(shapes, axis=1).astype(np.int64)
         self._flat = self._map(Path(table))
-        self._ids = self.table["image_id"].to_numpy()
-        self._offsets = self.table["offset"].to_numpy()
-        self._shapes = self.table[["channels", "height", "width"]].to_numpy()
         uniform = len(self._shapes) > 0 and (self._shapes == self._shapes[0]).all()
         self.shape = tuple(self._shapes[0].tolist()) if uniform else None
         self._stacked = self._flat.reshape(-1, *self.shape) if uniform else None
@@ -86,7 +86,7 @@ class Pixels:
             flat = np.load(self.path, mmap_mode="r")
         except (ValueError, EOFError) as error:
             raise UserError(f"{self.path}: damaged or incomplete: {error}") from error
-        expected = int(self.table[["height", "width", "channels"]].prod(axis=1).sum())
+        expected = int(self._shapes.prod(axis=1).sum())
         if flat.dtype != np.uint8 or flat.shape != (expected,):
             raise UserError(
                 f"{self.path}: expected {expected} uint8 pixels by {table.name}, found "

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 
 from dmlbench.data.embeddings import read_embeddings
@@ -47,4 +48,4 @@ def write_scores(
         for metric, value in score(vectors, labels, metrics=metrics).items()
     ]
     with whole(output) as unfinished:
-        pd.DataFrame(rows).to_parquet(unfinished, index=False)
+        pq.write_table(pa.Table.from_pylist(rows), unfinished)
