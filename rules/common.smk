@@ -27,6 +27,7 @@ ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 wildcard_constraints:
     dataset=r"\w+",
     archive=r"[^/]+",
+    file=r"[^/]+",
     size=r"\d+",
     mode=r"\w+",
     split=r"[\w-]+",
@@ -56,6 +57,12 @@ def spec_of(wildcards):
 
 def threads_of(wildcards):
     return PLAN.networks[plan.Run.parse(wildcards.run).network].threads
+
+
+def weights_of(wildcards):
+    """The file of weights that a run starts from; no input where there is none."""
+    weights = spec_of(wildcards).network.weights
+    return {"weights": f"<results>/weights/{weights.file}"} if weights else {}
 
 
 def index_of(wildcards):

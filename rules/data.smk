@@ -2,6 +2,7 @@
 # Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<dataset>.zip
 #         <results>/data/<dataset>/images.parquet                    the index
 #         <results>/data/<dataset>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
+#         <results>/weights/<file>                                    published weights of a network
 
 
 def archive_of(wildcards):
@@ -28,6 +29,24 @@ rule download:
         archive=archive_of,
     script:
         "../workflow/scripts/download.py"
+
+
+rule weights:
+    output:
+        "<results>/weights/{file}",
+    log:
+        "<results>/logs/weights/{file}.log",
+    benchmark:
+        "<results>/costs/weights/{file}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        weights=lambda wildcards: PLAN.weights[wildcards.file].model_dump(),
+    script:
+        "../workflow/scripts/weights.py"
 
 
 rule draw:

@@ -1,4 +1,4 @@
-# Needs:  index, split and pixels of the run's data set
+# Needs:  index, split and pixels of the run's data set; the network's weights, if it has any
 # Leaves: <results>/runs/<run>/spec.yaml           everything that can change the result
 #         <results>/runs/<run>/model.safetensors   the selected epoch's weights
 #         <results>/runs/<run>/last.safetensors    the last epoch's weights
@@ -8,6 +8,7 @@
 
 rule train:
     input:
+        unpack(weights_of),
         index=index_of,
         split=split_of,
         pixels=pixels_of,

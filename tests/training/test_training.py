@@ -288,13 +288,29 @@ def test_only_head_and_loss_learn_during_warm_up(toy_data):
     assert moved == set(before)
 
 
-@pytest.mark.parametrize("frozen", [True, False])
-def test_frozen_batchnorm_keeps_its_statistics(toy_data, frozen):
-    running = trainer(toy_data, {"frozen_batchnorm": frozen})
-    statistics = running.network.state_dict()["backbone.blocks.0.1.running_mean"].clone()
-    running.run_epoch(NoProgress())
-    after = running.network.state_dict()["backbone.blocks.0.1.running_mean"]
-    assert torch.equal(statistics, after) == frozen
+@pytest.mark.parametrize("frozen", ["none", "statistics", "affine", "both"])
+def test_what_is_frozen_of_batchnorm_stays_and_the_rest_moves(toy_data, frozen):
+    running = trainer(toy_data, {"frozen_batchnorm": frozen, "warmup_epochs": 1})
+    before = {name: tensor.clone() for name, tensor in running.network.state_dict().items()}
+    for _ in range(2):
+        running.run_epoch(NoProgress())
+    after = running.network.state_dict()
+    stays = {
+        part: torch.equal(
+            before[f"backbone.blocks.0.1.{part}"], after[f"backbone.blocks.0.1.{part}"]
+        )
+        for part in ("running_mean", "running_var", "weight", "bias")
+    }
+    statistics, affine = frozen in ("statistics", "both"), frozen in ("affine", "both")
+    assert stays == {
+        "running_mean": statistics,
+        "running_var": statistics,
+        "weight": affine,
+        "bias": affine,
+    }
+    assert not torch.equal(
+        before["backbone.blocks.0.0.weight"], after["backbone.blocks.0.0.weight"]
+    )
 
 
 def test_learning_rates_follow_factors_and_schedule(toy_data):

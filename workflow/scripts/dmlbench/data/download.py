@@ -17,7 +17,7 @@ _ATTEMPTS = 4
 _FIRST_WAIT = 1.0
 _TIMEOUT = (15, 60)
 _CHUNK = 1 << 20
-_ALGORITHMS = {32: "md5", 64: "sha256"}
+_MD5_DIGITS = 32
 _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -46,7 +46,7 @@ def download(
     Args:
         name: the file's name, in mirrors and in messages.
         urls: addresses (http, https or file).
-        sha256: the published hash; None where there is none.
+        sha256: the published hash, or how it begins (not 32 digits); None where there is none.
         mirrors: roots of mirrors: folders, file:// or http(s):// addresses.
         mirror_sha256: further hashes that a file from a mirror may have (packed anew, with the
             same content).
@@ -113,21 +113,23 @@ def _problem(part: Path, hashes: set[str], published: str | None, size: int | No
     """What is wrong with a complete file, or None."""
     found_size = part.stat().st_size
     found = {kind: _digest(part, kind) for kind in sorted({_kind(hash) for hash in hashes})}
-    if hashes and not hashes & set(found.values()):
+    if hashes and not any(found[_kind(hash)].startswith(hash) for hash in hashes):
         expected = " or ".join(
             f"{kind} {' or '.join(sorted(hash for hash in hashes if _kind(hash) == kind))}"
             for kind in found
         )
         named = ", ".join(found.values())
         return f"expected {expected}, found {named} ({found_size} bytes)"
-    is_published = not hashes or published in found.values()
+    is_published = not hashes or (
+        published is not None and found[_kind(published)].startswith(published)
+    )
     if size is not None and found_size != size and is_published:
         return f"expected {size} bytes, found {found_size}"
     return None
 
 
 def _kind(hash: str) -> str:
-    return _ALGORITHMS[len(hash)]
+    return "md5" if len(hash) == _MD5_DIGITS else "sha256"
 
 
 def _digest(part: Path, kind: str) -> str:

@@ -7,10 +7,12 @@ from torch import Tensor, nn
 from dmlbench import registry
 from dmlbench.plan.spec import Spec
 
+# How images become vectors; a token is one already.
 POOLING = {
     "average": lambda maps: maps.mean(dim=(2, 3)),
     "maximum": lambda maps: maps.amax(dim=(2, 3)),
     "sum": lambda maps: maps.mean(dim=(2, 3)) + maps.amax(dim=(2, 3)),
+    "token": lambda token: token,
 }
 
 
@@ -40,23 +42,37 @@ class Embedder(nn.Module):
         nn.init.zeros_(self.head.bias)
         self.normalize = spec.normalize
         self.frozen_batchnorm = spec.frozen_batchnorm
+        self.channels = network.channels
         for name, values in (("mean", network.mean), ("std", network.std)):
-            self.register_buffer(name, torch.tensor(values).view(1, -1, 1, 1), persistent=False)
+            # Divided by the scale, they normalise images in [0, 1].
+            values = torch.tensor([value / network.scale for value in values]).view(1, -1, 1, 1)
+            self.register_buffer(name, values, persistent=False)
         # Twice as fast in training and three times in evaluation on a CPU, faster on a GPU.
         self.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Embeddings [B, D] of images [B, C, H, W] with values in [0, 1]."""
-        images = images.contiguous(memory_format=torch.channels_last)
-        maps = self.backbone((images - self.mean) / self.std)
-        embeddings = self.head(self.pool(maps))
+        """Embeddings [B, D] of images [B, C, H, W] with values in [0, 1], colours as RGB."""
+        embeddings = self.head(self.pool(self.backbone(self.normalized(images))))
         return F.normalize(embeddings) if self.normalize else embeddings
 
+    def normalized(self, images: Tensor) -> Tensor:
+        """Images as the backbone takes them: in its order of channels, by its mean and std."""
+        if self.channels == "bgr":
+            images = images.flip(1)
+        images = images.contiguous(memory_format=torch.channels_last)
+        return (images - self.mean) / self.std
+
     def train(self, mode: bool = True) -> "Embedder":
-        """Training mode; a frozen BatchNorm keeps its running statistics all the same."""
+        """Training mode; what is frozen of BatchNorm stays as it is all the same.
+
+        To be called after every `requires_grad_` of the backbone, which would free affine
+        parameters.
+        """
         super().train(mode)
-        if self.frozen_batchnorm:
-            for module in self.modules():
-                if isinstance(module, nn.modules.batchnorm._BatchNorm):
+        for module in self.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm):
+                if self.frozen_batchnorm in ("statistics", "both"):
                     module.eval()
+                if self.frozen_batchnorm in ("affine", "both"):
+                    module.requires_grad_(False)
         return self

@@ -18,6 +18,7 @@ from dmlbench.plan.schema import (
     Network,
     Recipe,
     Study,
+    Weights,
     Where,
 )
 from dmlbench.plan.spec import Spec, resolve
@@ -76,11 +77,19 @@ class Plan:
         where = f"{self.folder / 'recipes.yaml'}: {run.recipe}, for run {run.path}"
         return checked(values, Spec, where=where)
 
+    @property
+    def weights(self) -> dict[str, Weights]:
+        """The files of weights that the catalogue of networks names, by file name."""
+        named = (network.weights for network in self.networks.values())
+        return {weights.file: weights for weights in named if weights}
+
     def check(self) -> None:
         """Resolve every run and every view, so that what is wrong shows before a job starts."""
         for study, description in self.studies.items():
             for run in self.runs(study):
-                self.spec(run)
+                weights = self.spec(run).network.weights
+                if weights and weights.file not in self.weights:
+                    raise unknown("file of weights", weights.file, self.weights)
             views = {
                 "tournament": description.tournament,
                 **{f"tables.{key}": view for key, view in description.tables.items()},

@@ -1,7 +1,7 @@
 """What the files under config/ may say: one model for each kind of entry."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +38,8 @@ SplitName = Annotated[
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+# Files of weights carry the first digits of their hash in their names; 32 would read like an md5.
+Sha256Start = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{8,31}|[0-9a-f]{64})$")]
 Folder = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^{}*?<>]+$")]
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
 
@@ -172,20 +174,46 @@ class Dataset(Model):
         return self
 
 
-class Network(Model):
-    """A backbone with its pooling and the pixels it eats.
+Pooling = Literal["average", "maximum", "sum", "token"]
+
+
+class Weights(Model):
+    """Published weights of a backbone: which file, and where from.
 
     Attributes:
+        sha256: of the file, or how it begins (8 to 31 digits).
+        urls: where it is published, tried in order after the mirrors; none where only a mirror
+            has it.
+    """
+
+    file: FileName
+    sha256: Sha256Start
+    urls: list[str] = []
+    bytes: PositiveInt | None = None
+
+
+class Network(Model):
+    """A backbone with its pooling, its weights and the pixels it eats.
+
+    Attributes:
+        weights: what training starts from; none for random weights.
+        pooling: of the feature maps; `token` for a backbone that returns one vector an image.
         pixels: length of the packed images' shorter side.
-        mean, std: of the pixel values in [0, 1], a number a channel.
+        mode: of the packed images.
+        channels: the order in which the network takes colours.
+        scale: the largest value that it takes; pixel values are in 0..scale.
+        mean, std: of its pixel values, a number a channel, in its order and scale.
         threads: CPU threads of a job that runs it.
     """
 
     title: str
     backbone: Backbone
-    pooling: Literal["average", "maximum", "sum"] = "average"
+    weights: Weights | None = None
+    pooling: Pooling = "average"
     pixels: PositiveInt
     mode: Literal["gray", "rgb"]
+    channels: Literal["rgb", "bgr"] = "rgb"
+    scale: PositiveFloat = 1.0
     mean: list[float]
     std: list[PositiveFloat]
     threads: PositiveInt = 4
@@ -197,6 +225,24 @@ class Network(Model):
         if channels is not None and len(numbers) != channels:
             raise ValueError(f"needs {channels} numbers for mode {info.data['mode']}")
         return numbers
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "Network":
+        check_network(self)
+        return self
+
+
+def check_network(network) -> None:
+    """Raise a ValueError unless pooling and channels fit backbone and mode."""
+    name = network.backbone.name
+    gives_token = registry.annotation("networks/backbones", name, "forward", "return") == "Token"
+    if (network.pooling == "token") != gives_token:
+        fitting = [kind for kind in get_args(Pooling) if (kind == "token") == gives_token]
+        raise ValueError(
+            f"pooling {network.pooling} does not fit backbone {name}; allowed: {', '.join(fitting)}"
+        )
+    if network.channels == "bgr" and network.mode == "gray":
+        raise ValueError("channels bgr does not fit mode gray; allowed: rgb")
 
 
 class Method(Model):
@@ -258,7 +304,8 @@ class Training(Model):
             parameters, as multiples of the optimizer's.
         warmup_epochs: first epochs, in which only head and loss learn.
         clip_value: largest absolute gradient; none for no clipping.
-        frozen_batchnorm: BatchNorm keeps its running statistics.
+        frozen_batchnorm: what of BatchNorm does not learn: its running statistics (with which it
+            then normalises), its affine parameters, both or none.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: which epoch's weights the run's scores are made with.
         selection_metric: what "best" means.
@@ -274,7 +321,7 @@ class Training(Model):
     loss_factor: PositiveFloat = 1.0
     warmup_epochs: NonNegativeInt = 0
     clip_value: PositiveFloat | None = None
-    frozen_batchnorm: bool = False
+    frozen_batchnorm: Literal["none", "statistics", "affine", "both"] = "none"
     normalize: bool = True
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1

@@ -4,21 +4,49 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from dmlbench.plan.schema import Backbone, Loss, Method, Miner, Model, Network, Recipe, Sampler
+from dmlbench.plan.schema import (
+    Backbone,
+    FileName,
+    Loss,
+    Method,
+    Miner,
+    Model,
+    Network,
+    Pooling,
+    Recipe,
+    Sampler,
+    Sha256Start,
+    check_network,
+)
 from dmlbench.plan.schema import Training as _Training
+
+
+class SpecWeights(Model):
+    """Which weights: a file's name and its sha256, or how that begins."""
+
+    file: FileName
+    sha256: Sha256Start
 
 
 class SpecNetwork(Model):
     """What of a network changes a result: its catalogue entry without title and threads."""
 
     backbone: Backbone
-    pooling: Literal["average", "maximum", "sum"]
+    weights: SpecWeights | None = None
+    pooling: Pooling
     pixels: PositiveInt
     mode: Literal["gray", "rgb"]
+    channels: Literal["rgb", "bgr"] = "rgb"
+    scale: PositiveFloat = 1.0
     mean: list[float]
     std: list[PositiveFloat]
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "SpecNetwork":
+        check_network(self)
+        return self
 
 
 class Spec(_Training):
@@ -50,7 +78,9 @@ def resolve(run, *, network: Network, method: Method, recipe: Recipe, sets: list
     values = recipe.model_dump(exclude={"title", "sampling", "overrides"})
     values |= {
         "dataset": run.dataset,
-        "network": network.model_dump(exclude={"title", "threads"}),
+        "network": network.model_dump(
+            exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}
+        ),
         "embedding_dim": run.embedding_dim,
         "loss": method.loss and method.loss.model_dump(),
         "miner": method.miner and method.miner.model_dump(),

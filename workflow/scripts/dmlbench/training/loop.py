@@ -20,6 +20,7 @@ from dmlbench.files import whole
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
+from dmlbench.networks.weights import load_weights
 from dmlbench.plan.spec import Spec
 from dmlbench.samplers import build_sampler
 from dmlbench.training.checkpoint import Checkpoint
@@ -40,14 +41,23 @@ class Trainer:
         pixels: the packed images.
         roles: the split's images by role.
         device: where the network runs.
+        weights: the file of weights that the spec's network names.
     """
 
-    def __init__(self, spec: Spec, pixels: Pixels, roles: dict[str, Images], device: torch.device):
+    def __init__(
+        self,
+        spec: Spec,
+        pixels: Pixels,
+        roles: dict[str, Images],
+        device: torch.device,
+        weights: Path | None = None,
+    ):
         self.spec, self.pixels, self.device = spec, pixels, device
         self.images, self.classes = roles["train"], roles["train"].classes
         self.watched = roles[watched_role(spec.selection, set(roles))]
         seed_everything(spec.seed, "initial weights")
         self.network = Embedder(spec).to(device)
+        load_weights(self.network.backbone, spec.network.weights, weights)
         self.loss = self._build_loss().to(device)
         self.miner = spec.miner and build_miner(spec.miner.name, **spec.miner.hyperparameters)
         self.transform = build_transforms(steps(spec.transforms.train))
@@ -171,6 +181,7 @@ def train(
     model: Path,
     last: Path,
     history: Path,
+    weights: Path | None = None,
     after_epoch: Callable[[Trainer], None] = lambda trainer: None,
 ) -> None:
     """Train a run, or continue it from its checkpoint.
@@ -185,18 +196,19 @@ def train(
         model: written: the selected epoch's weights, as safetensors.
         last: written: the last epoch's weights.
         history: written: a row an epoch, as Parquet.
+        weights: the file of weights that the spec's network names; none where it names none.
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
         UserError: the loss is not finite; the split lacks what the selection needs; a damaged
-            checkpoint.
+            checkpoint; weights that are missing or do not fit.
     """
     spec = Spec.model_validate(values)
     make_deterministic()
     torch.set_num_threads(threads)
     checkpoint = Checkpoint(Path(model).parent, spec)
     roles = read_roles(index, split, spec.fold)
-    trainer = Trainer(spec, Pixels(pixels, pixel_table), roles, pick_device(device))
+    trainer = Trainer(spec, Pixels(pixels, pixel_table), roles, pick_device(device), weights)
     state = checkpoint.load()
     if state is not None:
         trainer.load_state_dict(state)
