@@ -1,0 +1,78 @@
+"""Published weights on real photographs: classes that nobody trained on are told apart."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from dmlbench.data.index import index as make_index
+from dmlbench.data.pack import pack
+from dmlbench.data.pixels import Pixels
+from dmlbench.data.split import split
+from dmlbench.data.transforms.center_crop import CenterCrop
+from dmlbench.evaluation import score
+from dmlbench.networks.embedder import Embedder
+from dmlbench.networks.weights import load_weights
+from dmlbench.plan.read import read_yaml
+from dmlbench.plan.schema import Network
+from dmlbench.plan.spec import Spec
+from dmlbench.training.data import read_roles
+from test_embedder import VALUES
+from torch.nn.functional import normalize
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SIDE = 160
+
+
+@pytest.fixture(scope="module")
+def photographs(shared, tmp_path_factory):
+    """The upper 40 classes of Grocery Store: uint8 [N, 3, 160, 160], and labels."""
+    folder = tmp_path_factory.mktemp("grocery81")
+    archive = shared / "datasets" / "grocery81" / "grocery81.zip"
+    index, half = folder / "images.parquet", folder / "half.parquet"
+    make_index([archive], "grocery", index)
+    split(index, "half", half)
+    pack(index, [archive], SIDE, "rgb", folder / "pixels.npy", folder / "pixels.parquet")
+    test = read_roles(index, half, None)["test"]
+    store, crop = Pixels(folder / "pixels.npy", folder / "pixels.parquet"), CenterCrop(size=SIDE)
+    return torch.cat([crop(store.images([image_id])) for image_id in test.ids]), test.labels
+
+
+def recall_at_1(photographs, weights):
+    """Of pooled features, and of what an untrained head of 512 makes of them."""
+    networks = read_yaml(REPOSITORY / "config" / "networks.yaml", dict[str, Network])
+    network = networks["mobilenet_v2"].model_dump(
+        exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}
+    )
+    spec = Spec.model_validate(VALUES | {"network": network, "embedding_dim": 512})
+    torch.manual_seed(0)
+    embedder = Embedder(spec).eval()
+    if weights:
+        load_weights(embedder.backbone, spec.network.weights, weights)
+    images, labels = photographs
+    with torch.inference_mode():
+        features = torch.cat(
+            [
+                embedder.pool(embedder.backbone(embedder.normalized(batch / 255)))
+                for batch in images.split(64)
+            ]
+        )
+        embeddings = {"pooled": normalize(features), "head": normalize(embedder.head(features))}
+    return {
+        name: score(vectors, labels, metrics=["recall_at_1"])["recall_at_1"]
+        for name, vectors in embeddings.items()
+    }
+
+
+@pytest.mark.slow
+def test_mobilenets_published_weights_tell_unseen_groceries_apart(shared, photographs):
+    recall = recall_at_1(
+        photographs, shared / "datasets" / "weights" / "mobilenet_v2_tf-a3761d30.pth"
+    )
+    assert recall["pooled"] == pytest.approx(0.925, abs=0.015)
+    assert recall["head"] > 0.88
+
+
+@pytest.mark.slow
+def test_without_weights_it_does_not(photographs):
+    recall = recall_at_1(photographs, None)
+    assert 0.2 < recall["pooled"] < 0.5
