@@ -16,7 +16,8 @@ help: ## list the targets
 	@$(PYTHON) -m venv .venv
 	@awk '/^[^ ]/ {keep = /^uv==/} keep' requirements.lock > .venv/uv.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .venv/uv.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python \
+		--require-hashes -r requirements.lock
 	@touch $@
 
 .PHONY: environment

@@ -43,7 +43,7 @@ class Checkpoint:
             return None
         try:
             parts = torch.load(self.path, map_location="cpu", weights_only=True)
-        except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
+        except (RuntimeError, OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
             raise UserError(
                 f"{self.path}: damaged checkpoint ({reason}); delete it to train from the start"

@@ -12,7 +12,8 @@ def make_deterministic() -> None:
     """Same spec, same seed, same device, same numbers: an operation that cannot is an error."""
     # cuBLAS reads this when its first handle is made.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True)
+    # The same as use_deterministic_algorithms, without loading the compiler (a second or more).
+    torch.set_deterministic_debug_mode("error")
     torch.backends.cudnn.benchmark = False
 
 
