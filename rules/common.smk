@@ -42,6 +42,10 @@ def dataset_of(wildcards):
     return PLAN.datasets[wildcards.dataset]
 
 
+def archive_of(wildcards):
+    return dataset_of(wildcards).archives[wildcards.archive].model_dump()
+
+
 def archives_of(wildcards):
     dataset = dataset_of(wildcards)
     if dataset.folder:
@@ -65,24 +69,67 @@ def weights_of(wildcards):
     return {"weights": f"<results>/weights/{weights.file}"} if weights else {}
 
 
-def index_of(wildcards):
-    return f"<results>/data/{spec_of(wildcards).dataset}/images.parquet"
-
-
-def split_of(wildcards):
+def images_of(wildcards):
+    """Index, split and packed pixels of a run's images."""
     spec = spec_of(wildcards)
-    return f"<results>/splits/{spec.dataset}/{spec.split}.parquet"
+    return {
+        "index": f"<results>/data/{spec.dataset}/images.parquet",
+        "split": f"<results>/splits/{spec.dataset}/{spec.split}.parquet",
+        **pixels_of(spec),
+    }
 
 
-def pixels_of(wildcards):
-    spec = spec_of(wildcards)
-    network = spec.network
-    return f"<results>/data/{spec.dataset}/pixels-{network.pixels}-{network.mode}.npy"
-
-
-def pixel_table_of(wildcards):
-    return pixels_of(wildcards).replace(".npy", ".parquet")
+def pixels_of(spec):
+    """The packed pixels that a network eats."""
+    stem = f"<results>/data/{spec.dataset}/pixels-{spec.network.pixels}-{spec.network.mode}"
+    return {"pixels": f"{stem}.npy", "pixel_table": f"{stem}.parquet"}
 
 
 def scores_of(study, where=None):
     return [f"<results>/runs/{run.path}/scores.parquet" for run in PLAN.runs(study, where)]
+
+
+def view_scores(kind):
+    """The scores of the runs that a view asks for, and of no other."""
+
+    def scores(wildcards):
+        view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
+        return scores_of(wildcards.study, view.where)
+
+    return scores
+
+
+def view_facts(kind):
+    """What a view's kind is built from."""
+
+    def facts(wildcards):
+        return views.facts(PLAN, wildcards.study, kind, wildcards.get(kind))
+
+    return facts
+
+
+def map_inputs(wildcards):
+    """Embeddings of the runs of a map, and the pixels that they share."""
+    view = views.view(PLAN, wildcards.study, "map", wildcards.map)
+    runs = PLAN.runs(wildcards.study, view.where)
+    embeddings = [f"<results>/runs/{run.path}/embeddings.parquet" for run in runs]
+    return {"embeddings": embeddings, **pixels_of(PLAN.spec(runs[0]))}
+
+
+def printed_tables(wildcards):
+    """The tables of a study as they are printed."""
+    return sorted(map(str, (CONFIG / "reference" / wildcards.study).glob("table_*.csv")))
+
+
+def reported_studies():
+    """The studies asked for in this call, and those that an earlier one has finished."""
+    asked = set(workflow.dag_settings.targets) or {"all"}
+    return [
+        study
+        for study in PLAN.studies
+        if asked & {study, "all"} or Path(RESULTS, "studies", study, "tournament.csv").exists()
+    ]
+
+
+def report_inputs(wildcards):
+    return [file for study in reported_studies() for file in pages.files(PLAN, study)]

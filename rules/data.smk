@@ -5,14 +5,6 @@
 #         <results>/weights/<file>                                    published weights of a network
 
 
-def archive_of(wildcards):
-    return dataset_of(wildcards).archives[wildcards.archive].model_dump()
-
-
-def generator_of(wildcards):
-    return dataset_of(wildcards).generator.model_dump()
-
-
 rule download:
     output:
         "<results>/data/raw/{dataset}/{archive}",
@@ -62,7 +54,7 @@ rule draw:
         mem_mb=1000,
         runtime=30,
     params:
-        generator=generator_of,
+        generator=lambda wildcards: dataset_of(wildcards).generator.model_dump(),
         source=stage_digest("draw.py", rooms=("data/generators",)),
     script:
         "../workflow/scripts/draw.py"

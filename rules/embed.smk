@@ -4,12 +4,9 @@
 
 rule embed:
     input:
+        unpack(images_of),
         model="<results>/runs/{run}/model.safetensors",
         last="<results>/runs/{run}/last.safetensors",
-        index=index_of,
-        split=split_of,
-        pixels=pixels_of,
-        pixel_table=pixel_table_of,
     output:
         "<results>/runs/{run}/embeddings.parquet",
     log:

@@ -2,20 +2,6 @@
 # Leaves: <results>/report.html   one page with all of them
 
 
-def reported_studies():
-    """The studies asked for in this call, and those that an earlier one has finished."""
-    asked = set(workflow.dag_settings.targets) or {"all"}
-    return [
-        study
-        for study in PLAN.studies
-        if asked & {study, "all"} or Path(RESULTS, "studies", study, "tournament.csv").exists()
-    ]
-
-
-def report_inputs(wildcards):
-    return [file for study in reported_studies() for file in pages.files(PLAN, study)]
-
-
 rule report:
     input:
         pages=report_inputs,

@@ -2,10 +2,6 @@
 # Leaves: <results>/splits/<dataset>/<split>.parquet   role and fold of every image
 
 
-def split_rule_of(wildcards):
-    return dataset_of(wildcards).splits[wildcards.split].model_dump()
-
-
 rule split:
     input:
         index="<results>/data/{dataset}/images.parquet",
@@ -21,7 +17,7 @@ rule split:
         mem_mb=2000,
         runtime=30,
     params:
-        rule=split_rule_of,
+        rule=lambda wildcards: dataset_of(wildcards).splits[wildcards.split].model_dump(),
         source=stage_digest("split.py", rooms=("data/splits",)),
     script:
         "../workflow/scripts/split.py"

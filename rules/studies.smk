@@ -7,40 +7,6 @@
 #         <results>/audit/<study>.{csv,md}                     printed numbers, checked
 
 
-def view_scores(kind):
-    """The scores of the runs that a view asks for, and of no other."""
-
-    def scores(wildcards):
-        view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
-        return scores_of(wildcards.study, view.where)
-
-    return scores
-
-
-def view_facts(kind):
-    """What a view's kind is built from."""
-
-    def facts(wildcards):
-        return views.facts(PLAN, wildcards.study, kind, wildcards.get(kind))
-
-    return facts
-
-
-def map_runs(wildcards):
-    return PLAN.runs(wildcards.study, views.view(PLAN, wildcards.study, "map", wildcards.map).where)
-
-
-def map_pixels(face):
-    """The packed pixels that the runs of a map share."""
-
-    def pixels(wildcards):
-        spec = PLAN.spec(map_runs(wildcards)[0])
-        stem = f"pixels-{spec.network.pixels}-{spec.network.mode}"
-        return f"<results>/data/{spec.dataset}/{stem}.{face}"
-
-    return pixels
-
-
 rule aggregate:
     input:
         scores=lambda wildcards: scores_of(wildcards.study),
@@ -77,7 +43,7 @@ rule timings:
         runtime=30,
     params:
         runs=lambda wildcards: [run.path for run in PLAN.runs(wildcards.study)],
-        results=RESULTS,
+        costs=f"{RESULTS}/costs",
         source=stage_digest("timings.py"),
     script:
         "../workflow/scripts/timings.py"
@@ -154,11 +120,7 @@ rule figure:
 
 rule embedding_map:
     input:
-        embeddings=lambda wildcards: [
-            f"<results>/runs/{run.path}/embeddings.parquet" for run in map_runs(wildcards)
-        ],
-        pixels=map_pixels("npy"),
-        pixel_table=map_pixels("parquet"),
+        unpack(map_inputs),
     output:
         multiext("<results>/studies/{study}/figures/map_{map}", pdf=".pdf", svg=".svg", png=".png"),
     log:
@@ -179,9 +141,7 @@ rule embedding_map:
 
 rule audit:
     input:
-        lambda wildcards: sorted(
-            str(path) for path in (CONFIG / "reference" / wildcards.study).glob("table_*.csv")
-        ),
+        printed_tables,
     output:
         csv="<results>/audit/{study}.csv",
         md="<results>/audit/{study}.md",

@@ -8,11 +8,8 @@
 
 rule train:
     input:
+        unpack(images_of),
         unpack(weights_of),
-        index=index_of,
-        split=split_of,
-        pixels=pixels_of,
-        pixel_table=pixel_table_of,
     output:
         spec="<results>/runs/{run}/spec.yaml",
         model="<results>/runs/{run}/model.safetensors",

@@ -10,7 +10,7 @@ from dmlbench.plan.schema import Network
 from dmlbench.plan.spec import Spec, SpecNetwork, merged
 
 NETWORK = {
-    "backbone": {"name": "convnet", "blocks": 1, "channels": 4},
+    "backbone": {"name": "convnet", "widths": [4]},
     "pooling": "average",
     "pixels": 8,
     "mode": "rgb",

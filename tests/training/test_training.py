@@ -26,7 +26,7 @@ from safetensors.torch import load_file
 VALUES = {
     "dataset": "toy",
     "network": {
-        "backbone": {"name": "convnet", "blocks": 2, "channels": 8},
+        "backbone": {"name": "convnet", "widths": [8, 8]},
         "pooling": "average",
         "pixels": 16,
         "mode": "gray",

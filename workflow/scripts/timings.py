@@ -4,7 +4,7 @@ from dmlbench.job import job
 from dmlbench.statistics.aggregation import timings
 
 with job(snakemake):
-    costs = f"{snakemake.params.results}/costs"
+    costs = snakemake.params.costs
     files = {
         run: {stage: f"{costs}/{stage}/{run}.tsv" for stage in ("train", "embed", "evaluate")}
         for run in snakemake.params.runs

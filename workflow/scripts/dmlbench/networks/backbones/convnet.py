@@ -1,8 +1,11 @@
 """A plain convolutional network for small images."""
 
 import itertools
+from collections.abc import Sequence
 
 from torch import Tensor, nn
+
+from dmlbench.errors import UserError
 
 
 class ConvNet(nn.Module):
@@ -12,18 +15,19 @@ class ConvNet(nn.Module):
 
     Args:
         input_channels: 1 for grey images, 3 for colour.
-        blocks: how often the image is halved.
-        channels: width of every block.
+        widths: channels of each block; every block halves the image.
     """
 
-    def __init__(self, input_channels: int, *, blocks: int = 4, channels: int = 64):
+    def __init__(self, input_channels: int, *, widths: Sequence[int] = (64, 64, 64, 64)):
         super().__init__()
-        widths = [input_channels] + [channels] * blocks
-        self.blocks = nn.Sequential(*(_block(*pair) for pair in itertools.pairwise(widths)))
-        self.features = channels
+        if not widths or min(widths) < 1:
+            raise UserError(f"widths = {widths}; allowed: one number of at least 1 for each block")
+        pairs = itertools.pairwise((input_channels, *widths))
+        self.blocks = nn.Sequential(*(_block(*pair) for pair in pairs))
+        self.features = widths[-1]
 
     def forward(self, images: Tensor) -> Tensor:
-        """Feature maps [B, channels, H / 2^blocks, W / 2^blocks] of images [B, C, H, W]."""
+        """Feature maps [B, widths[-1], H / 2^blocks, W / 2^blocks] of images [B, C, H, W]."""
         return self.blocks(images)
 
 
