@@ -1,0 +1,52 @@
+"""One set of versions: pyproject, the hashed lock and the conda environments."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+LOCK = (REPOSITORY / "requirements.lock").read_text()
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return runpy.run_path(str(REPOSITORY / "envs" / "from_lock.py"))["environments"]()
+
+
+def pins(environment):
+    (packages,) = (item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
+    return dict(package.split("==") for package in packages)
+
+
+@pytest.mark.parametrize("name", ["cpu.yaml", "gpu.yaml"])
+def test_conda_files_are_those_of_the_lock(generated, name):
+    assert (REPOSITORY / "envs" / name).read_text() == generated[name], "run: make lock"
+
+
+def test_conda_and_pip_install_the_same_versions():
+    """Read anew here: a name and version of the conda file stands in the lock."""
+    for name in ("cpu", "gpu"):
+        found = pins(yaml.safe_load((REPOSITORY / "envs" / f"{name}.yaml").read_text()))
+        assert {"torch", "torchvision", "snakemake", "pyarrow", "optuna", "pydantic"} <= set(found)
+        for package, version in found.items():
+            if not package.startswith("faiss-gpu"):
+                assert f"\n{package}=={version} " in f"\n{LOCK}", package
+
+
+def test_every_locked_package_has_a_hash_and_no_address():
+    entries = re.split(r"\n(?=\S)", LOCK.strip())
+    assert len(entries) > 100
+    for entry in entries:
+        assert "--hash=sha256:" in entry, entry.splitlines()[0]
+    assert "://" not in LOCK
+    assert "://" not in (REPOSITORY / "envs" / "gpu.yaml").read_text()
+
+
+def test_what_pyproject_pins_is_what_is_locked():
+    text = (REPOSITORY / "pyproject.toml").read_text()
+    pinned = re.findall(r'"([\w-]+==[\w.]+)"', text)
+    assert len(pinned) >= 8
+    assert all(f"\n{pin} " in f"\n{LOCK}" for pin in pinned)
