@@ -116,21 +116,29 @@ class KilledError(Exception):
     """Stands for what ends a process between two epochs."""
 
 
-@pytest.mark.parametrize("epoch", [1, 3])
-def test_a_stopped_run_continues_to_the_same_weights(tmp_path, toy_data, epoch):
+GREEDY_CORESET = {"name": "greedy_coreset", "pool_size": 40}
+
+
+@pytest.mark.parametrize(("epoch", "sampler"), [(1, {}), (3, {}), (2, GREEDY_CORESET)])
+def test_a_stopped_run_continues_to_the_same_weights(tmp_path, toy_data, epoch, sampler):
+    changes = {"sampler": sampler}
+
     def stop(running):
         if running.epoch == epoch:
             raise KilledError
 
     with pytest.raises(KilledError):
-        train(tmp_path / "stopped", toy_data, after_epoch=stop)
+        train(tmp_path / "stopped", toy_data, changes, after_epoch=stop)
     assert not (tmp_path / "stopped" / "model.safetensors").exists()
     seen = []
     resumed = train(
-        tmp_path / "stopped", toy_data, after_epoch=lambda running: seen.append(running.epoch)
+        tmp_path / "stopped",
+        toy_data,
+        changes,
+        after_epoch=lambda running: seen.append(running.epoch),
     )
     assert seen == list(range(epoch + 1, 5))
-    assert equal(resumed, train(tmp_path / "undisturbed", toy_data))
+    assert equal(resumed, train(tmp_path / "undisturbed", toy_data, changes))
     assert history(tmp_path / "stopped") == history(tmp_path / "undisturbed")
     same = [
         (tmp_path / run / "model.safetensors").read_bytes() for run in ("stopped", "undisturbed")
@@ -351,6 +359,18 @@ def test_iterations_per_epoch_are_counted_and_continue_the_stream(toy_data):
             for batch in loop.batches(running.sampler, epoch, length)
         ]
     assert seen[3][:21] == seen[7][:21]
+
+
+def test_a_sampler_that_draws_from_embeddings_is_given_them(toy_data):
+    running = trainer(toy_data, {"sampler": GREEDY_CORESET})
+    running.run_epoch(NoProgress())
+    running.run_epoch(NoProgress())
+    assert running.sampler.memory.known.all()
+
+
+def test_a_sampler_of_representatives_is_refused_until_training_pairs_them(toy_data):
+    with pytest.raises(UserError, match="sampler profs: training does not pair"):
+        trainer(toy_data, {"sampler": {"name": "profs", "images_per_class": 4}})
 
 
 def test_a_full_disk_stops_with_one_line_and_keeps_the_last_checkpoint(

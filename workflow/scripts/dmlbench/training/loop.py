@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
+from dmlbench.errors import UserError
 from dmlbench.evaluation import score
 from dmlbench.files import whole
 from dmlbench.losses import build_loss
@@ -69,6 +70,11 @@ class Trainer:
             seed=derived_seed(spec.seed, "batches"),
             **spec.sampler.hyperparameters,
         )
+        if hasattr(self.sampler, "representative_positions"):
+            raise UserError(
+                f"sampler {spec.sampler.name}: training does not pair representatives with the "
+                "other images yet; any sampler but profs and profs_hncm is allowed"
+            )
         self.labels = torch.from_numpy(self.classes).to(device)
         self.selection = Selection(spec.selection, spec.patience)
         self.history: list[dict] = []
@@ -124,6 +130,7 @@ class Trainer:
             "loss": self.loss.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "selection": self.selection.state_dict(),
+            "sampler": self._sampler_state(),
             "history": self.history,
         }
 
@@ -131,6 +138,8 @@ class Trainer:
         """Continue where a checkpoint was written."""
         for part in ("network", "loss", "optimizer", "selection"):
             getattr(self, part).load_state_dict(state[part])
+        if state["sampler"] is not None:
+            self.sampler.load_state_dict(state["sampler"])
         self.epoch, self.history = state["epoch"], state["history"]
 
     def _build_loss(self) -> nn.Module:
@@ -151,12 +160,18 @@ class Trainer:
             loss = self.loss(embeddings, labels)
         else:
             loss = self.loss(embeddings, labels, self.miner(embeddings.detach(), labels))
+        if hasattr(self.sampler, "update"):
+            self.sampler.update(rows, embeddings.detach())
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if self.spec.clip_value is not None:
             nn.utils.clip_grad_value_(self._parameters(), self.spec.clip_value)
         self.optimizer.step()
         return loss
+
+    def _sampler_state(self) -> dict | None:
+        """The embeddings that a sampler draws from; none for one that looks at labels alone."""
+        return self.sampler.state_dict() if hasattr(self.sampler, "state_dict") else None
 
     def _parameters(self) -> list[nn.Parameter]:
         return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
