@@ -8,8 +8,8 @@ from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
+from dmlbench.plan.catalogues import Dataset
 from dmlbench.plan.read import checked
-from dmlbench.plan.schema import Dataset
 from layout_archives import pixel, write_zip
 
 MEMBERS = {f"{name}/{number}.png": pixel() for name in ("rose", "iris", "tulip") for number in "12"}

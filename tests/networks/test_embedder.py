@@ -5,8 +5,8 @@ import pytest
 import torch
 from dmlbench.errors import UserError
 from dmlbench.networks.embedder import POOLING, Embedder
+from dmlbench.plan.catalogues import Network
 from dmlbench.plan.read import checked
-from dmlbench.plan.schema import Network
 from dmlbench.plan.spec import Spec, SpecNetwork, merged
 
 NETWORK = {

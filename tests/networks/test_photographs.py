@@ -12,8 +12,8 @@ from dmlbench.data.transforms.center_crop import CenterCrop
 from dmlbench.evaluation import score
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.weights import load_weights
+from dmlbench.plan.catalogues import Network
 from dmlbench.plan.read import read_yaml
-from dmlbench.plan.schema import Network
 from dmlbench.plan.spec import Spec
 from dmlbench.training.data import read_roles
 from test_embedder import VALUES

@@ -10,7 +10,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import Run
-from dmlbench.plan.schema import Where
+from dmlbench.plan.studies import Where
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,22 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
+from dmlbench.plan.catalogues import Dataset, Network, Weights
+from dmlbench.plan.choices import Identifier, Layout
+from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.read import checked, read_yaml
+from dmlbench.plan.recipes import Method, Recipe
 from dmlbench.plan.run import Run
-from dmlbench.plan.schema import (
-    Configuration,
-    Dataset,
-    Grid,
-    Identifier,
-    Layout,
-    Method,
-    Network,
-    Recipe,
-    Study,
-    Weights,
-    Where,
-)
 from dmlbench.plan.spec import Spec, resolve
+from dmlbench.plan.studies import Grid, Study, Where
 
 CATALOGUES = {
     "datasets": Dataset,

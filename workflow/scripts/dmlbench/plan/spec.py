@@ -6,21 +6,10 @@ from typing import Any, Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from dmlbench.plan.schema import (
-    Backbone,
-    FileName,
-    Loss,
-    Method,
-    Miner,
-    Model,
-    Network,
-    Pooling,
-    Recipe,
-    Sampler,
-    Sha256Start,
-    check_network,
-)
-from dmlbench.plan.schema import Training as _Training
+from dmlbench.plan.catalogues import Network, Pooling, check_network
+from dmlbench.plan.choices import Backbone, FileName, Loss, Miner, Model, Sampler, Sha256Start
+from dmlbench.plan.recipes import Method, Recipe
+from dmlbench.plan.recipes import Training as _Training
 
 
 class SpecWeights(Model):

@@ -4,7 +4,7 @@ from typing import Any
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.plan import Plan
-from dmlbench.plan.schema import EmbeddingMap, Figure, Table, Tournament, Where
+from dmlbench.plan.studies import EmbeddingMap, Figure, Table, Tournament, Where
 
 
 def view(

@@ -7,7 +7,7 @@ from torch import Tensor
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.schema import Transform
+from dmlbench.plan.choices import Transform
 from dmlbench.plan.spec import Spec
 
 BATCH = 256

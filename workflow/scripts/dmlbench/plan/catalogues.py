@@ -1,0 +1,143 @@
+"""What the catalogues of data sets and networks may say."""
+
+from typing import Literal, get_args
+
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
+
+from dmlbench import registry
+from dmlbench.plan.choices import (
+    Backbone,
+    FileName,
+    Folder,
+    Generator,
+    Identifier,
+    Layout,
+    Md5,
+    Metric,
+    Model,
+    Sha256,
+    Sha256Start,
+    SplitName,
+    SplitRule,
+)
+
+
+class Archive(Model):
+    """A file that is downloaded: where from, and how it is recognised.
+
+    Attributes:
+        urls: where it is published, tried in order after the mirrors; none where it is given out
+            on request only, so that a mirror must have it.
+        sha256, md5: of the published file; the md5 counts where no sha256 is published. Without
+            either, the content is checked by what the index must count.
+        mirror_sha256: of files that a mirror may hold instead (the same images, zipped again).
+    """
+
+    urls: list[str] = []
+    bytes: PositiveInt | None = None
+    sha256: Sha256 | None = None
+    md5: Md5 | None = None
+    mirror_sha256: list[Sha256] = []
+
+
+Archives = dict[FileName, Archive]
+
+
+class Dataset(Model):
+    """A data set: its archives are downloaded, drawn by a generator, or a folder of the user's.
+
+    Attributes:
+        alternatives: other archives that hold the same images, by name; `data.alternatives` of
+            config.yaml chooses one in the place of `archives`.
+        folder: a folder on this machine, or one zip or tar of it.
+    """
+
+    title: str
+    archives: Archives = {}
+    alternatives: dict[Identifier, Archives] = {}
+    generator: Generator | None = None
+    folder: Folder | None = None
+    layout: Layout = Layout(name="class_folders")
+    images: PositiveInt | None = None
+    classes: PositiveInt | None = None
+    splits: dict[SplitName, SplitRule] = Field(min_length=1)
+    metrics: list[Metric] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "Dataset":
+        if [bool(self.archives), bool(self.generator), bool(self.folder)].count(True) != 1:
+            raise ValueError("needs one of archives, generator and folder, and not two")
+        if self.alternatives and not self.archives:
+            raise ValueError("has alternatives to archives, but no archives")
+        return self
+
+
+Pooling = Literal["average", "maximum", "sum", "token"]
+
+
+class Weights(Model):
+    """Published weights of a backbone: which file, and where from.
+
+    Attributes:
+        sha256: of the file, or how it begins (8 to 31 digits).
+        urls: where it is published, tried in order after the mirrors; none where only a mirror
+            has it.
+    """
+
+    file: FileName
+    sha256: Sha256Start
+    urls: list[str] = []
+    bytes: PositiveInt | None = None
+
+
+class Network(Model):
+    """A backbone with its pooling, its weights and the pixels it eats.
+
+    Attributes:
+        weights: what training starts from; none for random weights.
+        pooling: of the feature maps; `token` for a backbone that returns one vector an image.
+        pixels: length of the packed images' shorter side.
+        mode: of the packed images.
+        channels: the order in which the network takes colours.
+        scale: the largest value that it takes; pixel values are in 0..scale.
+        mean, std: of its pixel values, a number a channel, in its order and scale.
+        threads: CPU threads of a job that runs it.
+    """
+
+    title: str
+    backbone: Backbone
+    weights: Weights | None = None
+    pooling: Pooling = "average"
+    pixels: PositiveInt
+    mode: Literal["gray", "rgb"]
+    channels: Literal["rgb", "bgr"] = "rgb"
+    scale: PositiveFloat = 1.0
+    mean: list[float]
+    std: list[PositiveFloat]
+    threads: PositiveInt = 4
+
+    @field_validator("mean", "std")
+    @classmethod
+    def _a_number_a_channel(cls, numbers: list[float], info) -> list[float]:
+        channels = {"gray": 1, "rgb": 3}.get(info.data.get("mode"))
+        if channels is not None and len(numbers) != channels:
+            raise ValueError(f"needs {channels} numbers for mode {info.data['mode']}")
+        return numbers
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "Network":
+        check_network(self)
+        return self
+
+
+def check_network(network) -> None:
+    """Raise a ValueError unless pooling and channels fit backbone and mode."""
+    name = network.backbone.name
+    gives_token = registry.annotation("networks/backbones", name, "forward", "return") == "Token"
+    if (network.pooling == "token") != gives_token:
+        fitting = [kind for kind in get_args(Pooling) if (kind == "token") == gives_token]
+        raise ValueError(
+            f"pooling {network.pooling} does not fit backbone {name}; allowed: {', '.join(fitting)}"
+        )
+    if network.channels == "bgr" and network.mode == "gray":
+        raise ValueError("channels bgr does not fit mode gray; allowed: rgb")

@@ -1,0 +1,117 @@
+"""The words of the configuration: identifiers, metrics, and methods chosen by name."""
+
+import re
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    model_validator,
+)
+
+from dmlbench import registry
+from dmlbench.evaluation.names import check_metric
+
+
+def _is_no_fold(name: str) -> str:
+    if re.search(r"-fold\d+$", name):
+        raise ValueError("reads like a fold of another split; any other ending is allowed")
+    return name
+
+
+# Identifiers become folders, rule names and shell words: nothing else may stand in them.
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+SplitName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9_]*(-[a-z0-9_]+)*$"),
+    AfterValidator(_is_no_fold),
+]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+# Files of weights carry the first digits of their hash in their names; 32 would read like an md5.
+Sha256Start = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{8,31}|[0-9a-f]{64})$")]
+Folder = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^{}*?<>]+$")]
+
+
+def _checked_metric(name: str) -> str:
+    check_metric(name)
+    return name
+
+
+Metric = Annotated[str, BeforeValidator(_checked_metric)]
+
+
+class Model(BaseModel):
+    """A model that refuses unknown keys and never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Choice(BaseModel):
+    """A method of a room with its hyper-parameters: `{name: proxy_anchor, margin: 0.1}`.
+
+    A method without hyper-parameters may be written as its name alone.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    room: ClassVar[str]
+    name: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _exists(self) -> "Choice":
+        registry.check(self.room, self.name, self.hyperparameters)
+        return self
+
+    @property
+    def hyperparameters(self) -> dict:
+        """Everything but the name."""
+        return dict(self.model_extra)
+
+
+class Loss(Choice):
+    room = "losses"
+
+
+class Miner(Choice):
+    room = "miners"
+
+
+class Sampler(Choice):
+    room = "samplers"
+
+
+class Backbone(Choice):
+    room = "networks/backbones"
+
+
+class Generator(Choice):
+    room = "data/generators"
+
+
+class Layout(Choice):
+    room = "data/layouts"
+
+
+class SplitRule(Choice):
+    room = "data/splits"
+
+
+class Transform(Choice):
+    room = "data/transforms"
+
+
+class TableKind(Choice):
+    room = "presentation/tables"
+
+
+class FigureKind(Choice):
+    room = "presentation/figures"

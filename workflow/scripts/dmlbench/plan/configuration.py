@@ -1,0 +1,46 @@
+"""What config/config.yaml and config/rehearsal.yaml may say."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dmlbench.plan.catalogues import Network
+from dmlbench.plan.choices import Generator, Identifier, Model, SplitRule
+
+
+class Rehearsal(Model):
+    """What a rehearsal puts in the place of every data set, network and training setting."""
+
+    generator: Generator
+    split: SplitRule
+    network: Network
+    set: dict[str, Any]
+
+
+class Data(Model):
+    """Where data sets come from.
+
+    Attributes:
+        mirrors: folders or base addresses, tried before the published ones.
+        alternatives: data set -> which of its catalogue entry's alternatives is used.
+    """
+
+    mirrors: list[str] = []
+    alternatives: dict[Identifier, Identifier] = {}
+
+
+class Pathvars(Model):
+    """Attributes: results: the folder that everything is written to."""
+
+    results: str
+
+
+class Configuration(Model):
+    """config/config.yaml, with what the command line and the profile change of it."""
+
+    pathvars: Pathvars
+    data: Data = Data()
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    environment: Literal["cpu", "gpu"] = "cpu"
+    studies: list[Identifier] = Field(min_length=1)
+    rehearsal: Rehearsal | None = None
