@@ -21,7 +21,7 @@ def module_digest(path: Path) -> str:
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+    return hashlib.sha256(_text(tree).encode()).hexdigest()[:16]
 
 
 @functools.cache
@@ -51,6 +51,20 @@ def stage_digest(*scripts: str, rooms: tuple[str, ...] = ()) -> str:
             files |= imported(file)
     parts = [f"{file.relative_to(SCRIPTS)} {module_digest(file)}" for file in sorted(files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _text(node: ast.AST | list | object) -> str:
+    """A syntax tree as text that all versions of Python agree on: what is empty is left out."""
+    if isinstance(node, list):
+        return "[" + " ".join(map(_text, node)) + "]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [
+        f"{name}={_text(value)}"
+        for name, value in ast.iter_fields(node)
+        if value is not None and value != []
+    ]
+    return f"{type(node).__name__}({' '.join(fields)})"
 
 
 @functools.cache
