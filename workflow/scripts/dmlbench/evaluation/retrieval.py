@@ -88,8 +88,9 @@ def map_at_c(ranks: Ranks) -> np.ndarray:
     """Precision at each positive among the n nearest, divided by the class size n (roth2020).
 
     n counts the query, which is no neighbour of itself, so that the score cannot exceed
-    (n - 1) / n. This is the form that fits the printed tables: eq. 29 is a kind of R-precision
-    and would be half as large again (printed 22-23% on CUB200 at recall@1 62%, where musgrave2020
+    (n - 1) / n. Of the forms tried this one fits the printed tables best, judged by the tables of
+    two papers and not by images: eq. 29 is a kind of R-precision and would be half as large again
+    (printed 22-23% on CUB200 at recall@1 62%, where musgrave2020
     has R-precision 31-37% and MAP@R 21-26%), and on SOP the printed values are MAP@R times the
     mean of (n - 1) / n.
     """
