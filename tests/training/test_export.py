@@ -14,7 +14,7 @@ from dmlbench.statistics.aggregation import COLUMNS
 from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings
 from safetensors.torch import load_file
-from test_training import VALUES, train
+from toy_training import VALUES, train
 
 RUN = "toy/convnet2/d8/proxy_anchor/quick/half/seed0"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from test_training import NoProgress, trainer
+from toy_training import NoProgress, trainer
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 METHODS = yaml.safe_load((REPOSITORY / "config" / "methods.yaml").read_text())

@@ -1,13 +1,10 @@
 """Rule download: one archive, from a mirror or from where it is published."""
 
-import os
-
-from dmlbench.data.download import download
+from dmlbench.data.download import download, mirrors
 from dmlbench.job import job
 
 with job(snakemake):
     archive = snakemake.params.archive
-    mirror = os.environ.get("DMLBENCH_MIRROR")
     download(
         name=snakemake.wildcards.archive,
         dataset=snakemake.wildcards.dataset,
@@ -15,7 +12,7 @@ with job(snakemake):
         bytes=archive["bytes"],
         sha256=archive["sha256"],
         md5=archive["md5"],
-        mirrors=[*([mirror] if mirror else []), *snakemake.config["data"]["mirrors"]],
+        mirrors=mirrors(snakemake.config["data"]["mirrors"]),
         mirror_sha256=archive["mirror_sha256"],
         output=snakemake.output[0],
     )

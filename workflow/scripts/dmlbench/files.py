@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import os
 import uuid
 from collections.abc import Iterator
@@ -43,3 +44,9 @@ def full_disk_is_a_user_error(path: str | os.PathLike) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         raise UserError(f"{path}: the disk is full; free some space and run again") from error
+
+
+def digest(path: str | os.PathLike, kind: str = "sha256") -> str:
+    """Hexadecimal digest of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()

@@ -14,6 +14,7 @@ from typing import IO
 from PIL import Image
 
 from dmlbench.errors import UserError
+from dmlbench.files import digest
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 LIST_SUFFIXES = (".csv", ".mat", ".txt")
@@ -83,9 +84,7 @@ class Archive:
             text = "\n".join(f"{member}\t{size}" for member, size in listing)
             total = sum(size for _, size in listing)
             return {"bytes": total, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-        with open(self.path, "rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": self.path.stat().st_size, "sha256": sha256}
+        return {"bytes": self.path.stat().st_size, "sha256": digest(self.path)}
 
 
 DAMAGED = (

@@ -1,17 +1,16 @@
 """Downloads with mirrors: checked before they get their name, resumed where they broke off."""
 
-import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 import requests
 
 from dmlbench.errors import UserError
-from dmlbench.files import full_disk_is_a_user_error
+from dmlbench.files import digest, full_disk_is_a_user_error
 
 _ATTEMPTS = 4
 _FIRST_WAIT = 1.0
@@ -23,6 +22,12 @@ _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 class _SourceError(Exception):
     """This source cannot give the file; the next one may."""
+
+
+def mirrors(configured: Sequence[str]) -> list[str]:
+    """Roots of mirrors in the order in which they are tried: DMLBENCH_MIRROR, then these."""
+    first = os.environ.get("DMLBENCH_MIRROR")
+    return [*([first] if first else []), *configured]
 
 
 def download(
@@ -112,7 +117,7 @@ def _fetch_checked(
 def _problem(part: Path, hashes: set[str], published: str | None, size: int | None) -> str | None:
     """What is wrong with a complete file, or None."""
     found_size = part.stat().st_size
-    found = {kind: _digest(part, kind) for kind in sorted({_kind(hash) for hash in hashes})}
+    found = {kind: digest(part, kind) for kind in sorted({_kind(hash) for hash in hashes})}
     if hashes and not any(found[_kind(hash)].startswith(hash) for hash in hashes):
         expected = " or ".join(
             f"{kind} {' or '.join(sorted(hash for hash in hashes if _kind(hash) == kind))}"
@@ -130,11 +135,6 @@ def _problem(part: Path, hashes: set[str], published: str | None, size: int | No
 
 def _kind(hash: str) -> str:
     return "md5" if len(hash) == _MD5_DIGITS else "sha256"
-
-
-def _digest(part: Path, kind: str) -> str:
-    with open(part, "rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def _fetch(source: str, part: Path) -> None:

@@ -1,6 +1,5 @@
 """Published weights into a backbone, checked to the last name."""
 
-import hashlib
 import io
 import pickle
 import struct
@@ -12,6 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from dmlbench.errors import UserError
+from dmlbench.files import digest
 from dmlbench.networks.backbones._published import Published
 from dmlbench.plan.spec import SpecWeights
 
@@ -54,8 +54,7 @@ def load_weights(backbone: nn.Module, weights: SpecWeights | None, path: Path | 
 
 
 def _check_digest(path: Path, expected: str) -> None:
-    with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = digest(path)
     if not found.startswith(expected):
         raise UserError(f"{path}: expected weights of sha256 {expected}, found {found}")
 

@@ -1,6 +1,5 @@
 """Embeddings of a trained run's test images, as Parquet."""
 
-import hashlib
 from pathlib import Path
 
 import torch
@@ -8,6 +7,7 @@ from safetensors.torch import load_file
 
 from dmlbench.data.embeddings import write_embeddings
 from dmlbench.data.pixels import Pixels
+from dmlbench.files import digest
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
 from dmlbench.training.data import read_roles
@@ -47,13 +47,8 @@ def export_embeddings(
         embeddings[selection] = embed_images(spec, network, store, images.ids, where).numpy()
     metadata = {
         "spec": spec.digest,
-        "model": _sha256(model),
-        "last": _sha256(last),
-        "split": _sha256(split),
+        "model": digest(model),
+        "last": digest(last),
+        "split": digest(split),
     }
     write_embeddings(output, images.ids, images.labels, embeddings, metadata)
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
