@@ -1,0 +1,180 @@
+"""Ours beside the printed: nothing lost, and intervals that hold what they promise."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from dmlbench.errors import UserError
+from dmlbench.statistics.comparison import COLUMNS, compare
+from dmlbench.statistics.printed import read_printed
+from scipy import stats
+
+REFERENCE = Path(__file__).parents[2] / "config" / "reference"
+
+OURS = {
+    "run": "-",
+    "dataset": "cub200",
+    "network": "resnet50",
+    "embedding_dim": 64,
+    "method": "triplet",
+    "recipe": "psomas2020",
+    "split": "half",
+    "seed": 0,
+    "role": "test",
+    "selection": "best_test_epoch",
+    "metric": "recall_at_1",
+}
+PRINTED = {
+    "study": "psomas2020",
+    "dataset": "cub200",
+    "network": "resnet50",
+    "embedding_dim": "64",
+    "method": "triplet",
+    "variant": "",
+    "split": "test",
+    "metric": "recall_at_1",
+    "std": "",
+}
+
+
+def ours(*values, **common):
+    """A run a value."""
+    return pd.DataFrame([OURS | common | {"seed": s, "value": v} for s, v in enumerate(values)])
+
+
+def printed(number, **common):
+    return pd.DataFrame([PRINTED | common | {"value": str(number), "number": float(number)}])
+
+
+def only(frame):
+    assert list(frame.columns) == COLUMNS
+    assert len(frame) == 1
+    return frame.iloc[0]
+
+
+def test_three_seeds_by_hand():
+    # Mean 60, deviation 1; t(2) at 97.5 % is 4.302653, and sqrt(1 + 1/3) = 1.154701.
+    row = only(compare(ours(0.59, 0.60, 0.61), printed(64.9)))
+    assert row.status == "both"
+    assert (row.ours, row.ours_std, row.seeds) == (pytest.approx(60), pytest.approx(1), 3)
+    assert row.difference == pytest.approx(-4.9)
+    assert row.low == pytest.approx(60 - 4.968275, abs=1e-5)
+    assert row.high == pytest.approx(60 + 4.968275, abs=1e-5)
+    assert row.inside
+    assert not only(compare(ours(0.59, 0.60, 0.61), printed(65.0))).inside
+
+
+def test_one_seed_gives_a_difference_and_no_interval():
+    row = only(compare(ours(0.6), printed(58)))
+    assert row.difference == pytest.approx(2)
+    assert row.seeds == 1
+    assert pd.isna([row.ours_std, row.low, row.high, row.inside]).all()
+
+
+def test_nothing_is_lost():
+    mine = pd.concat([ours(0.5), ours(0.6, 0.7, method="ours_only", dataset="sop")])
+    frame = compare(mine, pd.concat([printed(50), printed(70, method="margin")]))
+    found = frame.set_index("method")[["status", "seeds"]].to_dict("index")
+    assert found == {
+        "triplet": {"status": "both", "seeds": 1},
+        "ours_only": {"status": "ours alone", "seeds": 2},
+        "margin": {"status": "not run", "seeds": 0},
+    }
+    alone = frame.set_index("method").loc["ours_only"]
+    assert alone.low < alone.ours < alone.high
+    assert pd.isna([alone.printed, alone.difference, alone.inside]).all()
+    missing = frame.set_index("method").loc["margin"]
+    assert pd.isna([missing.ours, missing.difference, missing.low, missing.inside]).all()
+
+
+def test_every_printed_grid_cell_stays_beside_an_empty_table_of_ours():
+    tables = read_printed(REFERENCE / "psomas2020", ["06", "07", "08", "09", "10", "20", "21"])
+    frame = compare(ours(0.6, network="vit_s16"), tables)
+    assert frame.status.value_counts().to_dict() == {"not run": len(tables), "ours alone": 1}
+    assert frame.printed.sum() == pytest.approx(tables.number.sum())
+
+
+def test_roles_and_splits_find_their_printed_names():
+    tables = read_printed(REFERENCE / "psomas2020", ["14"])
+    family = {"network": "bninception", "embedding_dim": 512, "method": "multi_similarity"}
+    runs = [
+        ours(0.6, split=split, role=role, **family)
+        for split in ("fixed-70", "fixed-80", "fixed-90", "fixed-95")
+        for role in ("validation", "test")
+    ]
+    frame = compare(pd.concat(runs), tables)
+    assert list(frame.status) == ["both"] * 8
+    wanted = tables[(tables.variant == "fixed_val_split=90/10") & (tables.split == "val")]
+    found = frame[(frame.variant == "fixed_val_split=90/10") & (frame.role == "validation")]
+    assert found.printed.tolist() == wanted.number.tolist()
+
+
+def test_folds_stand_for_themselves_and_for_their_mean():
+    family = {"network": "bninception", "embedding_dim": 512, "method": "multi_similarity"}
+    values = np.linspace(0.60, 0.66, 10)
+    runs = [ours(v, split=f"half10fold-fold{k}", **family) for k, v in enumerate(values)]
+    mine = pd.concat(runs)
+    tables = read_printed(REFERENCE / "psomas2020", ["12", "13"])
+    frame = compare(mine, tables)
+    mean = only(frame[(frame.variant == "cv10_mean") & (frame.status == "both")])
+    assert (mean.seeds, mean.ours) == (10, pytest.approx(63))
+    # Welch by scipy: the 95 % interval of the difference, moved to the printed number.
+    error = (100 * values).std(ddof=1) / 10**0.5
+    welch = stats.ttest_ind_from_stats(63, error * 10**0.5, 10, 63.61, 0.59, 10, equal_var=False)
+    half = np.hypot(error, 0.59 / 10**0.5) * stats.t.ppf(0.975, _freedom(error, 0.59 / 10**0.5))
+    assert mean.high - mean.ours == pytest.approx(half)
+    assert mean.inside == (welch.pvalue > 0.05)
+    third = only(frame[(frame.variant == "cv10_fold=3") & (frame.role == "test")])
+    assert (third.status, third.ours) == ("both", pytest.approx(100 * values[2]))
+
+
+def _freedom(one, two):
+    return (one**2 + two**2) ** 2 / (one**4 / 9 + two**4 / 9)
+
+
+def test_welch_agrees_with_scipy_at_the_edge():
+    runs = np.array([0.60, 0.62, 0.63, 0.61])
+    low, high = only(compare(ours(*runs), _roth(60)))[["low", "high"]]
+    for edge in (low, high):
+        test = stats.ttest_ind_from_stats(
+            100 * runs.mean(), 100 * runs.std(ddof=1), 4, edge, 0.8, 5, equal_var=False
+        )
+        assert test.pvalue == pytest.approx(0.05)
+
+
+def _roth(number):
+    return printed(number, study="roth2020", std="0.8")
+
+
+def test_a_printed_half_width_is_an_error_of_the_mean():
+    theirs = printed(60, study="musgrave2020", std="1.96", metric="precision_at_1")
+    row = only(compare(ours(0.60, 0.60, 0.60), theirs))
+    assert row.status == "both"
+    assert row.high - row.ours == pytest.approx(1.96, abs=1e-4)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5])
+def test_intervals_hold_one_further_run_as_often_as_they_say(seeds):
+    trials = 4000
+    runs = np.random.default_rng(seeds).normal(0.6, 0.01, (trials, seeds + 1))
+    mine = pd.concat(
+        [ours(*[0] * trials).assign(value=runs[:, s], seed=s) for s in range(seeds)]
+    ).assign(method=[f"m{i}" for _ in range(seeds) for i in range(trials)])
+    theirs = pd.concat([printed(0)] * trials).assign(
+        number=100 * runs[:, -1], method=[f"m{i}" for i in range(trials)]
+    )
+    covered = int(compare(mine, theirs).inside.sum())
+    low, high = stats.binom.interval(0.999, trials, 0.95)
+    assert low <= covered <= high
+
+
+def test_what_does_not_go_together_is_named():
+    with pytest.raises(UserError, match=r"several selection rules \(best_test_epoch, last_epoch\)"):
+        compare(pd.concat([ours(0.5), ours(0.5, selection="last_epoch")]), printed(50))
+    with pytest.raises(UserError, match=r"triplet .*several recipes \(a, b\)"):
+        compare(pd.concat([ours(0.5, recipe="a"), ours(0.5, recipe="b")]), printed(50))
+    with pytest.raises(UserError, match=r"several splits \(half, official\)"):
+        compare(pd.concat([ours(0.5), ours(0.5, split="official")]), printed(50))
+    with pytest.raises(UserError, match="two printed numbers for cub200 resnet50 64 triplet"):
+        compare(ours(0.5), pd.concat([printed(50), printed(51)]))
