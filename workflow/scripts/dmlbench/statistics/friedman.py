@@ -1,0 +1,103 @@
+"""Do the methods of a tournament differ at all, and which of them?
+
+Source: Demšar, Statistical comparisons of classifiers over multiple data sets, JMLR 7, 2006,
+section 3.2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dmlbench.errors import UserError
+
+
+class Friedman(NamedTuple):
+    """Friedman's test that all methods rank alike, and Iman and Davenport's sharper form of it.
+
+    Attributes:
+        chi_square, p_value: Friedman's statistic, corrected for ties, with k - 1 degrees of
+            freedom.
+        f, f_p_value: Iman and Davenport's statistic, with k - 1 and (k - 1)(N - 1) degrees.
+    """
+
+    chi_square: float
+    p_value: float
+    f: float
+    f_p_value: float
+
+
+def friedman(ranks: pd.DataFrame) -> Friedman:
+    """Test whether methods differ in their ranks.
+
+    Args:
+        ranks: k methods x N experiments, 1 is best, ties share their average
+            (`tournament.ranks`). Missing numbers (a single experiment, or nothing but ties) stay
+            missing in the result.
+
+    Raises:
+        UserError: fewer than two methods.
+    """
+    table = ranks.to_numpy(float)
+    methods, experiments = table.shape
+    _check(methods)
+    middle = (methods + 1) / 2
+    between = experiments * float(((table.mean(axis=1) - middle) ** 2).sum())
+    within = float(((table - middle) ** 2).sum()) / (experiments * (methods - 1))
+    if within == 0 or experiments < 2:
+        return Friedman(*[float("nan")] * 4)
+    chi_square = between / within
+    left = experiments * (methods - 1) - chi_square
+    f = (experiments - 1) * chi_square / left if left > 1e-9 else float("inf")
+    freedom = methods - 1
+    return Friedman(
+        chi_square=chi_square,
+        p_value=float(stats.chi2.sf(chi_square, freedom)),
+        f=f,
+        f_p_value=float(stats.f.sf(f, freedom, freedom * (experiments - 1))),
+    )
+
+
+def critical_difference(methods: int, experiments: int, *, level: float = 0.95) -> float:
+    """Nemenyi's critical difference of average ranks, q sqrt(k(k + 1) / 6N).
+
+    Two of k methods whose average ranks over N experiments are at least this far apart differ;
+    all pairs are judged at once with one error in 1 - level of all tournaments.
+
+    Raises:
+        UserError: fewer than two methods, no experiment, or a level outside (0, 1).
+    """
+    _check(methods)
+    if experiments < 1:
+        raise UserError(f"experiments={experiments}; allowed: at least 1")
+    if not 0 < level < 1:
+        raise UserError(f"level={level}; allowed: between 0 and 1")
+    quantile = stats.studentized_range.ppf(level, methods, np.inf) / 2**0.5
+    return float(quantile * (methods * (methods + 1) / (6 * experiments)) ** 0.5)
+
+
+def groups(average_ranks: pd.Series, difference: float) -> list[list[str]]:
+    """The largest sets of methods of which no two differ, the best first.
+
+    Args:
+        average_ranks: method -> average rank.
+        difference: the critical difference.
+
+    Returns:
+        Sets of at least two methods, best method first; none lies within another.
+    """
+    ordered = average_ranks.sort_values(kind="stable")
+    found: list[list[str]] = []
+    end = 0
+    for start, rank in enumerate(ordered):
+        stop = int((ordered - rank < difference).sum())
+        if stop > max(end, start + 1):
+            end = stop
+            found.append(list(ordered.index[start:stop]))
+    return found
+
+
+def _check(methods: int) -> None:
+    if methods < 2:
+        raise UserError(f"a comparison of {methods} methods; allowed: at least 2")
