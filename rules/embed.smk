@@ -1,5 +1,6 @@
 # Needs:  the run's weights; index, split and pixels of its data set
-# Leaves: <results>/runs/<run>/embeddings.parquet   of the test images, by selected and last epoch
+# Leaves: <results>/runs/<run>/embeddings.parquet   of every image but the training ones,
+#                                               by selected and last epoch
 
 
 rule embed:

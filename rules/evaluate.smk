@@ -1,5 +1,5 @@
 # Needs:  <results>/runs/<run>/embeddings.parquet
-# Leaves: <results>/runs/<run>/scores.parquet   a row a metric and selection
+# Leaves: <results>/runs/<run>/scores.parquet   a row a role, selection and metric
 
 
 rule evaluate:

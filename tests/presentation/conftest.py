@@ -33,6 +33,7 @@ def make_scores(dims=(64, 128), seeds=(0,), **common) -> pd.DataFrame:
                                 "recipe": "short",
                                 "split": "half",
                                 "seed": seed,
+                                "role": "test",
                                 "selection": selection,
                                 "metric": metric,
                                 "value": best + gain - (loss if method != "untrained" else 0),

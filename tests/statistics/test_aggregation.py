@@ -16,6 +16,7 @@ ROW = {
     "recipe": "short",
     "split": "half",
     "seed": 0,
+    "role": "test",
     "selection": "last_epoch",
     "metric": "recall_at_1",
     "value": 0.5,
@@ -57,7 +58,7 @@ def test_types_are_those_of_the_schema(written, tmp_path):
 
 def test_a_repeated_score_is_an_error_that_names_it(written, tmp_path):
     files = [written("a.parquet", {}), written("b.parquet", {"value": 0.6})]
-    with pytest.raises(UserError, match=r"seed0 has two scores for recall_at_1 at last_epoch"):
+    with pytest.raises(UserError, match=r"two scores for recall_at_1 on test images at last"):
         aggregate(files, tmp_path / "scores.parquet")
     assert not (tmp_path / "scores.parquet").exists()
 
@@ -74,6 +75,8 @@ def test_wrong_types_and_rules_are_named(written, tmp_path):
         aggregate([written("a.parquet", {"value": "high"})], tmp_path / "scores.parquet")
     with pytest.raises(UserError, match=r"selection 'luckiest'; allowed: best_test_epoch"):
         aggregate([written("b.parquet", {"selection": "luckiest"})], tmp_path / "scores.parquet")
+    with pytest.raises(UserError, match=r"role 'train'; allowed: test, validation"):
+        aggregate([written("c.parquet", {"role": "train"})], tmp_path / "scores.parquet")
     with pytest.raises(UserError, match="at least one run"):
         aggregate([], tmp_path / "scores.parquet")
 

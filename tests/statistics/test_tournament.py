@@ -29,6 +29,7 @@ def scores(table, seeds=(0,), **common):
             "recipe": "short",
             "split": "half",
             "seed": seed,
+            "role": "test",
             "selection": "last_epoch",
             "metric": "recall_at_1",
             "value": value,

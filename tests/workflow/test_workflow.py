@@ -116,8 +116,8 @@ def test_every_declared_file_is_there_and_none_is_empty(finished):
 
 def test_scores_are_complete(finished):
     scores = pd.read_parquet(finished.results / "studies" / "toy" / "scores.parquet")
-    columns = "run dataset network embedding_dim method recipe split seed selection metric value"
-    assert " ".join(scores.columns) == columns
+    columns = "run dataset network embedding_dim method recipe split seed role selection metric"
+    assert " ".join(scores.columns) == f"{columns} value"
     assert len(scores) == 6 * 2 * 6
     assert scores["value"].between(0, 1).all()
     assert set(scores["selection"]) == {"best_test_epoch", "last_epoch"}

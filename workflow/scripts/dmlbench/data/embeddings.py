@@ -1,6 +1,8 @@
 """Embeddings as Parquet: a row an image and selection."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,44 +12,67 @@ import pyarrow.parquet as pq
 from dmlbench.files import whole
 
 
-def write_embeddings(
-    path: Path,
-    image_ids: np.ndarray,
-    labels: np.ndarray,
-    embeddings: dict[str, np.ndarray],
-    metadata: dict[str, str],
-) -> None:
-    """Write the embeddings of the same images under one or more selections.
+class Embedded(NamedTuple):
+    """The embedded images of one role.
 
-    Columns: image_id and label (int64), selection (text), embedding (fixed-size list of float32).
+    Attributes:
+        image_ids, labels: int64 [N]; the labels are the data set's.
+        embeddings: float32 [N, D].
+    """
+
+    image_ids: np.ndarray
+    labels: np.ndarray
+    embeddings: np.ndarray
+
+
+def write_embeddings(
+    path: Path, embeddings: Mapping[str, Mapping[str, Embedded]], metadata: dict[str, str]
+) -> None:
+    """Write embeddings under one or more selections.
+
+    Columns: image_id and label (int64), role and selection (text), embedding (fixed-size list of
+    float32).
 
     Args:
         path: the Parquet file to write.
-        image_ids, labels: int64 [N]; the labels are the data set's.
-        embeddings: selection -> float32 [N, D].
+        embeddings: selection -> role -> images.
         metadata: kept in the file's schema; digests of what the embeddings were made of.
     """
-    tables = []
-    for selection, vectors in embeddings.items():
-        flat = pa.array(vectors.ravel(), pa.float32())
-        columns = {
-            "image_id": image_ids,
-            "label": labels,
-            "selection": pa.array([selection] * len(image_ids)),
-            "embedding": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
-        }
-        tables.append(pa.table(columns))
+    tables = [
+        _table(images, role, selection)
+        for selection, roles in embeddings.items()
+        for role, images in roles.items()
+    ]
     with whole(path) as unfinished:
         pq.write_table(pa.concat_tables(tables).replace_schema_metadata(metadata), unfinished)
 
 
-def read_embeddings(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Image ids [N], labels [N] and embeddings [N, D] of each selection in a file."""
+def read_embeddings(path: Path) -> dict[str, dict[str, Embedded]]:
+    """The images of a file by selection and role."""
     table = pq.read_table(path)
     found = {}
     for selection in table["selection"].unique().to_pylist():
-        rows = table.filter(pc.equal(table["selection"], selection))
-        vectors = rows["embedding"].combine_chunks()
-        embeddings = vectors.flatten().to_numpy().reshape(len(vectors), -1)
-        found[selection] = (rows["image_id"].to_numpy(), rows["label"].to_numpy(), embeddings)
+        selected = table.filter(pc.equal(table["selection"], selection))
+        found[selection] = {
+            role: _embedded(selected.filter(pc.equal(selected["role"], role)))
+            for role in selected["role"].unique().to_pylist()
+        }
     return found
+
+
+def _table(images: Embedded, role: str, selection: str) -> pa.Table:
+    flat = pa.array(images.embeddings.ravel(), pa.float32())
+    columns = {
+        "image_id": images.image_ids,
+        "label": images.labels,
+        "role": pa.array([role] * len(images.image_ids)),
+        "selection": pa.array([selection] * len(images.image_ids)),
+        "embedding": pa.FixedSizeListArray.from_arrays(flat, images.embeddings.shape[1]),
+    }
+    return pa.table(columns)
+
+
+def _embedded(rows: pa.Table) -> Embedded:
+    vectors = rows["embedding"].combine_chunks()
+    embeddings = vectors.flatten().to_numpy().reshape(len(vectors), -1)
+    return Embedded(rows["image_id"].to_numpy(), rows["label"].to_numpy(), embeddings)

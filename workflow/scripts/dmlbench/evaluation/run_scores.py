@@ -8,6 +8,7 @@ import torch
 
 from dmlbench.data.embeddings import read_embeddings
 from dmlbench.evaluation import score
+from dmlbench.evaluation.roles import spaces
 from dmlbench.files import whole
 from dmlbench.plan.run import Run
 
@@ -17,8 +18,8 @@ def write_scores(
 ) -> None:
     """Score a run's embeddings under every selection, and write a row a metric.
 
-    Columns: run, dataset, network, embedding_dim, method, recipe, split, seed, selection, metric,
-    value (a fraction).
+    Columns: run, dataset, network, embedding_dim, method, recipe, split, seed, role (`test` or
+    `validation`), selection, metric, value (a fraction).
 
     Args:
         run: the run's path.
@@ -40,12 +41,14 @@ def write_scores(
             "recipe": named.recipe,
             "split": split,
             "seed": named.seed,
+            "role": role,
             "selection": selection,
             "metric": metric,
             "value": value,
         }
-        for selection, (_, labels, vectors) in read_embeddings(embeddings).items()
-        for metric, value in score(vectors, labels, metrics=metrics).items()
+        for selection, embedded in read_embeddings(embeddings).items()
+        for role, space in spaces(embedded).items()
+        for metric, value in score(**space, metrics=metrics).items()
     ]
     with whole(output) as unfinished:
         pq.write_table(pa.Table.from_pylist(rows), unfinished)

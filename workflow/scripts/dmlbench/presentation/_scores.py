@@ -13,6 +13,7 @@ def pick(
     methods: Sequence[str],
     metrics: Sequence[str],
     selection: str,
+    role: str = "test",
     **where: str | None,
 ) -> pd.DataFrame:
     """Scores of one experiment family in percent, seeds summarised.
@@ -21,6 +22,7 @@ def pick(
         scores: the long table of scores.
         methods, metrics: what to keep.
         selection: the selection rule to keep.
+        role: the scored images to keep, `test` or `validation`.
         where: `dataset`, `network`, `split`: the value to keep; None where the scores have
             only one.
 
@@ -32,7 +34,7 @@ def pick(
             method is there with several recipes.
     """
     kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
-    kept = kept[kept.selection == selection]
+    kept = kept[(kept.selection == selection) & (kept.role == role)]
     for column, value in where.items():
         if value is not None:
             kept = kept[kept[column] == value]

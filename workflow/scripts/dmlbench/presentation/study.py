@@ -144,5 +144,5 @@ def headline(study: Study) -> Headline:
 
 def _mean(scores: pd.DataFrame, method: str | None, metric: str, rule: str) -> float | None:
     chosen = scores[(scores.method == method) & (scores.metric == metric)]
-    chosen = chosen[chosen.selection == rule]["value"]
+    chosen = chosen[(chosen.selection == rule) & (chosen.role == "test")]["value"]
     return 100 * float(chosen.mean()) if len(chosen) else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dmlbench import registry
-from dmlbench.data.embeddings import read_embeddings
+from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.plan.run import Run
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect
@@ -48,7 +48,7 @@ def write_embedding_map(
 
     runs = [Run.parse(path) for path in facts["runs"]]
     panels = {
-        facts["titles"][run.method]: read_embeddings(path)[facts["selection"]]
+        facts["titles"][run.method]: _tested(read_embeddings(path)[facts["selection"]])
         for run, path in zip(runs, embeddings, strict=True)
     }
     image_ids, labels, _ = next(iter(panels.values()))
@@ -62,6 +62,11 @@ def write_embedding_map(
         classes=facts["classes"],
     )
     style.save(figure, **files)
+
+
+def _tested(roles: dict[str, Embedded]) -> Embedded:
+    """The test images; where queries search a gallery, the gallery."""
+    return roles["test"] if "test" in roles else roles["gallery"]
 
 
 def _built(room: str, scores: Sequence[Path], facts: dict):

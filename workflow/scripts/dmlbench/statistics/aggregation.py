@@ -21,16 +21,18 @@ SCHEMA = pa.schema(
         ("recipe", pa.string()),
         ("split", pa.string()),
         ("seed", pa.int64()),
+        ("role", pa.string()),
         ("selection", pa.string()),
         ("metric", pa.string()),
         ("value", pa.float64()),
     ]
 )
 COLUMNS = tuple(SCHEMA.names)
+ROLES = ("test", "validation")
 SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch")
 
 _SORTED_BY = ["dataset", "network", "embedding_dim", "method", "recipe", "split", "seed"]
-_SORTED_BY += ["run", "selection", "metric"]
+_SORTED_BY += ["run", "role", "selection", "metric"]
 
 
 def collect(score_files: Sequence[str | os.PathLike]) -> pd.DataFrame:
@@ -41,16 +43,17 @@ def collect(score_files: Sequence[str | os.PathLike]) -> pd.DataFrame:
 
     Raises:
         UserError: no files; a file whose columns or types differ, or that names an unknown
-            selection rule; two scores for one run, selection and metric.
+            selection rule or role; two scores for one run, role, selection and metric.
     """
     if not score_files:
         raise UserError("no score files to aggregate; a study needs at least one run")
     scores = pa.concat_tables([_read(Path(file)) for file in score_files]).to_pandas()
-    repeated = scores[scores.duplicated(["run", "selection", "metric"])]
+    repeated = scores[scores.duplicated(["run", "role", "selection", "metric"])]
     if len(repeated):
         first = repeated.iloc[0]
         raise UserError(
-            f"run {first.run} has two scores for {first.metric} at {first.selection}; allowed: one"
+            f"run {first.run} has two scores for {first.metric} on {first.role} images at "
+            f"{first.selection}; allowed: one"
         )
     return scores.sort_values(_SORTED_BY, kind="stable", ignore_index=True)
 
@@ -107,9 +110,10 @@ def _read(path: Path) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path}: a column has the wrong type ({reason})") from error
-    for rule in table["selection"].unique().to_pylist():
-        if rule not in SELECTIONS:
-            raise UserError(f"{path}: selection {rule!r}; allowed: {', '.join(SELECTIONS)}")
+    for column, allowed in (("selection", SELECTIONS), ("role", ROLES)):
+        for value in table[column].unique().to_pylist():
+            if value not in allowed:
+                raise UserError(f"{path}: {column} {value!r}; allowed: {', '.join(allowed)}")
     return table
 
 

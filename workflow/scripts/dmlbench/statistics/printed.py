@@ -58,6 +58,7 @@ def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> p
             "recipe": printed["study"],
             "split": "half",
             "seed": 0,
+            "role": "test",
             "selection": selection,
             "metric": printed["metric"],
             "value": printed["number"] / 100,

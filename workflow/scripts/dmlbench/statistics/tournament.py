@@ -17,7 +17,7 @@ SAME_SCORE = 12
 def ranks(
     scores: pd.DataFrame, *, metric: str, methods: Sequence[str], selection: str
 ) -> pd.DataFrame:
-    """Rank of every method in every experiment, 1 for the highest score.
+    """Rank of every method in every experiment, 1 for the highest score on test images.
 
     An experiment is one data set, network, embedding size and split; seeds are averaged first,
     so that an experiment repeated over seeds counts once. Methods with the same score share the
@@ -38,7 +38,8 @@ def ranks(
             than one recipe.
     """
     chosen = scores[
-        (scores.metric == metric)
+        (scores.role == "test")
+        & (scores.metric == metric)
         & (scores.selection == selection)
         & scores.method.isin(list(methods))
     ]

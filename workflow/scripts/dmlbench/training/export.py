@@ -1,11 +1,11 @@
-"""Embeddings of a trained run's test images, as Parquet."""
+"""Embeddings of a trained run's images, as Parquet."""
 
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 
-from dmlbench.data.embeddings import write_embeddings
+from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.pixels import Pixels
 from dmlbench.files import digest
 from dmlbench.networks.embedder import Embedder
@@ -29,7 +29,7 @@ def export_embeddings(
     threads: int,
     output: Path,
 ) -> None:
-    """Embed the test images with the selected epoch's weights and with the last epoch's.
+    """Embed all images but the training ones, with the selected and with the last epoch's weights.
 
     Writes the file of `dmlbench.data.embeddings`, with the digests of weights, split and spec in
     its metadata.
@@ -38,17 +38,25 @@ def export_embeddings(
     make_deterministic()
     torch.set_num_threads(threads)
     where = pick_device(device)
-    images = read_roles(index, split, spec.fold)["test"]
+    roles = read_roles(index, split, spec.fold)
+    del roles["train"]
     store = Pixels(pixels, pixel_table)
     network = Embedder(spec).to(where)
     embeddings = {}
     for selection, weights in {spec.selection: model, "last_epoch": last}.items():
         network.load_state_dict(load_file(weights))
-        embeddings[selection] = embed_images(spec, network, store, images.ids, where).numpy()
+        embeddings[selection] = {
+            role: Embedded(
+                images.ids,
+                images.labels,
+                embed_images(spec, network, store, images.ids, where).numpy(),
+            )
+            for role, images in roles.items()
+        }
     metadata = {
         "spec": spec.digest,
         "model": digest(model),
         "last": digest(last),
         "split": digest(split),
     }
-    write_embeddings(output, images.ids, images.labels, embeddings, metadata)
+    write_embeddings(output, embeddings, metadata)

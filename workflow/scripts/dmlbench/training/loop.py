@@ -13,10 +13,12 @@ from safetensors.torch import save
 from torch import nn
 from tqdm import tqdm
 
+from dmlbench.data.embeddings import Embedded
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
 from dmlbench.evaluation import score
+from dmlbench.evaluation.roles import spaces
 from dmlbench.files import whole
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
@@ -30,7 +32,7 @@ from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embed_images, steps
 from dmlbench.training.optimization import build_optimizer, set_learning_rates
 from dmlbench.training.seeds import derived_seed, make_deterministic, seed_everything
-from dmlbench.training.selection import Selection, watched_role
+from dmlbench.training.selection import Selection, watched_roles
 from dmlbench.training.watch import LossWatch
 
 
@@ -55,7 +57,7 @@ class Trainer:
     ):
         self.spec, self.pixels, self.device = spec, pixels, device
         self.images, self.classes = roles["train"], roles["train"].classes
-        self.watched = roles[watched_role(spec.selection, set(roles))]
+        self.watched = {role: roles[role] for role in watched_roles(spec.selection, roles)}
         seed_everything(spec.seed, "initial weights")
         self.network = Embedder(spec).to(device)
         load_weights(self.network.backbone, spec.network.weights, weights)
@@ -115,10 +117,9 @@ class Trainer:
     def evaluate(self) -> dict[str, float]:
         """Score the watched images and offer the weights; returns the scores by name."""
         metric = self.spec.selection_metric
-        embeddings = embed_images(
-            self.spec, self.network, self.pixels, self.watched.ids, self.device
-        )
-        value = score(embeddings, self.watched.labels, metrics=[metric])[metric]
+        embedded = {role: self._embedded(images) for role, images in self.watched.items()}
+        (space,) = spaces(embedded).values()
+        value = score(**space, metrics=[metric])[metric]
         self.selection.offer(self.epoch, value, self.network.state_dict())
         return {metric: value}
 
@@ -141,6 +142,10 @@ class Trainer:
         if state["sampler"] is not None:
             self.sampler.load_state_dict(state["sampler"])
         self.epoch, self.history = state["epoch"], state["history"]
+
+    def _embedded(self, images: Images) -> Embedded:
+        vectors = embed_images(self.spec, self.network, self.pixels, images.ids, self.device)
+        return Embedded(images.ids, images.labels, vectors)
 
     def _build_loss(self) -> nn.Module:
         if self.spec.loss is None:

@@ -1,27 +1,31 @@
 """Which epoch's weights are kept, by named rule."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from torch import Tensor
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.roles import scored
 
 ROLES = {"best_test_epoch": "test", "best_validation_epoch": "validation"}
 
 
-def watched_role(rule: str, roles: set[str]) -> str:
+def watched_roles(rule: str, roles: Collection[str]) -> tuple[str, ...]:
     """Which images are scored during training.
 
     Those that the rule selects on; for `last_epoch`, which selects on none, those that cost least
-    to look at: validation images where the split has them, else test images.
+    to look at: validation images where the split has them, else test images. Queries are watched
+    with their gallery.
 
     Raises:
         UserError: the split has no images of the role.
     """
-    role = ROLES.get(rule, "validation" if "validation" in roles else "test")
-    if role not in roles:
+    there = scored(roles)
+    role = ROLES.get(rule, "validation" if "validation" in there else "test")
+    if role not in there:
         raise UserError(f"selection {rule}: the split has no {role} images; it has {sorted(roles)}")
-    return role
+    return there[role]
 
 
 @dataclass
