@@ -1,0 +1,111 @@
+"""The critical-difference diagram shows the ranks, the bars and the verdict of the statistics."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from dmlbench import registry
+from dmlbench.errors import UserError
+from dmlbench.presentation import style
+from dmlbench.statistics.friedman import critical_difference, groups
+from dmlbench.statistics.printed import as_scores, read_printed
+from dmlbench.statistics.tournament import ranks
+
+PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
+
+
+@pytest.fixture
+def diagram():
+    def build(methods, **options):
+        given = {"title": "T", "methods": methods, "selection": "best_test_epoch"}
+        return registry.build("presentation/figures", "critical_difference", **(given | options))
+
+    return build
+
+
+@pytest.fixture
+def printed_scores():
+    return as_scores(read_printed(PSOMAS, ["06", "07", "08"]))
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.findobj(mpl.text.Text)]
+
+
+def marks(axes, methods):
+    return {line.get_gid(): line.get_xdata()[0] for line in axes.lines if line.get_gid() in methods}
+
+
+def test_marks_and_bars_lie_at_the_average_ranks(diagram, printed_scores):
+    methods = sorted(printed_scores.method.unique())
+    axes = diagram(methods)(printed_scores, {}).axes[0]
+    table = ranks(
+        printed_scores, metric="recall_at_1", methods=methods, selection="best_test_epoch"
+    )
+    average = table.mean(axis="columns")
+    assert marks(axes, methods) == pytest.approx(average.to_dict())
+    drawn = [line.get_xdata() for line in axes.lines if line.get_gid() == "group"]
+    wanted = groups(average, critical_difference(10, 12))
+    assert len(drawn) == len(wanted) == 4
+    for (start, end), group in zip(drawn, wanted, strict=True):
+        assert start < average[group].min() < average[group].max() < end
+
+
+def test_it_says_what_was_tested_and_selected(diagram, synthetic_scores, titles, methods):
+    scores = synthetic_scores(dims=(16, 32, 64, 128))
+    shown = " ".join(texts(diagram([*methods, "untrained"])(scores, titles)))
+    # Three methods in the same order four times: chi-square 8 with 2 degrees, p = exp(-4).
+    assert "Ranks by R@1 in 4 experiments, Friedman p = 0.018. Test-selected" in shown
+    assert "critical difference 1.66" in shown
+    assert "ProxyAnchor  1.00" in shown
+    assert "Untrained" not in shown
+
+
+def test_printed_ranks_stand_below_ours(diagram, printed_scores):
+    better = printed_scores.copy()
+    better.loc[better.method == "triplet", "value"] += 0.5
+    guest = better[better.method == "triplet"].assign(method="guest", value=0.1)
+    methods = [*sorted(printed_scores.method.unique()), "guest"]
+    figure = diagram(methods, printed=["06", "07", "08"], reference=str(PSOMAS))(
+        pd.concat([better, guest]), {}
+    )
+    ours, theirs = figure.axes
+    assert marks(ours, methods)["triplet"] == 1
+    assert marks(theirs, methods)["triplet"] == pytest.approx(103 / 12)
+    assert "guest" not in marks(theirs, methods)
+    assert "The same from the printed tables 6, 7, 8" in texts(figure)
+
+
+def test_names_do_not_lie_on_each_other_with_twelve_methods(diagram, printed_scores):
+    more = [
+        printed_scores[printed_scores.method == "margin"].assign(method=f"psomas_proxy_{n}")
+        for n in (1, 2)
+    ]
+    scores = pd.concat([printed_scores, *more])
+    figure = diagram(sorted(scores.method.unique()))(scores, {})
+    figure.canvas.draw()
+    boxes = [t.get_window_extent() for t in figure.axes[0].texts if "." in t.get_text()]
+    assert len(boxes) == 14  # twelve names, the critical difference, the line below the title
+    overlaps = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+    assert not overlaps
+
+
+def test_one_experiment_and_one_method(diagram, synthetic_scores, titles, methods):
+    scores = synthetic_scores(dims=[64])
+    shown = " ".join(texts(diagram(methods)(scores, titles)))
+    assert "in 1 experiment." in shown
+    assert "wider than the scale" in shown
+    with pytest.raises(UserError, match="1 methods; allowed: at least 2"):
+        diagram(["triplet"])(scores, titles)
+    with pytest.raises(UserError, match="without a folder of tables"):
+        diagram(methods, printed=["06"])(scores, titles)
+
+
+def test_the_same_diagram_gives_the_same_bytes(
+    diagram, synthetic_scores, titles, methods, tmp_path
+):
+    for number in (1, 2):
+        figure = diagram(methods)(synthetic_scores(), titles)
+        style.save(figure, svg=tmp_path / f"{number}.svg")
+    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()

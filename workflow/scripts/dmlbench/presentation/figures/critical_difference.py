@@ -1,0 +1,164 @@
+"""Average ranks on a line, with a bar over every set of methods that do not differ."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import style
+from dmlbench.presentation.names import name, selected
+from dmlbench.statistics.friedman import critical_difference, friedman, groups
+from dmlbench.statistics.printed import as_scores, display_table, read_printed
+from dmlbench.statistics.tournament import ranks
+
+_ROW = 0.23
+_BAR = 0.13
+_ABOVE = 0.45
+"""Inches from one label to the next, from one bar to the next, and between axis and top."""
+_SIDE = 0.4
+"""Room for names to each side of the scale, in lengths of the scale."""
+
+
+class CriticalDifference:
+    """The tournament as a critical-difference diagram; a second one from the printed scores.
+
+    Methods whose average ranks lie closer than Nemenyi's critical difference are joined by a
+    bar: this tournament does not tell them apart.
+
+    Args:
+        title: printed above the figure.
+        methods: who takes part; every method must have a score in every experiment.
+        metric: the metric to rank by, the higher the better.
+        selection: the selection rule of the scores.
+        level: confidence of the critical difference, in (0, 1).
+        baseline: the method that takes no part.
+        printed: tables whose printed scores are ranked below ours, such as "06".
+        reference: the folder of the printed tables.
+
+    Source: Demšar 2006, section 3.2.4.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        methods: Sequence[str],
+        metric: str = "recall_at_1",
+        selection: str,
+        level: float = 0.95,
+        baseline: str | None = "untrained",
+        printed: Sequence[str] = (),
+        reference: str | None = None,
+    ):
+        self.title = title
+        self.methods = [method for method in methods if method != baseline]
+        self.metric = metric
+        self.selection = selection
+        self.level = level
+        self.printed = list(printed)
+        self.reference = reference
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a study's scores.
+
+        Raises:
+            UserError: a method is absent from an experiment, fewer than two take part, or
+                printed tables are asked for and no folder of them is known.
+        """
+        ours = ranks(scores, metric=self.metric, methods=self.methods, selection=self.selection)
+        panels = [(self.title, selected(self.selection), ours)]
+        if self.printed:
+            tables = ", ".join(map(display_table, self.printed))
+            panels.append((f"The same from the printed tables {tables}", "", self._printed_ranks()))
+        with style.house():
+            sizes = [_depth(table, self.level) + _ABOVE + 0.75 for _, _, table in panels]
+            figure = Figure(figsize=(7.2, sum(sizes)))
+            all_axes = figure.subplots(len(panels), 1, height_ratios=sizes, squeeze=False)[:, 0]
+            figure.subplots_adjust(0.02, 0.02, 0.98, 1 - 0.55 / sum(sizes), hspace=0.35)
+            for axes, (title, note, table) in zip(all_axes, panels, strict=True):
+                self._draw(axes, table, titles)
+                style.head(axes, title, f"{self._verdict(table, titles)} {note}".strip())
+        return figure
+
+    def _printed_ranks(self) -> pd.DataFrame:
+        if self.reference is None:
+            raise UserError(f"printed: {self.printed}; allowed: none, without a folder of tables")
+        printed = as_scores(read_printed(self.reference, self.printed), selection="last_epoch")
+        there = set(printed.method)
+        methods = [method for method in self.methods if method in there]
+        return ranks(printed, metric=self.metric, methods=methods, selection="last_epoch")
+
+    def _verdict(self, table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+        experiments = table.shape[1]
+        test = friedman(table)
+        plural = "s" if experiments > 1 else ""
+        found = f"Ranks by {name(titles, self.metric)} in {experiments} experiment{plural}"
+        return f"{found}, Friedman p = {test.p_value:.2g}." if test.p_value >= 0 else f"{found}."
+
+    def _draw(self, axes, table: pd.DataFrame, titles: Mapping[str, str]) -> None:
+        average = table.mean(axis="columns").sort_values(kind="stable")
+        difference = critical_difference(*table.shape, level=self.level)
+        bars = groups(average, difference)
+        axes.set_axis_off()
+        side = _SIDE * (len(average) - 1)
+        axes.set_xlim(1 - side, len(average) + side)
+        axes.set_ylim(-_depth(table, self.level), _ABOVE)
+        _scale(axes, len(average))
+        self._bracket(axes, difference, len(average))
+        for number, bar in enumerate(bars):
+            ends = average[bar[0]] - 0.05, average[bar[-1]] + 0.05
+            height = -_BAR * (number + 1)
+            axes.plot(ends, [height] * 2, color=style.INK, lw=2.6, gid="group")
+        below = _BAR * (len(bars) + 1)
+        half = (len(average) + 1) // 2
+        for place, (method, rank) in enumerate(average.items()):
+            row = place if place < half else len(average) - 1 - place
+            edge = 1 - side / 12 if place < half else len(average) + side / 12
+            height = -below - _ROW * (row + 0.5)
+            _elbow(axes, [rank, rank, edge], [0, height, height], method)
+            _label(axes, edge, height, f"{rank:.2f}", name(titles, method), left=place < half)
+
+    def _bracket(self, axes, difference: float, methods: int) -> None:
+        end = min(1 + difference, methods)
+        axes.plot([1, end], [0.3, 0.3], color=style.INK, lw=1.2, marker="|", ms=6)
+        more = "wider than the scale" if end < 1 + difference else "bars join what lies closer"
+        axes.annotate(
+            f"critical difference {difference:.2f}; {more}",
+            (end, 0.3),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8.5,
+        )
+
+
+def _depth(table: pd.DataFrame, level: float) -> float:
+    """Inches that bars and labels take below the axis."""
+    bars = groups(table.mean(axis="columns"), critical_difference(*table.shape, level=level))
+    return _BAR * (len(bars) + 1) + _ROW * ((len(table) + 1) // 2)
+
+
+def _scale(axes, methods: int) -> None:
+    axes.plot([1, methods], [0, 0], color=style.SOFT, lw=1)
+    for rank in range(1, methods + 1):
+        axes.plot([rank] * 2, [0, 0.05], color=style.SOFT, lw=1)
+        axes.text(rank, 0.08, str(rank), ha="center", va="bottom", color=style.SOFT, fontsize=8)
+
+
+def _elbow(axes, x: Sequence[float], y: Sequence[float], method: str) -> None:
+    """From a method's rank on the axis down and out to its name."""
+    colour, mark = style.colour(method), style.marker(method)
+    axes.plot(x, y, color=colour, lw=1.1)
+    axes.plot(x[:1], y[:1], color=colour, marker=mark, ms=6, mec="white", mew=0.8, gid=method)
+
+
+def _label(axes, edge: float, height: float, rank: str, title: str, *, left: bool) -> None:
+    axes.annotate(
+        f"{title}  {rank}" if left else f"{rank}  {title}",
+        (edge, height),
+        xytext=(-5 if left else 5, 0),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        va="center",
+    )
