@@ -54,10 +54,10 @@ def test_a_run_killed_by_the_system_continues_to_the_same_weights(tmp_path, toy_
         from pathlib import Path
         from dmlbench.training import loop
         step, count = loop.Trainer._step, 0
-        def counting(self, rows, generator):
+        def counting(self, rows, images, generator):
             if self.epoch == 3:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return step(self, rows, generator)
+            return step(self, rows, images, generator)
         loop.Trainer._step = counting
         folder = Path({str(tmp_path / "killed")!r})
         data = {{k: Path(v) for k, v in {dict(map_str(toy_data))!r}.items()}}
@@ -84,10 +84,10 @@ def map_str(data):
 def test_ctrl_c_leaves_nothing_half_written_and_the_checkpoint(tmp_path, toy_data, monkeypatch):
     step = loop.Trainer._step
 
-    def interrupted(self, rows, generator):
+    def interrupted(self, rows, images, generator):
         if self.epoch == 2:
             raise KeyboardInterrupt
-        return step(self, rows, generator)
+        return step(self, rows, images, generator)
 
     monkeypatch.setattr(loop.Trainer, "_step", interrupted)
     with pytest.raises(KeyboardInterrupt):

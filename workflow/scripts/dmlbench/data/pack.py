@@ -47,10 +47,11 @@ def pack(
 ) -> None:
     """Decode and resize the images of an index, once.
 
-    The pixels are one flat uint8 .npy; an image is C x H x W of them, from its offset on. The
-    table has the columns image_id, offset (bytes from the first pixel), height, width and
-    channels, in the order of image_id; its metadata hold the sha256 of all pixels, Pillow's
-    version, the size, the mode and the digest of the index's rows.
+    The pixels are one flat uint8 .npy; an image is H x W x C of them, from its offset on: the
+    colours of a pixel lie together, as networks and resampling are fastest with. The table has
+    the columns image_id, offset (bytes from the first pixel), height, width and channels, in the
+    order of image_id; its metadata hold the sha256 of all pixels, Pillow's version, the size, the
+    mode and the digest of the index's rows.
 
     Args:
         index: Parquet file of `dmlbench.data.index.index`.
@@ -92,7 +93,7 @@ def _write(images: Iterator[tuple[int, np.ndarray]], file: IO[bytes]) -> tuple:
     for image_id, image in images:
         file.write(image.data)
         digest.update(image.data)
-        channels, height, width = image.shape
+        height, width, channels = image.shape
         packed.append((image_id, offset, height, width, channels))
         offset += image.nbytes
     _write_header(file, offset)
@@ -129,7 +130,7 @@ def _prepared(rows, archives: list[Archive], prepare, pool) -> Iterator[tuple[in
 
 
 def _prepare(data: bytes | Exception, size: int | None, mode: str) -> np.ndarray | Exception:
-    """Pixels uint8 [C, H, W] of an encoded image, or what is wrong with it."""
+    """Pixels uint8 [H, W, C] of an encoded image, or what is wrong with it."""
     return data if isinstance(data, Exception) else _attempt(_pixels, data, size, mode)
 
 
@@ -140,8 +141,7 @@ def _pixels(data: bytes, size: int | None, mode: str) -> np.ndarray:
     image = image.convert(mode)
     if size is not None:
         image = image.resize(_resized(*image.size, size), Image.Resampling.BILINEAR)
-    array = np.asarray(image).reshape(image.height, image.width, -1)
-    return np.ascontiguousarray(array.transpose(2, 0, 1))
+    return np.ascontiguousarray(image).reshape(image.height, image.width, -1)
 
 
 def _resized(width: int, height: int, size: int) -> tuple[int, int]:

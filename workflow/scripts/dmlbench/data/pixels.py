@@ -1,15 +1,19 @@
 """Packed pixels, mapped into memory and handed out as batches."""
 
+import copy
 import hashlib
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from dmlbench.data import _tables
+from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
 
 
@@ -21,58 +25,103 @@ class Pixels:
         facts: what the table's metadata say of the making.
 
     Args:
-        pixels: the .npy of the pixels.
+        pixels: the .npy of the pixels; it is only read.
         table: the Parquet file beside it.
 
     Raises:
-        UserError: the pixels are no .npy, or are more or fewer than the table says.
+        UserError: a damaged table; the pixels are no .npy, or are more or fewer than the table
+            says.
     """
 
     def __init__(self, pixels: Path, table: Path):
         self.path = Path(pixels)
-        self.facts = _tables.facts(table)
-        rows = pq.read_table(table)
+        try:
+            self.facts = _tables.facts(table)
+            rows = pq.read_table(table)
+        except pa.ArrowInvalid as error:
+            raise UserError(f"{table}: damaged or incomplete: {error}") from error
         self._ids = rows["image_id"].to_numpy()
         self._offsets = rows["offset"].to_numpy()
-        shapes = [rows[name].to_numpy() for name in ("channels", "height", "width")]
-        self._shapes = np.stack(shapes, axis=1).astype(np.int64)
+        self._sizes = np.stack([rows[name].to_numpy() for name in ("height", "width")], axis=1)
+        self._sizes = self._sizes.astype(np.int64)
+        # One number for all: the store is packed gray or rgb.
+        self._channels = int(rows["channels"][0].as_py()) if len(rows) else 1
         self._flat = self._map(Path(table))
-        uniform = len(self._shapes) > 0 and (self._shapes == self._shapes[0]).all()
-        self.shape = tuple(self._shapes[0].tolist()) if uniform else None
-        self._stacked = self._flat.reshape(-1, *self.shape) if uniform else None
+        uniform = len(rows) > 0 and (self._sizes == self._sizes[0]).all()
+        self.shape = (self._channels, *self._sizes[0].tolist()) if uniform else None
 
     def __len__(self) -> int:
         return len(self._ids)
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of all pixels."""
+        return len(self._flat)
+
+    @property
+    def device(self) -> torch.device:
+        """Where batches come from."""
+        return self._flat.device
+
+    def to(self, device: torch.device) -> "Pixels":
+        """The same store with all pixels on another device."""
+        moved = copy.copy(self)
+        moved._flat = self._flat.to(device)
+        return moved
+
+    def batch(self, ids: Sequence[int] | np.ndarray | Tensor) -> Tensor | Ragged:
+        """Images by their ids, on the store's device.
+
+        Returns:
+            uint8 [B, C, H, W], channels last, if all images of the store are of one size, else a
+            ragged batch.
+
+        Raises:
+            UserError: an id that is not there.
+        """
+        rows = self._rows(np.asarray(ids, dtype=np.int64))
+        if self.shape is None:
+            return self._ragged(rows)
+        channels, height, width = self.shape
+        places = torch.from_numpy(self._offsets[rows] // (channels * height * width))
+        images = self._flat.view(-1, height, width, channels)[places.to(self.device)]
+        # Of one channel, a view says what a transposition would leave open: rows lie in order.
+        return images.view(-1, *self.shape) if channels == 1 else images.permute(0, 3, 1, 2)
+
     def images(self, ids: Sequence[int] | np.ndarray | Tensor) -> Tensor:
-        """Images by their ids: uint8 [B, C, H, W], on the CPU.
+        """Images of one size by their ids: uint8 [B, C, H, W].
 
         Raises:
             UserError: an id that is not there, or images of more than one size.
         """
-        rows = self._rows(np.asarray(ids, dtype=np.int64))
-        if self._stacked is not None:
-            places = self._offsets[rows] // int(np.prod(self.shape))
-            return torch.from_numpy(np.take(self._stacked, places, axis=0))
-        shapes = np.unique(self._shapes[rows], axis=0)
-        if len(shapes) > 1:
-            named = " and ".join("x".join(map(str, shape)) for shape in shapes[:2].tolist())
+        batch = self.batch(ids)
+        if not isinstance(batch, Ragged):
+            return batch
+        sizes = np.unique(batch.sizes, axis=0)
+        if len(sizes) > 1:
+            named = " and ".join("x".join(map(str, size)) for size in sizes[:2].tolist())
             raise UserError(
-                f"{self.path}: the images of a batch are of {len(shapes)} sizes ({named}); "
-                "only images of one size make a batch"
+                f"{self.path}: these images are of {len(sizes)} sizes ({named}); "
+                "only images of one size can be had at once"
             )
-        return torch.from_numpy(np.stack([self._image(row) for row in rows]))
+        return batch.padded()
 
     def check(self) -> None:
         """Read all pixels; raise a UserError unless their sha256 is the one that was packed."""
-        found = hashlib.sha256(self._flat).hexdigest()
+        found = hashlib.sha256(self._flat.numpy()).hexdigest()
         if found != self.facts["pixels_sha256"]:
             expected = self.facts["pixels_sha256"]
             raise UserError(f"{self.path}: expected pixels of sha256 {expected}, found {found}")
 
-    def _image(self, row: int) -> np.ndarray:
-        shape, offset = self._shapes[row], self._offsets[row]
-        return self._flat[offset : offset + shape.prod()].reshape(shape)
+    def _ragged(self, rows: np.ndarray) -> Ragged:
+        offsets, sizes = self._offsets[rows], self._sizes[rows]
+        if self.device.type != "cpu":
+            return Ragged.packed(self._flat, offsets, sizes, self._channels)
+        # Copied, so that the disk is read here and not in the middle of a transform.
+        flat, lengths = self._flat.numpy(), sizes.prod(axis=1) * self._channels
+        parts = [flat[start : start + n] for start, n in zip(offsets, lengths, strict=True)]
+        read = torch.from_numpy(np.concatenate([flat[:0], *parts]))
+        return Ragged.packed(read, np.cumsum(lengths) - lengths, sizes, self._channels)
 
     def _rows(self, ids: np.ndarray) -> np.ndarray:
         rows = np.searchsorted(self._ids, ids).clip(max=len(self._ids) - 1)
@@ -81,15 +130,18 @@ class Pixels:
             raise UserError(f"{self.path}: no image has the id {absent[0]}")
         return rows
 
-    def _map(self, table: Path) -> np.ndarray:
+    def _map(self, table: Path) -> Tensor:
         try:
             flat = np.load(self.path, mmap_mode="r")
         except (ValueError, EOFError) as error:
             raise UserError(f"{self.path}: damaged or incomplete: {error}") from error
-        expected = int(self._shapes.prod(axis=1).sum())
+        expected = int(self._sizes.prod(axis=1).sum()) * self._channels
         if flat.dtype != np.uint8 or flat.shape != (expected,):
             raise UserError(
                 f"{self.path}: expected {expected} uint8 pixels by {table.name}, found "
                 f"{flat.dtype} {flat.shape}"
             )
-        return flat.view(np.ndarray)
+        with warnings.catch_warnings():
+            # Nothing here writes to pixels; what is handed out are copies.
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            return torch.from_numpy(flat.view(np.ndarray))

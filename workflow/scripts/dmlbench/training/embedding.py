@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dmlbench.data.pixels import Pixels
+from dmlbench.data.feed import Feed
 from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.choices import Transform
@@ -19,9 +19,7 @@ def steps(transforms: list[Transform]) -> list[dict]:
 
 
 @torch.inference_mode()
-def embed_images(
-    spec: Spec, network: Embedder, pixels: Pixels, image_ids: np.ndarray, device: torch.device
-) -> Tensor:
+def embed_images(spec: Spec, network: Embedder, feed: Feed, image_ids: np.ndarray) -> Tensor:
     """Embed images with the test transforms.
 
     Returns:
@@ -32,7 +30,7 @@ def embed_images(
     network.eval()
     batches = np.array_split(image_ids, max(1, -(-len(image_ids) // BATCH)))
     embeddings = [
-        network(transform(pixels.images(ids).to(device), None)).float().cpu() for ids in batches
+        network(transform(images, None)).float().cpu() for images in feed.batches(batches)
     ]
     network.train(was_training)
     return torch.cat(embeddings)

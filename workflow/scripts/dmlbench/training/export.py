@@ -6,6 +6,7 @@ import torch
 from safetensors.torch import load_file
 
 from dmlbench.data.embeddings import Embedded, write_embeddings
+from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
 from dmlbench.files import digest
 from dmlbench.networks.embedder import Embedder
@@ -40,7 +41,7 @@ def export_embeddings(
     where = pick_device(device)
     roles = read_roles(index, split, spec.fold)
     del roles["train"]
-    store = Pixels(pixels, pixel_table)
+    feed = Feed(Pixels(pixels, pixel_table), where)
     network = Embedder(spec).to(where)
     embeddings = {}
     for selection, weights in {spec.selection: model, "last_epoch": last}.items():
@@ -49,7 +50,7 @@ def export_embeddings(
             role: Embedded(
                 images.ids,
                 images.labels,
-                embed_images(spec, network, store, images.ids, where).numpy(),
+                embed_images(spec, network, feed, images.ids).numpy(),
             )
             for role, images in roles.items()
         }

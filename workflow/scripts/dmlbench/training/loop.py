@@ -1,8 +1,9 @@
 """The training loop: one spec in, weights and a history out."""
 
+import itertools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from torch import nn
 from tqdm import tqdm
 
 from dmlbench.data.embeddings import Embedded
+from dmlbench.data.feed import AHEAD, Feed
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
@@ -55,7 +57,7 @@ class Trainer:
         device: torch.device,
         weights: Path | None = None,
     ):
-        self.spec, self.pixels, self.device = spec, pixels, device
+        self.spec, self.feed, self.device = spec, Feed(pixels, device), device
         self.images, self.classes = roles["train"], roles["train"].classes
         self.watched = {role: roles[role] for role in watched_roles(spec.selection, roles)}
         seed_everything(spec.seed, "initial weights")
@@ -105,8 +107,8 @@ class Trainer:
         generator = torch.Generator().manual_seed(
             derived_seed(self.spec.seed, "transforms", self.epoch)
         )
-        for rows in batches(self.sampler, self.epoch, count):
-            watch.add(self.images.ids[rows], self._step(rows, generator))
+        for rows, images in self._batches(count):
+            watch.add(self.images.ids[rows], self._step(rows, images, generator))
             progress.update()
         row = {"epoch": self.epoch, "learning_rate": rate, "loss": watch.look()}
         if self.epoch % self.spec.evaluate_every == 0 or self.epoch == self.spec.epochs:
@@ -144,7 +146,7 @@ class Trainer:
         self.epoch, self.history = state["epoch"], state["history"]
 
     def _embedded(self, images: Images) -> Embedded:
-        vectors = embed_images(self.spec, self.network, self.pixels, images.ids, self.device)
+        vectors = embed_images(self.spec, self.network, self.feed, images.ids)
         return Embedded(images.ids, images.labels, vectors)
 
     def _build_loss(self) -> nn.Module:
@@ -157,8 +159,15 @@ class Trainer:
             **self.spec.loss.hyperparameters,
         )
 
-    def _step(self, rows, generator: torch.Generator) -> torch.Tensor:
-        images = self.pixels.images(self.images.ids[rows]).to(self.device)
+    def _batches(self, count: int) -> Iterator[tuple]:
+        """The rows and the images of an epoch's batches."""
+        drawn, wanted = itertools.tee(batches(self.sampler, self.epoch, count))
+        # A sampler that learns from a batch cannot draw the next one before.
+        ahead = 0 if hasattr(self.sampler, "update") else AHEAD
+        ids = (self.images.ids[rows] for rows in wanted)
+        return zip(drawn, self.feed.batches(ids, ahead), strict=True)
+
+    def _step(self, rows, images, generator: torch.Generator) -> torch.Tensor:
         labels = self.labels[torch.from_numpy(rows).to(self.device)]
         embeddings = self.network(self.transform(images, generator))
         if self.miner is None:

@@ -1,7 +1,9 @@
 """The middle of each image."""
 
+import numpy as np
 from torch import Generator, Tensor
 
+from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
 
 
@@ -20,12 +22,22 @@ class CenterCrop:
             raise UserError(f"center_crop: size is {size}; allowed: 1 or more")
         self.size = size
 
-    def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
-        height, width = images.shape[-2:]
-        if self.size > min(height, width):
+    takes_ragged = True
+
+    def __call__(self, images: Tensor | Ragged, generator: Generator | None = None) -> Tensor:
+        sizes = images.sizes if isinstance(images, Ragged) else np.array([images.shape[-2:]])
+        if self.size > sizes.min():
             raise UserError(
-                f"center_crop: size is {self.size}; allowed: up to {min(height, width)}, "
+                f"center_crop: size is {self.size}; allowed: up to {sizes.min()}, "
                 "the images' shorter side"
             )
-        top, left = round((height - self.size) / 2), round((width - self.size) / 2)
+        # Halves are rounded to even, by torchvision and by NumPy.
+        corners = np.round((sizes - self.size) / 2).astype(np.int64)
+        if isinstance(images, Ragged):
+            return images.windows(_squares(corners, self.size)).padded()
+        ((top, left),) = corners
         return images[..., top : top + self.size, left : left + self.size]
+
+
+def _squares(corners: np.ndarray, size: int) -> np.ndarray:
+    return np.concatenate([corners, np.full_like(corners, size)], axis=1)

@@ -1,0 +1,79 @@
+"""Batches of images where the network runs, read ahead of it."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlbench.data.pixels import Pixels
+from dmlbench.data.ragged import Ragged
+
+AHEAD = 3
+"""How many batches are read before they are asked for."""
+
+RESIDENT = 0.4
+"""The share of a GPU's free memory that the store may take; networks need the rest."""
+
+
+class Feed:
+    """The images of a store, batch by batch, on a device.
+
+    On a GPU the whole store is copied there once if it takes no more than `RESIDENT` of the free
+    memory; else each batch goes through pinned memory. On a CPU batches come from the memory map.
+
+    Attributes:
+        device: where batches are.
+
+    Args:
+        pixels: the store.
+        device: where the network runs.
+    """
+
+    def __init__(self, pixels: Pixels, device: torch.device):
+        self.device = torch.device(device)
+        self._pixels = pixels
+        if self.device.type == "cuda" and pixels.bytes <= RESIDENT * _free(self.device):
+            self._pixels = pixels.to(self.device)
+        self._pinned = self.device.type == "cuda" and self._pixels is pixels
+
+    def batches(self, ids: Iterable[np.ndarray], ahead: int = AHEAD) -> Iterator[Tensor | Ragged]:
+        """The batches of these image ids, in order, read by a thread ahead of their use.
+
+        `ids` is advanced by the caller's thread, `ahead` batches before they are due. The thread
+        ends when the iterator does, or is closed or given up.
+
+        Args:
+            ids: int64 [B] for each batch.
+            ahead: 0 where `ids` depends on what was done with the batch before.
+
+        Yields:
+            uint8 [B, C, H, W] if all images of the store are of one size, else a ragged batch.
+
+        Raises:
+            UserError: an id that is not in the store.
+        """
+        reader = ThreadPoolExecutor(1, thread_name_prefix="feed")
+        reading = deque()
+        try:
+            for wanted in ids:
+                reading.append(reader.submit(self._read, wanted))
+                if len(reading) > ahead:
+                    yield self._placed(reading.popleft().result())
+            while reading:
+                yield self._placed(reading.popleft().result())
+        finally:
+            reader.shutdown(cancel_futures=True)
+
+    def _read(self, ids: np.ndarray) -> Tensor | Ragged:
+        batch = self._pixels.batch(ids)
+        return batch.pin_memory() if self._pinned else batch
+
+    def _placed(self, batch: Tensor | Ragged) -> Tensor | Ragged:
+        return batch.to(self.device, non_blocking=True) if self._pinned else batch
+
+
+def _free(device: torch.device) -> int:
+    return torch.cuda.mem_get_info(device)[0]

@@ -1,0 +1,108 @@
+"""Images of several sizes in one batch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A batch of images of several sizes: windows of one flat tensor, colours side by side.
+
+    Attributes:
+        flat: the values, on any device; not all of them need belong to an image of the batch.
+        offsets: int64 [B], where an image's first value lies.
+        sizes: int64 [B, 2], height and width.
+        pitches: int64 [B], values from one row of an image to the next.
+        channels: of every image.
+
+    Where images lie is known on the CPU, wherever their values are.
+    """
+
+    flat: Tensor
+    offsets: np.ndarray
+    sizes: np.ndarray
+    pitches: np.ndarray
+    channels: int
+
+    @classmethod
+    def packed(cls, flat: Tensor, offsets: np.ndarray, sizes: np.ndarray, channels: int):
+        """Images whose rows follow one another without gaps."""
+        return cls(flat, offsets, sizes, sizes[:, 1] * channels, channels)
+
+    @classmethod
+    def of(cls, images: "Tensor | Ragged") -> "Ragged":
+        """A batch of either kind as a ragged one; without a copy where memory is channels last."""
+        if isinstance(images, Ragged):
+            return images
+        count, channels, height, width = images.shape
+        flat = images.permute(0, 2, 3, 1).reshape(-1)
+        offsets = np.arange(count) * (height * width * channels)
+        sizes = np.tile(np.array([height, width]), (count, 1))
+        return cls.packed(flat, offsets, sizes, channels)
+
+    @classmethod
+    def empty(cls, sizes: np.ndarray, like: "Ragged") -> "Ragged":
+        """Room for images of these sizes, of another batch's channels, type and device."""
+        ends = (sizes.prod(axis=1) * like.channels).cumsum()
+        offsets = np.concatenate([[0], ends[:-1]])
+        return cls.packed(like.flat.new_empty(int(ends[-1])), offsets, sizes, like.channels)
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """The images, [C, H, W] each, as views."""
+        for offset, (height, width), pitch in zip(
+            self.offsets.tolist(), self.sizes.tolist(), self.pitches.tolist(), strict=True
+        ):
+            yield self.flat.as_strided(
+                (self.channels, height, width), (1, pitch, self.channels), offset
+            )
+
+    @property
+    def device(self) -> torch.device:
+        return self.flat.device
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> "Ragged":
+        """The same batch on a device."""
+        return replace(self, flat=self.flat.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> "Ragged":
+        """The same batch in memory from which a GPU copies while others compute."""
+        return replace(self, flat=self.flat.pin_memory())
+
+    def windows(self, boxes: np.ndarray) -> "Ragged":
+        """A window of each image, without a copy; boxes int64 [B, 4]: top, left, height, width."""
+        offsets = self.offsets + boxes[:, 0] * self.pitches + boxes[:, 1] * self.channels
+        return replace(self, offsets=offsets, sizes=boxes[:, 2:])
+
+    def rows(self, rows: slice) -> "Ragged":
+        """Some of the images."""
+        return replace(
+            self, offsets=self.offsets[rows], sizes=self.sizes[rows], pitches=self.pitches[rows]
+        )
+
+    def padded(self) -> Tensor:
+        """All images in the upper left of [B, C, H, W], H and W the largest; the rest is any.
+
+        On a GPU one step for the batch.
+        """
+        (height, width), channels = self.sizes.max(axis=0).tolist(), self.channels
+        if self.device.type == "cpu":
+            out = self.flat.new_empty(len(self), height, width, channels).permute(0, 3, 1, 2)
+            for image, room in zip(self, out, strict=True):
+                room[:, : image.shape[1], : image.shape[2]].copy_(image)
+            return out
+
+        def there(numbers: np.ndarray) -> Tensor:
+            return torch.from_numpy(numbers).to(self.device, non_blocking=True)
+
+        y = torch.arange(height, device=self.device)[None, :, None]
+        x = torch.arange(width * channels, device=self.device)[None, None, :]
+        places = there(self.offsets)[:, None, None] + there(self.pitches)[:, None, None] * y + x
+        found = self.flat[places.clamp_(max=len(self.flat) - 1)]
+        return found.unflatten(2, (width, channels)).permute(0, 3, 1, 2)
