@@ -55,6 +55,11 @@ rehearsal: .venv/ready ## every study, rule, table and figure at toy size
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) --quiet rules \
 		--configfile config/config.yaml config/rehearsal.yaml
 
+.PHONY: slurm
+slurm: ## let Snakemake find the Slurm profile as `--profile slurm`
+	@ln -sfn profiles/slurm slurm
+	@echo "snakemake --profile slurm works here; name your account in profiles/slurm/site.yaml"
+
 .PHONY: benchmark
 benchmark: .venv/ready ## time losses and evaluation beside the library everyone uses
 	@$(BIN)/python benchmarks/losses.py

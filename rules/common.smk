@@ -1,6 +1,7 @@
 # Needs:  config/
 # Leaves: PLAN, the checked plan; what every rule file uses. No rules.
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import pages, views
+from dmlbench.plan import cluster, pages, views
 from dmlbench.plan.sources import stage_digest
 from dmlbench.training.version import VERSION as TRAINING_VERSION
 
@@ -17,11 +18,30 @@ CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
 
 try:
     PLAN = plan.load(config, CONFIG)
+    NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
 RESULTS = config["pathvars"]["results"]
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
+
+# Before a job's time is over, a cluster sends SIGUSR1 to all of its processes. It is meant for the
+# training: without this the Snakemake around it would die, and take the training along.
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+
+# Seconds of work, or work that a node without internet cannot do: no jobs of a cluster.
+localrules:
+    download,
+    weights,
+    split,
+    aggregate,
+    timings,
+    tournament,
+    table,
+    figure,
+    audit,
+    report,
 
 
 wildcard_constraints:

@@ -15,8 +15,7 @@ rule download:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=240,
+        **NEEDS.of("download"),
     params:
         archive=archive_of,
     script:
@@ -33,8 +32,7 @@ rule weights:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=60,
+        **NEEDS.of("weights"),
     params:
         weights=lambda wildcards: PLAN.weights[wildcards.file].model_dump(),
     script:
@@ -51,8 +49,7 @@ rule draw:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=30,
+        **NEEDS.of("draw"),
     params:
         generator=lambda wildcards: dataset_of(wildcards).generator.model_dump(),
         source=stage_digest("draw.py", rooms=("data/generators",)),
@@ -72,8 +69,7 @@ rule index:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=4000,
-        runtime=60,
+        **NEEDS.of("index"),
     params:
         layout=lambda wildcards: dataset_of(wildcards).layout.name,
         images=lambda wildcards: dataset_of(wildcards).images,
@@ -98,8 +94,7 @@ rule pack:
         ENVIRONMENT
     threads: 4
     resources:
-        mem_mb=8000,
-        runtime=240,
+        **NEEDS.of("pack"),
     params:
         source=stage_digest("pack.py"),
     script:

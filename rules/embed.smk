@@ -18,9 +18,7 @@ rule embed:
         ENVIRONMENT
     threads: threads_of
     resources:
-        gpu=1,
-        mem_mb=16000,
-        runtime=120,
+        **NEEDS.of("embed"),
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
         source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),

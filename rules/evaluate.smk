@@ -15,8 +15,7 @@ rule evaluate:
         ENVIRONMENT
     threads: threads_of
     resources:
-        mem_mb=8000,
-        runtime=120,
+        **NEEDS.of("evaluate"),
     params:
         metrics=lambda wildcards: PLAN.datasets[spec_of(wildcards).dataset].metrics,
         source=stage_digest("evaluate.py"),

@@ -18,8 +18,7 @@ rule report:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        **NEEDS.of("report"),
     params:
         pages=lambda wildcards: [pages.page(PLAN, study) for study in reported_studies()],
         source=stage_digest("report.py"),

@@ -14,8 +14,7 @@ rule split:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        **NEEDS.of("split"),
     params:
         rule=lambda wildcards: dataset_of(wildcards).splits[wildcards.split].model_dump(),
         source=stage_digest("split.py", rooms=("data/splits",)),

@@ -19,8 +19,7 @@ rule aggregate:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **NEEDS.of("aggregate"),
     params:
         source=stage_digest("aggregate.py"),
     script:
@@ -39,8 +38,7 @@ rule timings:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        **NEEDS.of("timings"),
     params:
         runs=lambda wildcards: [run.path for run in PLAN.runs(wildcards.study)],
         costs=f"{RESULTS}/costs",
@@ -61,8 +59,7 @@ rule tournament:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        **NEEDS.of("tournament"),
     params:
         facts=view_facts("tournament"),
         source=stage_digest("tournament.py"),
@@ -88,8 +85,7 @@ rule table:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        **NEEDS.of("table"),
     params:
         facts=view_facts("table"),
         source=stage_digest("table.py", rooms=("presentation/tables",)),
@@ -109,8 +105,7 @@ rule figure:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        **NEEDS.of("figure"),
     params:
         facts=view_facts("figure"),
         source=stage_digest("figure.py", rooms=("presentation/figures",)),
@@ -130,8 +125,7 @@ rule embedding_map:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **NEEDS.of("embedding_map"),
     params:
         facts=view_facts("map"),
         source=stage_digest("embedding_map.py"),
@@ -152,8 +146,7 @@ rule audit:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=30,
+        **NEEDS.of("audit"),
     params:
         reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
         source=stage_digest("audit.py"),

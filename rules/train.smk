@@ -23,9 +23,7 @@ rule train:
         ENVIRONMENT
     threads: threads_of
     resources:
-        gpu=1,
-        mem_mb=16000,
-        runtime=1440,
+        **NEEDS.of("train"),
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
         version=TRAINING_VERSION,

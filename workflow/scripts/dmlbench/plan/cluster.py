@@ -1,0 +1,86 @@
+"""What config/resources.yaml and a cluster's site.yaml may say."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.plan.choices import Identifier, Model
+from dmlbench.plan.read import read_yaml
+
+
+class Needs(Model):
+    """What one rule's jobs need.
+
+    Attributes:
+        mem_mb: memory, in MB; Snakemake alone takes 130 of them inside a cluster's job.
+        runtime: minutes.
+        gpu: GPUs.
+    """
+
+    mem_mb: int = Field(ge=300)
+    runtime: PositiveInt
+    gpu: NonNegativeInt = 0
+
+
+class Resources:
+    """The table of all rules' needs."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.needs = read_yaml(path, dict[Identifier, Needs])
+
+    def of(self, rule: str) -> dict[str, Any]:
+        """What stands under `resources:` of a rule; memory and time grow with each attempt.
+
+        Raises:
+            UserError: the table lacks the rule.
+        """
+        if rule not in self.needs:
+            raise UserError(f"{self.path}: {unknown('rule', rule, self.needs)}")
+        needs = self.needs[rule]
+        gpu = {"gpu": needs.gpu} if needs.gpu else {}
+        return gpu | {
+            "mem_mb": lambda wildcards, attempt: needs.mem_mb * attempt,
+            "runtime": lambda wildcards, attempt: needs.runtime * attempt,
+        }
+
+
+def _word(value: str) -> str:
+    if not re.fullmatch(r"[\w.+-]+", value):
+        raise ValueError("only letters, digits and ._+- are allowed")
+    return value
+
+
+Word = Annotated[str, AfterValidator(_word)]
+
+
+class Site(Model):
+    """A cluster, as its users know it.
+
+    Attributes:
+        account: what jobs are charged to.
+        gpu_model: the kind of GPU to ask for; none for any.
+        partitions: name -> limits, as the executor's `--slurm-partition-config` names them.
+    """
+
+    account: Word | None
+    gpu_model: Word | None = None
+    partitions: dict[Word, dict[str, Any]] = {}
+
+
+def read_site(path: Path) -> Site:
+    """The site of a Slurm profile.
+
+    Raises:
+        UserError: the file lacks the account, or says something that it may not.
+    """
+    site = read_yaml(path, Site)
+    if not site.account:
+        raise UserError(
+            f"{path}: account: is missing; name the Slurm account that your jobs are charged to "
+            "(`sacctmgr show associations user=$USER` lists yours)"
+        )
+    return site
