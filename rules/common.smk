@@ -109,14 +109,36 @@ def scores_of(study, where=None):
     return [f"<results>/runs/{run.path}/scores.parquet" for run in PLAN.runs(study, where)]
 
 
+def embeddings_of(run):
+    """The embeddings that a run is scored with: its own, or in a rehearsal its stand-in's."""
+    return f"<results>/runs/{PLAN.stand_ins.get(run, run).path}/embeddings.parquet"
+
+
 def view_scores(kind):
-    """The scores of the runs that a view asks for, and of no other."""
+    """The scores of the runs that a view asks for, and of no other; none for one of searches."""
 
     def scores(wildcards):
         view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
-        return scores_of(wildcards.study, view.where)
+        return [] if getattr(view, "searches", []) else scores_of(wildcards.study, view.where)
 
     return scores
+
+
+def view_printed(kind):
+    """The printed tables that a view shows beside ours."""
+
+    def printed(wildcards):
+        view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
+        return [str(file) for file in views.printed_files(PLAN, wildcards.study, view)]
+
+    return printed
+
+
+def table_trials(wildcards):
+    """Trials and best scores of the searches that a table shows."""
+    searches = views.view(PLAN, wildcards.study, "table", wildcards.table).searches
+    files = ("trials.parquet", "scores.parquet")
+    return [f"<results>/searches/{search}/{file}" for search in searches for file in files]
 
 
 def view_facts(kind):
@@ -132,7 +154,7 @@ def map_inputs(wildcards):
     """Embeddings of the runs of a map, and the pixels that they share."""
     view = views.view(PLAN, wildcards.study, "map", wildcards.map)
     runs = PLAN.runs(wildcards.study, view.where)
-    embeddings = [f"<results>/runs/{run.path}/embeddings.parquet" for run in runs]
+    embeddings = [embeddings_of(run) for run in runs]
     return {"embeddings": embeddings, **pixels_of(PLAN.spec(runs[0]))}
 
 

@@ -4,7 +4,7 @@
 
 rule evaluate:
     input:
-        embeddings="<results>/runs/{run}/embeddings.parquet",
+        embeddings=lambda wildcards: embeddings_of(plan.Run.parse(wildcards.run)),
     output:
         "<results>/runs/{run}/scores.parquet",
     log:

@@ -1,4 +1,5 @@
-# Needs:  scores of the runs that a study, or one of its views, lists
+# Needs:  scores of the runs that a study, or one of its views, lists; printed numbers and trials
+#         of searches, for the views that show them
 # Leaves: <results>/studies/<study>/scores.parquet             every score of the study
 #         <results>/studies/<study>/timings.csv                what each run cost
 #         <results>/studies/<study>/tournament.csv             the ranks of its methods
@@ -70,6 +71,8 @@ rule tournament:
 rule table:
     input:
         scores=view_scores("table"),
+        printed=view_printed("table"),
+        trials=table_trials,
     output:
         multiext(
             "<results>/studies/{study}/tables/{table}",
@@ -96,6 +99,7 @@ rule table:
 rule figure:
     input:
         scores=view_scores("figure"),
+        printed=view_printed("figure"),
     output:
         multiext("<results>/studies/{study}/figures/{figure}", pdf=".pdf", svg=".svg", png=".png"),
     log:

@@ -4,4 +4,9 @@ from dmlbench.job import job
 from dmlbench.presentation.views import write_figure
 
 with job(snakemake):
-    write_figure(snakemake.input.scores, snakemake.params.facts, **dict(snakemake.output.items()))
+    write_figure(
+        snakemake.input.scores,
+        snakemake.params.facts,
+        printed=snakemake.input.printed,
+        **dict(snakemake.output.items()),
+    )

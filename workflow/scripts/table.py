@@ -4,4 +4,10 @@ from dmlbench.job import job
 from dmlbench.presentation.views import write_table
 
 with job(snakemake):
-    write_table(snakemake.input.scores, snakemake.params.facts, **dict(snakemake.output.items()))
+    write_table(
+        snakemake.input.scores,
+        snakemake.params.facts,
+        printed=snakemake.input.printed,
+        trials=snakemake.input.trials,
+        **dict(snakemake.output.items()),
+    )

@@ -4,7 +4,8 @@ Standard library and pydantic only: Snakemake imports this at parse time, so tor
 load here.
 """
 
-from dmlbench.plan.plan import Plan, load
+from dmlbench.plan.load import load
+from dmlbench.plan.plan import Plan
 from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec
 

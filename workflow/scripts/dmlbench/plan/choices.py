@@ -24,6 +24,8 @@ def _is_no_fold(name: str) -> str:
 
 # Identifiers become folders, rule names and shell words: nothing else may stand in them.
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+# A view may be named by its number in the paper: "06".
+ViewName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 SplitName = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9_]*(-[a-z0-9_]+)*$"),
@@ -107,6 +109,14 @@ class SplitRule(Choice):
 
 class Transform(Choice):
     room = "data/transforms"
+
+
+class Strategy(Choice):
+    room = "search/strategies"
+
+
+class Pruner(Choice):
+    room = "search/pruners"
 
 
 class TableKind(Choice):

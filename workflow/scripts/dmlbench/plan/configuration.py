@@ -9,10 +9,17 @@ from dmlbench.plan.choices import Generator, Identifier, Model, SplitRule
 
 
 class Rehearsal(Model):
-    """What a rehearsal puts in the place of every data set, network and training setting."""
+    """What a rehearsal puts in the place of every data set, network and training setting.
+
+    Attributes:
+        generator: draws the toy data that stands behind every data set.
+        splits: split rule -> the one in its place, for rules that read what the toy data lacks.
+        network: the toy network that stands behind every network.
+        set: values laid over the spec of every run.
+    """
 
     generator: Generator
-    split: SplitRule
+    splits: dict[Identifier, SplitRule] = {}
     network: Network
     set: dict[str, Any]
 

@@ -19,7 +19,7 @@ def page(plan: Plan, study: str) -> dict:
         "description": description.description,
         "question": description.question,
         "command": f"snakemake {study}",
-        "selection": views.selection(plan, study),
+        "selection": views.selection(plan, study, description.tournament.where),
         "metric": description.tournament.metric,
         "methods": views.ranked_methods(plan, study),
         "baseline": views.baseline(plan, study),

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
+from dmlbench.plan import rehearsal
 from dmlbench.plan.catalogues import Dataset, Network, Weights
-from dmlbench.plan.choices import Identifier, Layout
+from dmlbench.plan.choices import Identifier
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.read import checked, read_yaml
 from dmlbench.plan.recipes import Method, Recipe
@@ -44,10 +45,11 @@ class Plan:
             if study not in available:
                 raise unknown("study", study, available)
         self.studies = {
-            study: read_yaml(self._file(study), Study) for study in configuration.studies
+            study: read_yaml(self.file(study), Study) for study in configuration.studies
         }
         if configuration.rehearsal:
-            self._rehearse(configuration.rehearsal)
+            rehearsed = rehearsal.catalogues(configuration.rehearsal, self.datasets, self.networks)
+            self.datasets, self.networks = rehearsed
         self._runs = {study: self._expand(study) for study in self.studies}
 
     def runs(self, study: str | None = None, where: Where | None = None) -> list[Run]:
@@ -69,43 +71,26 @@ class Plan:
         where = f"{self.folder / 'recipes.yaml'}: {run.recipe}, for run {run.path}"
         return checked(values, Spec, where=where)
 
+    @functools.cached_property
+    def stand_ins(self) -> dict[Run, Run]:
+        """In a rehearsal: run -> the run whose embeddings it is scored with; else empty."""
+        return rehearsal.stand_ins(self) if self.configuration.rehearsal else {}
+
     @property
     def weights(self) -> dict[str, Weights]:
         """The files of weights that the catalogue of networks names, by file name."""
         named = (network.weights for network in self.networks.values())
         return {weights.file: weights for weights in named if weights}
 
-    def check(self) -> None:
-        """Resolve every run and every view, so that what is wrong shows before a job starts."""
-        for study, description in self.studies.items():
-            for run in self.runs(study):
-                weights = self.spec(run).network.weights
-                if weights and weights.file not in self.weights:
-                    raise unknown("file of weights", weights.file, self.weights)
-            views = {
-                "tournament": description.tournament,
-                **{f"tables.{key}": view for key, view in description.tables.items()},
-                **{f"figures.{key}": view for key, view in description.figures.items()},
-                **{
-                    f"embedding_maps.{key}": view
-                    for key, view in description.embedding_maps.items()
-                },
-            }
-            for name, view in views.items():
-                if not self.runs(study, view.where):
-                    raise UserError(
-                        f"{self._file(study)}: {name}.where: fits none of the study's "
-                        f"{len(self.runs(study))} runs"
-                    )
-
-    def _file(self, study: str) -> Path:
+    def file(self, study: str) -> Path:
+        """Where a study is described."""
         return self.folder / "studies" / f"{study}.yaml"
 
     def _expand(self, study: str) -> list[Run]:
         runs = [
             run
             for position, grid in enumerate(self.studies[study].runs)
-            for run in self._combinations(grid, f"{self._file(study)}: runs.{position}")
+            for run in self._combinations(grid, f"{self.file(study)}: runs.{position}")
         ]
         return list(dict.fromkeys(runs))
 
@@ -149,34 +134,3 @@ class Plan:
                 raise UserError(f"{where}.{name}: {problem}")
             archives = {"archives": alternatives[choice]}
             self.datasets[name] = self.datasets[name].model_copy(update=archives)
-
-    def _rehearse(self, rehearsal) -> None:
-        """Put toy data and a toy network behind every name; names, tables and figures stay."""
-        for name, dataset in self.datasets.items():
-            toy = {
-                "archives": {},
-                "generator": rehearsal.generator,
-                "folder": None,
-                "layout": Layout(name="class_folders"),
-                "images": None,
-                "classes": None,
-                "splits": dict.fromkeys(dataset.splits, rehearsal.split),
-            }
-            self.datasets[name] = dataset.model_copy(update=toy)
-        self.networks = dict.fromkeys(self.networks, rehearsal.network)
-
-
-def load(configuration: dict, folder: Path) -> Plan:
-    """Read and check everything under a configuration folder.
-
-    Args:
-        configuration: Snakemake's `config`.
-        folder: the folder that holds the catalogues and `studies/`.
-
-    Raises:
-        UserError: one line that names file, key and value, and what is allowed.
-    """
-    where = str(folder / "config.yaml")
-    plan = Plan(checked(configuration, Configuration, where=where), folder)
-    plan.check()
-    return plan

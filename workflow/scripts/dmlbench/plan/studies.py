@@ -4,7 +4,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt
 
-from dmlbench.plan.choices import FigureKind, Identifier, Metric, Model, SplitName, TableKind
+from dmlbench.plan.choices import (
+    FigureKind,
+    Identifier,
+    Metric,
+    Model,
+    SplitName,
+    TableKind,
+    ViewName,
+)
 
 
 def _listed(value: Any) -> Any:
@@ -48,10 +56,17 @@ class Grid(Model):
 
 
 class Table(Model):
+    """A table of scores, or of searches.
+
+    Attributes:
+        searches: searches of config/searches.yaml that it shows in the place of runs.
+    """
+
     title: str
     caption: str = ""
     kind: TableKind
     where: Where = Where()
+    searches: list[Identifier] = []
 
 
 class Figure(Model):
@@ -94,6 +109,6 @@ class Study(Model):
     audit: Identifier | None = None
     runs: list[Grid] = Field(min_length=1)
     tournament: Tournament
-    tables: dict[Identifier, Table] = {}
-    figures: dict[Identifier, Figure] = {}
-    embedding_maps: dict[Identifier, EmbeddingMap] = {}
+    tables: dict[ViewName, Table] = {}
+    figures: dict[ViewName, Figure] = {}
+    embedding_maps: dict[ViewName, EmbeddingMap] = {}

@@ -1,15 +1,27 @@
 """The views of a study: which runs each looks at, and the facts that it is built from."""
 
+from pathlib import Path
 from typing import Any
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.studies import EmbeddingMap, Figure, Table, Tournament, Where
 
+View = Tournament | Table | Figure | EmbeddingMap
 
-def view(
-    plan: Plan, study: str, kind: str, name: str | None
-) -> Tournament | Table | Figure | EmbeddingMap:
+
+def views(plan: Plan, study: str) -> dict[str, View]:
+    """Every view of a study, by the key that it stands under in the study's file."""
+    description = plan.studies[study]
+    rooms = ("tables", "figures", "embedding_maps")
+    return {"tournament": description.tournament} | {
+        f"{room}.{name}": view
+        for room in rooms
+        for name, view in getattr(description, room).items()
+    }
+
+
+def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
     """A view of a study.
 
     Args:
@@ -24,14 +36,14 @@ def view(
     description = plan.studies[study]
     if kind == "tournament":
         return description.tournament
-    views = {
+    found = {
         "table": description.tables,
         "figure": description.figures,
         "map": description.embedding_maps,
     }[kind]
-    if name not in views:
-        raise unknown(f"{kind} of study {study}", name, views)
-    return views[name]
+    if name not in found:
+        raise unknown(f"{kind} of study {study}", name, found)
+    return found[name]
 
 
 def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]:
@@ -39,7 +51,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
     chosen = view(plan, study, kind, name)
     common = {
         "methods": methods(plan, study, chosen.where),
-        "selection": selection(plan, study),
+        "selection": selection(plan, study, chosen.where),
         "titles": titles(plan),
     }
     match chosen:
@@ -55,6 +67,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
                 "title": chosen.title,
                 "kind": chosen.kind.name,
                 "options": chosen.kind.hyperparameters,
+                "where": chosen.where.model_dump(exclude_none=True),
                 "baseline": baseline(plan, study),
                 "years": {
                     method: plan.methods[method].year
@@ -63,6 +76,13 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
                 },
             }
             return common | own
+
+
+def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
+    """The transcriptions of the printed tables that a view shows beside ours."""
+    kind = getattr(view, "kind", None)
+    tables = kind.hyperparameters.get("printed", []) if kind else []
+    return [plan.folder / "reference" / study / f"table_{table}.csv" for table in tables]
 
 
 def methods(plan: Plan, study: str, where: Where) -> list[str]:
@@ -82,15 +102,15 @@ def baseline(plan: Plan, study: str) -> str | None:
     return next((name for name in names if not plan.methods[name].loss), None)
 
 
-def selection(plan: Plan, study: str) -> str:
-    """The selection rule of a study's runs.
+def selection(plan: Plan, study: str, where: Where) -> str:
+    """The selection rule of a view's runs.
 
     Raises:
         UserError: there are several; numbers selected in different ways do not go side by side.
     """
-    rules = sorted({plan.spec(run).selection for run in plan.runs(study)})
+    rules = sorted({plan.spec(run).selection for run in plan.runs(study, where)})
     if len(rules) > 1:
-        raise UserError(f"study {study}: selection rules {', '.join(rules)}; allowed: one a study")
+        raise UserError(f"fits runs selected by {' and '.join(rules)}; allowed: one rule a view")
     return rules[0]
 
 

@@ -5,30 +5,61 @@ What draws is imported where it is used: a table needs no matplotlib, and a char
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
 
 from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.plan.run import Run
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect
+from dmlbench.statistics.printed import read_printed_files
 
 
-def write_table(scores: Sequence[Path], facts: dict, **files: Path) -> None:
+class Searched(NamedTuple):
+    """What a search left.
+
+    Attributes:
+        trials: a row a trial, as `dmlbench.search` writes them.
+        scores: the best trial's scores, in the long format.
+    """
+
+    trials: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def write_table(
+    scores: Sequence[Path],
+    facts: dict,
+    *,
+    printed: Sequence[Path] = (),
+    trials: Sequence[Path] = (),
+    **files: Path,
+) -> None:
     """Write a table in the faces asked for.
 
     Args:
         scores: score files of the runs that the table shows.
         facts: as `dmlbench.plan.views.facts` gives them.
+        printed: transcriptions of the printed tables that it shows beside ours.
+        trials: for a table of searches, in the place of scores: `trials.parquet` and
+            `scores.parquet` of each; its kind is called with {search: Searched}.
         files: face (`csv`, `md`, `tex`, `html`) -> file to write.
     """
-    table.write(_built("presentation/tables", scores, facts), **files)
+    view = _build("presentation/tables", facts, printed)
+    shown = _searched(trials) if trials else collect(scores)
+    table.write(view(shown, facts["titles"]), **files)
 
 
-def write_figure(scores: Sequence[Path], facts: dict, **files: Path) -> None:
+def write_figure(
+    scores: Sequence[Path], facts: dict, *, printed: Sequence[Path] = (), **files: Path
+) -> None:
     """Write a figure in the faces asked for (`pdf`, `svg`, `png`); arguments as `write_table`."""
     from dmlbench.presentation import style
 
-    style.save(_built("presentation/figures", scores, facts), **files)
+    view = _build("presentation/figures", facts, printed)
+    style.save(view(collect(scores), facts["titles"]), **files)
 
 
 def write_embedding_map(
@@ -69,7 +100,25 @@ def _tested(roles: dict[str, Embedded]) -> Embedded:
     return roles["test"] if "test" in roles else roles["gallery"]
 
 
-def _built(room: str, scores: Sequence[Path], facts: dict):
+def _build(room: str, facts: dict, printed: Sequence[Path]):
     context = {key: value for key, value in facts.items() if key not in ("kind", "options")}
-    view = registry.build(room, facts["kind"], context=context, **facts["options"])
-    return view(collect(scores), facts["titles"])
+    options = dict(facts["options"])
+    if "printed" in options:
+        options["printed"] = _fitting(read_printed_files(printed), facts["where"])
+    return registry.build(room, facts["kind"], context=context, **options)
+
+
+def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
+    """Printed numbers of the data sets, networks, sizes and methods that a view is about."""
+    for column in ("dataset", "network", "embedding_dim", "method"):
+        if column in where:
+            wanted = list(map(str, where[column]))
+            printed = printed[printed[column].isin(wanted) | printed[column].eq("")]
+    return printed.reset_index(drop=True)
+
+
+def _searched(files: Sequence[Path]) -> dict[str, Searched]:
+    frames: dict[str, dict] = {}
+    for file in map(Path, files):
+        frames.setdefault(file.parent.name, {})[file.stem] = pd.read_parquet(file)
+    return {search: Searched(**parts) for search, parts in frames.items()}

@@ -28,9 +28,13 @@ def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.Data
     Raises:
         UserError: the folder has no such table.
     """
+    return read_printed_files(Path(reference) / f"table_{table}.csv" for table in tables)
+
+
+def read_printed_files(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Read transcriptions of printed tables; returns and raises as `read_printed`."""
     frames = []
-    for table in tables:
-        path = Path(reference) / f"table_{table}.csv"
+    for path in map(Path, files):
         if not path.is_file():
             raise UserError(f"no printed table at {path}; allowed: files named table_*.csv")
         frames.append(pd.read_csv(path, dtype=str, keep_default_na=False))
