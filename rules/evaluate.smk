@@ -1,12 +1,14 @@
 # Needs:  <results>/runs/<run>/embeddings.parquet
-# Leaves: <results>/runs/<run>/scores.parquet   a row a role, selection and metric
+# Leaves: <results>/runs/<run>/scores.parquet    a row a role, selection and metric
+#         <results>/runs/<run>/queries.parquet   a row a role, selection and query
 
 
 rule evaluate:
     input:
         embeddings=lambda wildcards: embeddings_of(plan.Run.parse(wildcards.run)),
     output:
-        "<results>/runs/{run}/scores.parquet",
+        scores="<results>/runs/{run}/scores.parquet",
+        queries="<results>/runs/{run}/queries.parquet",
     log:
         "<results>/logs/evaluate/{run}.log",
     benchmark:

@@ -1,4 +1,4 @@
-"""Rule evaluate: the scores of a run, in long format."""
+"""Rule evaluate: the scores of a run, in long format, and what each query found."""
 
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.job import job
@@ -9,5 +9,6 @@ with job(snakemake):
         embeddings=snakemake.input.embeddings,
         metrics=snakemake.params.metrics,
         threads=snakemake.threads,
-        output=snakemake.output[0],
+        output=snakemake.output.scores,
+        queries=snakemake.output.queries,
     )

@@ -45,19 +45,25 @@ def score(embeddings, labels, **options) -> dict[str, float]:
         {metric: value} in the order of `metrics`; retrieval and clustering are fractions.
     """
     result = evaluate(embeddings, labels, **options)
+    for caveat in caveats(result):
+        warnings.warn(caveat, stacklevel=2)
+    return result.scores
+
+
+def caveats(result: Evaluation) -> list[str]:
+    """What a reader of the scores must know: queries left out, scores that hang on exact ties."""
+    found = []
     if result.left_out:
-        warnings.warn(
+        found.append(
             f"{result.left_out} of {result.left_out + len(result.row)} queries have no other "
-            "image of their class to find and are left out",
-            stacklevel=2,
+            "image of their class to find and are left out"
         )
     for name, (lowest, highest) in result.tied.items():
-        warnings.warn(
+        found.append(
             f"{name} is {result.scores[name]:.6g} with exact ties broken by image id; other "
-            f"orders give {lowest:.6g} to {highest:.6g}",
-            stacklevel=2,
+            f"orders give {lowest:.6g} to {highest:.6g}"
         )
-    return result.scores
+    return found
 
 
 def evaluate(

@@ -1,0 +1,96 @@
+"""What each query found: equal to brute force, and the scores are their means."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from brute_force import metric, neighbours
+from dmlbench.data.embeddings import Embedded, write_embeddings
+from dmlbench.evaluation.run_scores import write_scores
+
+RUN = "toy/convnet/d3/triplet/short/half/seed0"
+METRICS = ["recall_at_1", "recall_at_2", "recall_at_10", "r_precision", "map_at_r"]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Scores and queries of the given embeddings."""
+
+    def write(embeddings, metrics=METRICS):
+        write_embeddings(tmp_path / "e.parquet", embeddings, {})
+        write_scores(
+            RUN,
+            embeddings=tmp_path / "e.parquet",
+            metrics=metrics,
+            threads=1,
+            output=tmp_path / "scores.parquet",
+            queries=tmp_path / "queries.parquet",
+        )
+        return pd.read_parquet(tmp_path / "scores.parquet"), pd.read_parquet(
+            tmp_path / "queries.parquet"
+        )
+
+    return write
+
+
+def images(seed, count=40, classes=5, first_id=100):
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, classes, count)
+    labels[0] = classes  # alone in its class
+    vectors = generator.normal(size=(count, 3)).astype(np.float32)
+    return Embedded(first_id + generator.permutation(count), labels, vectors)
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+def test_every_query_against_brute_force(written):
+    test = images(0)
+    _, queries = written({"last_epoch": {"test": test}})
+    assert len(queries) == len(test.labels) - 1
+    assert test.image_ids[0] not in set(queries.image_id)
+    assert list(queries.columns) == [
+        "run", "image_id", "label", "role", "selection", "first_rank", "r_precision", "map_at_r",
+    ]  # fmt: skip
+    by_id = queries.set_index("image_id")
+    expected = neighbours(test.embeddings, test.labels, ids=test.image_ids)
+    for row, size, hits in expected:
+        found = by_id.loc[test.image_ids[row]]
+        assert found.label == test.labels[row]
+        assert found.first_rank == 1 + int(np.argmax(hits))
+        for name in ("r_precision", "map_at_r"):
+            assert found[name] == pytest.approx(metric(name, size, hits))
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+def test_scores_are_means_over_the_queries(written):
+    roles = {"test": images(1), "validation": images(2, first_id=500)}
+    scores, queries = written({"best_test_epoch": roles, "last_epoch": {"test": images(3)}})
+    assert set(queries.run) == {RUN}
+    for (role, selection), found in queries.groupby(["role", "selection"]):
+        of = scores[(scores.role == role) & (scores.selection == selection)]
+        values = of.set_index("metric")["value"]
+        for k in (1, 2, 10):
+            assert values[f"recall_at_{k}"] == pytest.approx((found.first_rank <= k).mean())
+        assert values["r_precision"] == pytest.approx(found.r_precision.mean())
+        assert values["map_at_r"] == pytest.approx(found.map_at_r.mean())
+    assert len(queries.groupby(["role", "selection"])) == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+def test_queries_of_a_gallery_carry_their_own_ids(written):
+    query, gallery = images(4, count=12, first_id=0), images(5, first_id=500)
+    scores, queries = written(
+        {"last_epoch": {"query": query, "gallery": gallery}}, metrics=["recall_at_1"]
+    )
+    assert set(queries.role) == {"test"}
+    assert set(queries.image_id) <= set(query.image_ids)
+    nearest = {
+        query.image_ids[row]: 1 + int(np.argmax(hits))
+        for row, _, hits in neighbours(
+            query.embeddings,
+            query.labels,
+            gallery.embeddings,
+            gallery.labels,
+            ids=gallery.image_ids,
+        )
+    }
+    assert queries.set_index("image_id")["first_rank"].to_dict() == nearest
+    assert list(scores.metric) == ["recall_at_1"]
