@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation.names import name, selected
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
-from dmlbench.statistics.printed import as_scores, display_table, read_printed
+from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
 
 _ROW = 0.23
@@ -33,8 +32,7 @@ class CriticalDifference:
         selection: the selection rule of the scores.
         level: confidence of the critical difference, in (0, 1).
         baseline: the method that takes no part.
-        printed: tables whose printed scores are ranked below ours, such as "06".
-        reference: the folder of the printed tables.
+        printed: printed scores that are ranked below ours, as `read_printed` gives them.
 
     Source: Demšar 2006, section 3.2.4.
     """
@@ -48,29 +46,25 @@ class CriticalDifference:
         selection: str,
         level: float = 0.95,
         baseline: str | None = "untrained",
-        printed: Sequence[str] = (),
-        reference: str | None = None,
+        printed: pd.DataFrame | None = None,
     ):
         self.title = title
         self.methods = [method for method in methods if method != baseline]
         self.metric = metric
         self.selection = selection
         self.level = level
-        self.printed = list(printed)
-        self.reference = reference
+        self.printed = printed
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         """The figure of a study's scores.
 
         Raises:
-            UserError: a method is absent from an experiment, fewer than two take part, or
-                printed tables are asked for and no folder of them is known.
+            UserError: a method is absent from an experiment, or fewer than two take part.
         """
         ours = ranks(scores, metric=self.metric, methods=self.methods, selection=self.selection)
         panels = [(self.title, selected(self.selection), ours)]
-        if self.printed:
-            tables = ", ".join(map(display_table, self.printed))
-            panels.append((f"The same from the printed tables {tables}", "", self._printed_ranks()))
+        if self.printed is not None:
+            panels.append(self._printed_panel(self.printed))
         with style.house():
             sizes = [_depth(table, self.level) + _ABOVE + 0.75 for _, _, table in panels]
             figure = Figure(figsize=(7.2, sum(sizes)))
@@ -81,13 +75,14 @@ class CriticalDifference:
                 style.head(axes, title, f"{self._verdict(table, titles)} {note}".strip())
         return figure
 
-    def _printed_ranks(self) -> pd.DataFrame:
-        if self.reference is None:
-            raise UserError(f"printed: {self.printed}; allowed: none, without a folder of tables")
-        printed = as_scores(read_printed(self.reference, self.printed), selection="last_epoch")
-        there = set(printed.method)
+    def _printed_panel(self, printed: pd.DataFrame) -> tuple[str, str, pd.DataFrame]:
+        ids = printed["table"].str.removeprefix("table_").unique()
+        title = f"The same from the printed tables {', '.join(map(display_table, ids))}"
+        theirs = as_scores(printed, selection=self.selection)
+        there = set(theirs.method)
         methods = [method for method in self.methods if method in there]
-        return ranks(printed, metric=self.metric, methods=methods, selection="last_epoch")
+        table = ranks(theirs, metric=self.metric, methods=methods, selection=self.selection)
+        return title, "", table
 
     def _verdict(self, table: pd.DataFrame, titles: Mapping[str, str]) -> str:
         experiments = table.shape[1]
