@@ -13,7 +13,7 @@ from dmlbench.training import loop
 from dmlbench.training.data import read_roles
 from safetensors import safe_open
 from safetensors.torch import load_file
-from toy_training import GREEDY_CORESET, VALUES, NoProgress, equal, history, train, trainer
+from toy_training import GREEDY_CORESET, VALUES, equal, history, run_epoch, train, trainer
 
 
 def test_a_run_leaves_spec_weights_and_history(tmp_path, toy_data):
@@ -97,11 +97,11 @@ def test_only_head_and_loss_learn_during_warm_up(toy_data):
     running = trainer(toy_data, {"warmup_epochs": 1})
     before = {k: v.clone() for k, v in running.network.named_parameters()}
     proxies = running.loss.proxies.detach().clone()
-    running.run_epoch(NoProgress())
+    run_epoch(running)
     moved = {k for k, v in running.network.named_parameters() if not torch.equal(v, before[k])}
     assert moved == {"head.weight", "head.bias"}
     assert not torch.equal(running.loss.proxies, proxies)
-    running.run_epoch(NoProgress())
+    run_epoch(running)
     moved = {k for k, v in running.network.named_parameters() if not torch.equal(v, before[k])}
     assert moved == set(before)
 
@@ -111,7 +111,7 @@ def test_what_is_frozen_of_batchnorm_stays_and_the_rest_moves(toy_data, frozen):
     running = trainer(toy_data, {"frozen_batchnorm": frozen, "warmup_epochs": 1})
     before = {name: tensor.clone() for name, tensor in running.network.state_dict().items()}
     for _ in range(2):
-        running.run_epoch(NoProgress())
+        run_epoch(running)
     after = running.network.state_dict()
     stays = {
         part: torch.equal(
@@ -141,7 +141,7 @@ def test_learning_rates_follow_factors_and_schedule(toy_data):
     running = trainer(toy_data, changes)
     rates = []
     for _ in range(3):
-        running.run_epoch(NoProgress())
+        run_epoch(running)
         rates.append([group["lr"] for group in running.optimizer.param_groups])
     np.testing.assert_allclose(rates[0], [1e-5, 1e-4, 1e-3])
     np.testing.assert_allclose(rates[1], rates[0])
@@ -153,7 +153,7 @@ def test_every_optimizer_learns(toy_data, name):
     rate = 0.5 if name == "sgd" else 0.01
     running = trainer(toy_data, {"optimizer": {"name": name, "learning_rate": rate}})
     for _ in range(6):
-        running.run_epoch(NoProgress())
+        run_epoch(running)
     assert running.history[-1]["loss"] < running.history[0]["loss"]
 
 
@@ -172,8 +172,8 @@ def test_iterations_per_epoch_are_counted_and_continue_the_stream(toy_data):
 
 def test_a_sampler_that_draws_from_embeddings_is_given_them(toy_data):
     running = trainer(toy_data, {"sampler": GREEDY_CORESET})
-    running.run_epoch(NoProgress())
-    running.run_epoch(NoProgress())
+    run_epoch(running)
+    run_epoch(running)
     assert running.sampler.memory.known.all()
 
 

@@ -54,14 +54,14 @@ def iterations(sampler, per_epoch: int | None) -> int:
     return per_epoch or len(sampler)
 
 
-def batches(sampler, epoch: int, count: int) -> Iterator[np.ndarray]:
-    """The batches of a training epoch (counted from 1): a window of the sampler's endless stream.
+def batches(sampler, epoch: int, count: int, done: int = 0) -> Iterator[np.ndarray]:
+    """The batches of a training epoch (counted from 1) that are not done, from an endless stream.
 
     The stream is the sampler's epochs one after another, so a training epoch of any length
     continues where the one before it ended, also after a restart.
     """
-    first, offset = divmod((epoch - 1) * count, len(sampler))
+    first, offset = divmod((epoch - 1) * count + done, len(sampler))
     stream = itertools.chain.from_iterable(
         sampler.epoch(number) for number in itertools.count(first)
     )
-    return itertools.islice(stream, offset, offset + count)
+    return itertools.islice(stream, offset, offset + count - done)

@@ -1,16 +1,11 @@
 """The training loop: one spec in, weights and a history out."""
 
 import itertools
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
-import yaml
-from safetensors.torch import save
 from torch import nn
 from tqdm import tqdm
 
@@ -21,7 +16,6 @@ from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
 from dmlbench.evaluation import score
 from dmlbench.evaluation.roles import spaces
-from dmlbench.files import whole
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
@@ -32,14 +26,16 @@ from dmlbench.training.checkpoint import Checkpoint
 from dmlbench.training.data import Images, batches, iterations, read_roles
 from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embed_images, steps
+from dmlbench.training.epoch import Epoch
+from dmlbench.training.interruption import Interrupted, Interruption
 from dmlbench.training.optimization import build_optimizer, set_learning_rates
+from dmlbench.training.results import write_history, write_spec, write_weights
 from dmlbench.training.seeds import derived_seed, make_deterministic, seed_everything
 from dmlbench.training.selection import Selection, watched_roles
-from dmlbench.training.watch import LossWatch
 
 
 class Trainer:
-    """A training in progress: everything that a checkpoint keeps, and one epoch at a time.
+    """A training in progress: everything that a checkpoint keeps, and one iteration at a time.
 
     Args:
         spec: what is trained, and how.
@@ -82,48 +78,48 @@ class Trainer:
         self.labels = torch.from_numpy(self.classes).to(device)
         self.selection = Selection(spec.selection, spec.patience)
         self.history: list[dict] = []
+        self.per_epoch = iterations(self.sampler, spec.iterations_per_epoch)
         self.epoch = 0
+        self.running: Epoch | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether the last epoch is done, or patience has run out."""
-        return self.epoch >= self.spec.epochs or self.selection.is_over
+        over = self.epoch >= self.spec.epochs or self.selection.is_over
+        return over and self.running is None
 
-    def run_epoch(self, progress: tqdm) -> None:
-        """Train one epoch, evaluate if it is due, and offer the weights to the selection."""
-        self.epoch += 1
-        # Seeding every epoch makes one that follows a restart equal to one that follows the last.
-        seed_everything(self.spec.seed, "epoch", self.epoch)
-        set_learning_rates(self.spec, self.optimizer, self.epoch)
-        rate = self.optimizer.param_groups[0]["lr"]
-        self.network.backbone.requires_grad_(self.epoch > self.spec.warmup_epochs)
-        self.network.train()
-        watch = LossWatch(
-            lambda iteration: (
-                f"in epoch {self.epoch}, iteration {iteration}, at learning rate {rate:g}"
-            )
-        )
-        count = iterations(self.sampler, self.spec.iterations_per_epoch)
-        generator = torch.Generator().manual_seed(
-            derived_seed(self.spec.seed, "transforms", self.epoch)
-        )
-        for rows, images in self._batches(count):
-            watch.add(self.images.ids[rows], self._step(rows, images, generator))
-            progress.update()
-        row = {"epoch": self.epoch, "learning_rate": rate, "loss": watch.look()}
-        if self.epoch % self.spec.evaluate_every == 0 or self.epoch == self.spec.epochs:
-            row |= self.evaluate()
-        self.history.append(row)
-        progress.set_postfix({key: f"{value:.3g}" for key, value in row.items() if key != "epoch"})
+    @property
+    def done(self) -> int:
+        """How many iterations are done, in all epochs."""
+        left = self.per_epoch - self.running.iteration if self.running else 0
+        return self.epoch * self.per_epoch - left
+
+    def train_epoch(self) -> Iterator[None]:
+        """Train an epoch, or what a checkpoint left of one; pauses after every iteration."""
+        if self.running is None:
+            self._enter(self.epoch + 1)
+        for rows, images in self._batches():
+            self.running.losses.add(self.images.ids[rows], self._step(rows, images))
+            self.running.iteration += 1
+            yield
+        self.running.losses.look()
 
     def evaluate(self) -> dict[str, float]:
-        """Score the watched images and offer the weights; returns the scores by name."""
-        metric = self.spec.selection_metric
+        """Score the watched images, if it is time to; changes nothing."""
+        if self.epoch % self.spec.evaluate_every and self.epoch != self.spec.epochs:
+            return {}
         embedded = {role: self._embedded(images) for role, images in self.watched.items()}
         (space,) = spaces(embedded).values()
-        value = score(**space, metrics=[metric])[metric]
-        self.selection.offer(self.epoch, value, self.network.state_dict())
-        return {metric: value}
+        return score(**space, metrics=[self.spec.selection_metric])
+
+    def end_epoch(self, scores: dict[str, float]) -> None:
+        """Note the epoch in the history, and offer its weights if it was scored."""
+        row = {"epoch": 0} if self.running is None else self.running.row()
+        if scores:
+            (value,) = scores.values()
+            self.selection.offer(self.epoch, value, self.network.state_dict())
+        self.history.append(row | scores)
+        self.running = None
 
     def state_dict(self) -> dict:
         """What a checkpoint keeps: enough to end with the same weights, bit for bit."""
@@ -135,6 +131,7 @@ class Trainer:
             "selection": self.selection.state_dict(),
             "sampler": self._sampler_state(),
             "history": self.history,
+            "running": self.running and self.running.state_dict(),
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -144,6 +141,16 @@ class Trainer:
         if state["sampler"] is not None:
             self.sampler.load_state_dict(state["sampler"])
         self.epoch, self.history = state["epoch"], state["history"]
+        if state["running"] is not None:
+            self._enter(self.epoch)
+            self.running.load_state_dict(state["running"])
+
+    def _enter(self, epoch: int) -> None:
+        set_learning_rates(self.spec, self.optimizer, epoch)
+        self.network.backbone.requires_grad_(epoch > self.spec.warmup_epochs)
+        self.network.train()
+        rate = self.optimizer.param_groups[0]["lr"]
+        self.epoch, self.running = epoch, Epoch(self.spec.seed, epoch, rate)
 
     def _embedded(self, images: Images) -> Embedded:
         vectors = embed_images(self.spec, self.network, self.feed, images.ids)
@@ -159,17 +166,18 @@ class Trainer:
             **self.spec.loss.hyperparameters,
         )
 
-    def _batches(self, count: int) -> Iterator[tuple]:
-        """The rows and the images of an epoch's batches."""
-        drawn, wanted = itertools.tee(batches(self.sampler, self.epoch, count))
+    def _batches(self) -> Iterator[tuple]:
+        """The rows and the images of the running epoch's batches, but for those that are done."""
+        left = batches(self.sampler, self.epoch, self.per_epoch, self.running.iteration)
+        drawn, wanted = itertools.tee(left)
         # A sampler that learns from a batch cannot draw the next one before.
         ahead = 0 if hasattr(self.sampler, "update") else AHEAD
         ids = (self.images.ids[rows] for rows in wanted)
         return zip(drawn, self.feed.batches(ids, ahead), strict=True)
 
-    def _step(self, rows, images, generator: torch.Generator) -> torch.Tensor:
+    def _step(self, rows, images) -> torch.Tensor:
         labels = self.labels[torch.from_numpy(rows).to(self.device)]
-        embeddings = self.network(self.transform(images, generator))
+        embeddings = self.network(self.transform(images, self.running.generator))
         if self.miner is None:
             loss = self.loss(embeddings, labels)
         else:
@@ -189,12 +197,6 @@ class Trainer:
 
     def _parameters(self) -> list[nn.Parameter]:
         return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
-
-
-def history_table(rows: list[dict]) -> pa.Table:
-    """A row an epoch; what an epoch was not evaluated for is missing."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
 def train(
@@ -229,8 +231,8 @@ def train(
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        UserError: the loss is not finite; the split lacks what the selection needs; a damaged
-            checkpoint; weights that are missing or do not fit.
+        UserError: the loss is not finite; the split lacks what the selection needs; weights that
+            are missing or do not fit; a signal to stop, after which the next call continues.
     """
     spec = Spec.model_validate(values)
     make_deterministic()
@@ -242,29 +244,44 @@ def train(
     if state is not None:
         trainer.load_state_dict(state)
     elif spec.epochs == 0:
-        trainer.history.append({"epoch": 0, **trainer.evaluate()})
-    count = iterations(trainer.sampler, spec.iterations_per_epoch)
+        trainer.end_epoch(trainer.evaluate())
+    with Interruption() as interruption:
+        try:
+            _train_epochs(trainer, checkpoint, interruption, after_epoch)
+        except Interrupted:
+            checkpoint.save(**trainer.state_dict())
+            raise UserError(
+                f"interrupted at epoch {trainer.epoch}, iteration {trainer.running.iteration}; "
+                "the next call continues there"
+            ) from None
+        write_spec(spec_file, spec)
+        write_history(history, trainer.history)
+        write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
+        write_weights(last, trainer.network.state_dict(), spec, trainer.epoch)
+        checkpoint.remove_all()
+
+
+def _train_epochs(
+    trainer: Trainer,
+    checkpoint: Checkpoint,
+    interruption: Interruption,
+    after_epoch: Callable[[Trainer], None],
+) -> None:
     with tqdm(
-        total=spec.epochs * count,
-        initial=trainer.epoch * count,
+        total=trainer.spec.epochs * trainer.per_epoch,
+        initial=trainer.done,
         desc="training",
         mininterval=0.1 if sys.stderr.isatty() else 10,
     ) as progress:
         while not trainer.is_over:
-            trainer.run_epoch(progress)
+            for _ in trainer.train_epoch():
+                progress.update()
+                interruption.check()
+                if checkpoint.is_due:
+                    checkpoint.save(**trainer.state_dict())
+            with interruption.at_once():
+                scores = trainer.evaluate()
+            trainer.end_epoch(scores)
             checkpoint.save(**trainer.state_dict())
+            progress.set_postfix({key: f"{value:.3g}" for key, value in scores.items()})
             after_epoch(trainer)
-    with whole(spec_file) as unfinished:
-        unfinished.write_text(yaml.safe_dump(spec.as_dict(), sort_keys=False))
-    with whole(history) as unfinished:
-        pq.write_table(history_table(trainer.history), unfinished)
-    for path, weights, epoch in (
-        (model, trainer.selection.weights, trainer.selection.epoch),
-        (last, trainer.network.state_dict(), trainer.epoch),
-    ):
-        # One key: safetensors writes several in no fixed order.
-        metadata = {"dmlbench": json.dumps({"spec": spec.digest, "epoch": epoch})}
-        with whole(path) as unfinished:
-            weights = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
-            unfinished.write_bytes(save(weights, metadata))
-    checkpoint.remove_all()

@@ -29,3 +29,23 @@ def seed_everything(seed: int, *purpose: object) -> None:
     random.seed(number)
     np.random.seed(number)  # noqa: NPY002 (libraries may draw from the global generator)
     torch.manual_seed(number)
+
+
+def random_state() -> dict:
+    """The state of all generators that `seed_everything` seeds, as a checkpoint can keep it."""
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (see above)
+    return {
+        "python": random.getstate(),
+        "numpy": (kind, keys.tolist(), *rest),
+        "cpu": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,
+    }
+
+
+def set_random_state(state: dict) -> None:
+    """Continue drawing where `random_state` was taken."""
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002 (see above)
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"] is not None and torch.cuda.is_initialized():
+        torch.cuda.set_rng_state(state["cuda"])
