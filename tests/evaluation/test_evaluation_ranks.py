@@ -8,7 +8,7 @@ import brute_force
 import numpy as np
 import pytest
 import torch
-from dmlbench.evaluation import board, products, ranks
+from dmlbench.evaluation import board, products, ranks, walk, whole
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import FAR
@@ -23,14 +23,12 @@ PRECISIONS = ["bfloat16", "float32", "float64"]
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Many tiles of few rows, so that their borders are met on small data."""
-    monkeypatch.setattr(ranks, "_NARROWEST", 8)
+    monkeypatch.setattr(walk, "_NARROWEST", 8)
 
 
-def find(x, y, *, precision, memory=2**15, metrics=brute_force.METRICS, **given_):
-    options = dict.fromkeys(("gallery", "gallery_labels", "ids", "gallery_ids", "device"))
-    options |= {"distance": "cosine"} | given_
-    space = read_space(x, y, **options)
-    return find_ranks(space, metrics, memory=memory, precision=precision)
+def find(x, y, *, precision, memory=2**15, metrics=brute_force.METRICS, device="cpu", **given_):
+    space = read_space(x, y, **given_)
+    return find_ranks(space, metrics, memory=memory, precision=precision, device=device)
 
 
 def expected_ranks(*arguments, **keywords):
@@ -93,6 +91,38 @@ def test_ranks_in_a_gallery_are_those_of_sorting(case, precision):
     rows, rank = expected_ranks(q, qy, g, gy, ids=ids, distance=distance)
     np.testing.assert_array_equal(found.row, rows)
     np.testing.assert_array_equal(found.ranks.rank, rank)
+
+
+REACHES = [["recall_at_1"], ["mrr"], ["recall_at_50", "map_at_r"], ["precision_at_4"]]
+
+
+@settings(deadline=None, max_examples=60)
+@given(spaces, st.sampled_from(REACHES), st.integers(0, 30))
+def test_whole_rows_rank_as_tiles_do(case, metrics, queries):
+    rng = np.random.default_rng(case["seed"])
+    x = draw(rng, case["points"] + queries, case["dim"], case["values"])
+    y = rng.integers(0, case["classes"], len(x))
+    y[1] = y[0]
+    given_ = {"distance": case["distance"], "metrics": metrics}
+    if queries:
+        given_ |= {"gallery": x[queries:], "gallery_labels": y[queries:]}
+        x, y = x[:queries], y[:queries]
+    whole, tiled = (find(x, y, precision=some, **given_) for some in ("auto", "float32"))
+    np.testing.assert_array_equal(whole.row, tiled.row)
+    np.testing.assert_array_equal(whole.ranks.rank, tiled.ranks.rank)
+    np.testing.assert_array_equal(whole.ranks.start, tiled.ranks.start)
+    assert (whole.best is None) == (tiled.best is None)
+
+
+def test_whole_rows_see_every_tie():
+    """A positive as near as a negative, at every depth that a metric may look to."""
+    x = np.array([[1, 0]] + [[0.9**n, 0.1 * n] for n in range(1, 8)] + [[0.9**4, -0.4]])
+    y = np.array([0, 1, 2, 3, 0, 4, 5, 6, 7])
+    for metrics in (["mrr"], ["recall_at_4"], ["precision_at_4"], ["precision_at_5"]):
+        space = read_space(x, y)
+        positives = (space.queries.classes == space.queries.classes[:, None]).sum(1) - 1
+        limits = ranks._limits(metrics, positives, positives + 1)
+        assert whole.whole_ranks(space, positives, *limits) is None
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -179,7 +209,7 @@ def test_a_tensor_and_an_array_score_alike():
 
 
 def test_the_precision_chosen_by_speed_changes_nothing(monkeypatch):
-    monkeypatch.setattr(ranks, "_WORTH_HALVES", 0)
+    monkeypatch.setattr(walk, "_WORTH_HALVES", 0)
     rng = np.random.default_rng(5)
     y = rng.integers(0, 200, 1500)
     x = rng.normal(size=(200, 24))[y] + rng.normal(size=(1500, 24))
@@ -194,7 +224,7 @@ def test_queries_in_blocks_rank_as_in_one(monkeypatch):
     y = rng.integers(0, 4, 400)
     x = rng.normal(size=(400, 5))
     plain = find(x, y, precision="float32", memory=2**24)
-    monkeypatch.setattr(ranks, "_blocks", lambda *_: [(0, 100), (100, 101), (101, 400)])
+    monkeypatch.setattr(walk, "_blocks", lambda *_: [(0, 100), (100, 101), (101, 400)])
     found = find(x, y, precision="float32", memory=2**20)
     np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
     np.testing.assert_array_equal(found.ranks.start, plain.ranks.start)
@@ -222,10 +252,9 @@ def test_products_err_by_no_more_than_they_say(dtype, seed, dim):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(40, dim)) * np.exp(3 * rng.normal(size=(40, dim)))
     x[20:] = x[:20] + 1e-3 * rng.normal(size=(20, dim))
-    options = dict.fromkeys(("gallery", "gallery_labels", "ids", "gallery_ids", "device"))
     for distance in ("cosine", "euclidean"):
-        space = read_space(x, np.arange(40), distance=distance, **options)
-        made = products.Products(space, 1600)
+        space = read_space(x, np.arange(40), distance=distance)
+        made = products.Products(products.as_tensors(space, "cpu"), 1600)
         everything = slice(0, 40)
         exact = made.tile(torch.float64, everything, everything).values
         tile = made.tile(dtype, everything, everything)

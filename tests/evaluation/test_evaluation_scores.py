@@ -44,6 +44,18 @@ def test_names_are_checked_without_torch_or_numpy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_small_space_is_searched_without_torch():
+    code = (
+        f"import sys; sys.path.insert(0, {str(LIBRARY)!r})\n"
+        "import numpy as np\n"
+        "from dmlbench.evaluation import score\n"
+        "x, y = np.random.default_rng(0).normal(size=(300, 16)), np.arange(300) % 30\n"
+        "score(x, y, metrics=['recall_at_1', 'mrr', 'map_at_r'])\n"
+        "assert not {'torch', 'scipy', 'faiss'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @pytest.mark.parametrize("name", ["recall_at_0", "recall_at_1001", "recall_at_01", "precision_at_"])
 def test_k_out_of_range_is_refused(name):
     with pytest.raises(UserError, match="from 1 to 1000"):

@@ -49,18 +49,21 @@ class Board:
         self._memory = memory
         # Share of a tile beyond which sorting it in float64 is cheaper than listing candidates.
         self.dense = 0.05 + products.space.gallery.vectors.shape[1] / 5000
-        device = pairs.start.device
-        count = pairs.start.diff()
+        device = products.space.gallery.vectors.device
+        start, similarity, column, limit, first_limit = (
+            torch.from_numpy(part).to(device) for part in (*pairs, limit, first_limit)
+        )
+        count = start.diff()
         # One slot a positive and, behind each query's last, one stopper for farther negatives.
-        self._start = pairs.start + torch.arange(len(pairs.start), device=device)
+        self._start = start + torch.arange(len(start), device=device)
         slots = int(self._start[-1])
         row = torch.repeat_interleave(count + 1)
         self._order = torch.arange(slots, device=device) - self._start[row]
         self._stopper = self._order == count[row]
         self._similarity = torch.full((slots,), _STOPPER, dtype=torch.float64, device=device)
-        self._similarity[~self._stopper] = pairs.similarity
+        self._similarity[~self._stopper] = similarity
         self._age = torch.zeros(slots, dtype=torch.int64, device=device)
-        self._age[~self._stopper] = products.space.gallery.age[pairs.column]
+        self._age[~self._stopper] = products.space.gallery.age[column]
         self._limit = torch.where(self._order == 0, first_limit[row], limit[row])
         self._limit[self._stopper] = -1
         self._nearer = torch.zeros(slots, dtype=torch.int64, device=device)

@@ -86,6 +86,8 @@ def cluster_scores(
     Returns:
         {metric: float64 [seeds]}; their mean and standard deviation are the score and its spread.
     """
+    if not metrics:
+        return {}
     classes = len(np.unique(labels))
     tables = [
         contingency(

@@ -7,16 +7,16 @@ Ranks are defined by exact arithmetic: each embedding is brought to norm at most
 threads nor device, and a tie is a tie.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from dmlbench.errors import UserError
 
 GRID = 2.0**24
 DISTANCES = ("cosine", "euclidean")
-_CHUNK = 1 << 22
+_CHUNK = 1 << 20
 
 
 class Side(NamedTuple):
@@ -29,10 +29,10 @@ class Side(NamedTuple):
         row: int64 [N]; the row as the caller numbers it.
     """
 
-    vectors: torch.Tensor
-    classes: torch.Tensor
-    age: torch.Tensor
-    row: torch.Tensor
+    vectors: np.ndarray
+    classes: np.ndarray
+    age: np.ndarray
+    row: np.ndarray
 
 
 class Space(NamedTuple):
@@ -45,7 +45,14 @@ class Space(NamedTuple):
 
 
 def read_space(
-    embeddings, labels, gallery, gallery_labels, ids, gallery_ids, distance, device
+    embeddings,
+    labels,
+    *,
+    gallery=None,
+    gallery_labels=None,
+    ids=None,
+    gallery_ids=None,
+    distance: str = "cosine",
 ) -> Space:
     """Check the caller's arrays and lay them out for the search; arguments as of `evaluate`.
 
@@ -59,13 +66,12 @@ def read_space(
         raise UserError("gallery_labels and gallery_ids need a gallery")
     if not own and gallery_labels is None:
         raise UserError("a gallery needs gallery_labels")
-    device = device or (embeddings.device if isinstance(embeddings, torch.Tensor) else "cpu")
     rows = check_rows(embeddings, "embeddings")
     codes = _per_row(labels, "labels", len(rows))
     ages = _ages(ids, "ids", len(rows))
     if own:
         _, codes = np.unique(codes, return_inverse=True)
-        side = _lay_out(rows, _shuffled(codes), ages, _scale([rows], distance), device)
+        side = _lay_out(rows, _shuffled(codes), ages, _scale([rows], distance))
         return Space(side, side, own, distance)
     gallery = check_rows(gallery, "gallery")
     if gallery.shape[1] != rows.shape[1]:
@@ -78,11 +84,17 @@ def read_space(
     scale = _scale([rows, gallery], distance)
     gallery_ages = _ages(gallery_ids, "gallery_ids", len(gallery))
     return Space(
-        _lay_out(rows, both[: len(rows)], ages, scale, device),
-        _lay_out(gallery, both[len(rows) :], gallery_ages, scale, device),
+        _lay_out(rows, both[: len(rows)], ages, scale),
+        _lay_out(gallery, both[len(rows) :], gallery_ages, scale),
         own,
         distance,
     )
+
+
+def is_tensor(values) -> bool:
+    """Whether these are a torch.Tensor; without loading torch, as no tensor comes before it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(values, torch.Tensor)
 
 
 def check_rows(rows, name: str):
@@ -91,24 +103,15 @@ def check_rows(rows, name: str):
     Raises:
         UserError: another shape, or rows with NaN or infinity, with their numbers.
     """
-    if not isinstance(rows, torch.Tensor):
+    if not is_tensor(rows):
         rows = np.asarray(rows)
     if rows.ndim != 2 or 0 in rows.shape:
         raise UserError(f"{name}: shape {tuple(rows.shape)}; allowed: [N, D] with N, D > 0")
     bad = []
-    step = max(1, _CHUNK // rows.shape[1])
-    for begin in range(0, len(rows), step):
-        part = rows[begin : begin + step]
-        finite = part.isfinite() if isinstance(rows, torch.Tensor) else np.isfinite(part)
+    for begin, part in _parts(rows):
+        finite = np.isfinite(part)
         if not finite.all():
-            bad += [
-                begin + int(row)
-                for row in np.flatnonzero(
-                    ~np.asarray(
-                        finite.cpu().all(1) if isinstance(rows, torch.Tensor) else finite.all(1)
-                    )
-                )
-            ]
+            bad += (begin + np.flatnonzero(~finite.all(1))).tolist()
     if bad:
         named = ", ".join(map(str, bad[:10])) + (", ..." if len(bad) > 10 else "")
         raise UserError(f"{name}: {len(bad)} of {len(rows)} rows are not finite: {named}")
@@ -116,7 +119,7 @@ def check_rows(rows, name: str):
 
 
 def _per_row(values, name: str, length: int) -> np.ndarray:
-    values = values.cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+    values = values.cpu().numpy() if is_tensor(values) else np.asarray(values)
     if values.shape != (length,):
         raise UserError(f"{name}: shape {values.shape}; allowed: ({length},), one a row")
     return values
@@ -139,36 +142,41 @@ def _scale(sides: list, distance: str) -> float | None:
     if distance == "cosine":
         return None
     longest = max(
-        float(torch.linalg.vector_norm(part, dim=1).max())
-        for side in sides
-        for part in _parts(side, np.arange(len(side)), "cpu")
+        float(_norms(part.astype(np.float64)).max()) for side in sides for _, part in _parts(side)
     )
     return 2.0 ** -np.ceil(np.log2(longest)) if longest > 0 else 1.0
 
 
-def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale, device) -> Side:
+def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: float | None) -> Side:
     order = np.lexsort((ages, codes))
-    vectors = torch.empty(rows.shape, dtype=torch.float32, device=device)
-    begin = 0
-    for part in _parts(rows, order, device):
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    vectors = np.empty(tuple(rows.shape), np.float32)
+    for begin, part in _parts(rows):
+        part = part.astype(np.float64)
         if scale is None:
-            norm = torch.linalg.vector_norm(part, dim=1, keepdim=True)
-            part /= torch.where(norm > 0, norm, 1.0)
+            norm = _norms(part)
+            part /= np.where(norm > 0, norm, 1.0)[:, None]
         else:
             part *= scale
-        vectors[begin : begin + len(part)] = part.mul_(GRID).round_().div_(GRID)
-        begin += len(part)
-    to_device = (torch.from_numpy(array[order]).to(device) for array in (codes, ages))
-    return Side(vectors, *to_device, torch.from_numpy(order))
+        part *= GRID
+        np.rint(part, out=part)
+        part /= GRID
+        vectors[place[begin : begin + len(part)]] = part
+    return Side(vectors, codes[order], ages[order], order)
 
 
-def _parts(rows, order: np.ndarray, device):
-    """The rows in this order, some at a time, as float64."""
+def _norms(rows: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.einsum("nd,nd->n", rows, rows))
+
+
+def _parts(rows):
+    """Some rows at a time, as arrays, with the number of the first."""
     step = max(1, _CHUNK // rows.shape[1])
-    for begin in range(0, len(order), step):
-        chosen = order[begin : begin + step]
-        if isinstance(rows, torch.Tensor):
-            part = rows.detach()[torch.from_numpy(chosen).to(rows.device)]
-        else:
-            part = torch.from_numpy(rows[chosen])
-        yield part.to(device, torch.float64)
+    for begin in range(0, len(rows), step):
+        part = rows[begin : begin + step]
+        if is_tensor(part):
+            part = part.detach().cpu()
+            # NumPy has no bfloat16.
+            part = (part.float() if part.element_size() < 4 else part).numpy()
+        yield begin, part

@@ -17,6 +17,7 @@ RETRIEVAL = (
 RETRIEVAL_AT_K = ("precision_at_<k>", "recall_at_<k>")
 CLUSTERING = ("ami", "f1", "nmi")
 STRUCTURE = ("pi_inter", "pi_intra", "pi_ratio", "rho")
+KINDS = ("retrieval", "clustering", "structure")
 LARGEST_K = 1000
 
 _AT_K = re.compile(r"(recall|precision)_at_([1-9][0-9]*)")
@@ -44,7 +45,7 @@ def check_metric(name: str) -> None:
 
 
 def kind(name: str) -> str | None:
-    """Which room of the catalogue a name is in: retrieval, clustering, structure, or None."""
+    """Which room of the catalogue a name is in: one of KINDS, or None."""
     if name in RETRIEVAL or split_at_k(name) is not None:
         return "retrieval"
     if name in CLUSTERING:

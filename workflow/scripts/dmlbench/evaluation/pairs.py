@@ -1,14 +1,14 @@
-"""Queries and their positives, with exact similarities."""
+"""Queries and their nearest positives, with exact similarities."""
 
 from typing import NamedTuple
 
-import torch
+import numpy as np
 
 from dmlbench.evaluation.inputs import Space
 
 
 class Pairs(NamedTuple):
-    """The positives of a run of queries, nearest first, equally near ones by age.
+    """The nearest positives of a run of queries, nearest first, equally near ones by age.
 
     Attributes:
         start: int64 [Q + 1]; positives of query i are entries start[i] to start[i + 1].
@@ -16,67 +16,75 @@ class Pairs(NamedTuple):
         column: int64 [P]; the positive's place in the gallery.
     """
 
-    start: torch.Tensor
-    similarity: torch.Tensor
-    column: torch.Tensor
+    start: np.ndarray
+    similarity: np.ndarray
+    column: np.ndarray
 
 
-def similarity(queries: torch.Tensor, gallery: torch.Tensor, distance: str) -> torch.Tensor:
+def similarity(queries: np.ndarray, gallery: np.ndarray, distance: str) -> np.ndarray:
     """Exact similarities of [..., Q, D] and [..., M, D] vectors on the grid, float64 [..., Q, M].
 
     Cosine: the inner product. Euclidean: <q, g> - |g|^2 / 2, which falls as |q - g| grows.
     """
-    queries, gallery = queries.double(), gallery.double()
-    product = queries @ gallery.mT
+    queries = queries.astype(np.float64, copy=False)
+    gallery = gallery.astype(np.float64, copy=False)
+    product = queries @ gallery.swapaxes(-1, -2)
     if distance == "euclidean":
-        product -= gallery.square().sum(-1)[..., None, :] / 2
+        product -= np.square(gallery).sum(-1)[..., None, :] / 2
     return product
 
 
-def class_runs(space: Space) -> tuple[torch.Tensor, torch.Tensor]:
+def class_runs(space: Space) -> tuple[np.ndarray, np.ndarray]:
     """For each query, where its class begins and ends in the gallery, int64 [Q] each."""
-    classes = space.gallery.classes
-    wanted = space.queries.classes
-    return torch.searchsorted(classes, wanted), torch.searchsorted(classes, wanted, right=True)
+    classes, wanted = space.gallery.classes, space.queries.classes
+    return np.searchsorted(classes, wanted), np.searchsorted(classes, wanted, side="right")
 
 
-def find_pairs(space: Space, begin: int, end: int, memory: int) -> Pairs:
-    """Positives of the queries from `begin` to `end` (in the order of their Side)."""
+def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int) -> Pairs:
+    """Nearest positives of the queries from `begin` to `end` (in the order of their Side).
+
+    Args:
+        keep: int64 [end - begin]; how many of each, the same for classes of the same size.
+        memory: bytes to work in.
+    """
     first, last = (run[begin:end] for run in class_runs(space))
-    count = last - first - int(space.own)
-    start = torch.nn.functional.pad(count.cumsum(0), (1, 0))
-    total = int(start[-1])
-    device = space.gallery.vectors.device
-    values = torch.empty(total, dtype=torch.float64, device=device)
-    columns = torch.empty(total, dtype=torch.int64, device=device)
-    for rows, width in _alike(space.queries.classes[begin:end], first, last, space, memory):
-        gallery = first[rows[:, 0], None] + torch.arange(width, device=device)
+    start = np.concatenate([[0], np.cumsum(keep)])
+    values = np.empty(start[-1])
+    columns = np.empty(start[-1], np.int64)
+    dim = space.gallery.vectors.shape[1]
+    classes = space.queries.classes[begin:end]
+    for rows, width in _alike(classes, last - first, keep, dim, memory):
+        gallery = first[rows[:, 0], None] + np.arange(width)
         found = similarity(
             space.queries.vectors[begin + rows], space.gallery.vectors[gallery], space.distance
         )
         if space.own:
-            found[gallery[:, None, :] == begin + rows[:, :, None]] = torch.inf
-        found, order = found.sort(dim=-1, descending=True, stable=True)
-        found, order = found[..., int(space.own) :], order[..., int(space.own) :]
-        place = start[rows][..., None] + torch.arange(found.shape[-1], device=device)
+            found[gallery[:, None, :] == begin + rows[:, :, None]] = -np.inf
+        found, order = _descending(found, int(keep[rows[0, 0]]))
+        place = start[rows][..., None] + np.arange(found.shape[-1])
         values[place] = found
         columns[place] = first[rows][..., None] + order
     return Pairs(start, values, columns)
 
 
-def _alike(classes, first, last, space: Space, memory: int):
+def _descending(values: np.ndarray, keep: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest values of the last axis and their places; of equal ones the first place first."""
+    if keep == 1:
+        order = values.argmax(-1)[..., None]
+    else:
+        order = np.argsort(-values, axis=-1, kind="stable")[..., :keep]
+    return np.take_along_axis(values, order, -1), order
+
+
+def _alike(classes: np.ndarray, width: np.ndarray, keep: np.ndarray, dim: int, memory: int):
     """Batches of equally large groups of queries of one class: ([G, q] rows, gallery width)."""
-    rows = len(first)
-    dim = space.gallery.vectors.shape[1]
-    _, group, size = torch.unique_consecutive(classes, return_inverse=True, return_counts=True)
-    widest = int((last - first).max()) if rows else 1
-    step = max(1, memory // (64 * max(widest, dim)))
-    place = torch.arange(rows, device=first.device) - (size.cumsum(0) - size)[group]
-    cut = torch.nonzero(place % step == 0).flatten()
-    length = torch.diff(cut, append=torch.tensor([rows], device=cut.device))
-    width = (last - first)[cut]
-    useful = width > int(space.own)
-    for q, m in torch.unique(torch.stack([length, width], 1)[useful], dim=0).tolist():
-        begins = cut[useful & (length == q) & (width == m)]
-        for some in begins.split(max(1, memory // (64 * (q + m) * max(m, dim)))):
-            yield some[:, None] + torch.arange(q, device=cut.device), m
+    place = np.arange(len(classes)) - np.searchsorted(classes, classes)
+    step = max(1, memory // (64 * max(int(width.max()), dim)))
+    cut = np.flatnonzero(place % step == 0)
+    length = np.diff(cut, append=len(classes))
+    useful = keep[cut] > 0
+    for q, m in np.unique(np.stack([length, width[cut]], 1)[useful], axis=0).tolist():
+        begins = cut[useful & (length == q) & (width[cut] == m)]
+        batch = max(1, memory // (64 * (q + m) * max(m, dim)))
+        for some in range(0, len(begins), batch):
+            yield begins[some : some + batch, None] + np.arange(q), m

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from dmlbench.evaluation import pairs
-from dmlbench.evaluation.inputs import Space
+from dmlbench.evaluation.inputs import Side, Space
 
 # Rounding thresholds to float32 (values below 2) and sorting keys in float64 cost less than this.
 _SLACK = 2.0**-22
@@ -32,11 +31,21 @@ class Tile(NamedTuple):
         return self.values.dtype == torch.float64
 
 
+def as_tensors(space: Space, device) -> Space:
+    """The same space with tensors for arrays; on a CPU they share its memory."""
+
+    def moved(side: Side) -> Side:
+        return Side(*(torch.from_numpy(part).to(device) for part in side))
+
+    queries = moved(space.queries)
+    return space._replace(queries=queries, gallery=queries if space.own else moved(space.gallery))
+
+
 class Products:
     """Tiles of the all-pairs similarity of a space.
 
     Args:
-        space: what to search.
+        space: what to search, as tensors.
         entries: largest number of entries of a tile; its memory is reused from tile to tile.
     """
 
@@ -76,10 +85,9 @@ class Products:
         return result
 
     def _exact(self, rows: slice, columns: slice) -> torch.Tensor:
-        space = self.space
-        return pairs.similarity(
-            space.queries.vectors[rows], space.gallery.vectors[columns], space.distance
-        )
+        queries, gallery = self.space.queries.vectors[rows], self.space.gallery.vectors[columns]
+        product = queries.double() @ gallery.double().T
+        return product if self._bias is None else product.add_(self._bias[columns])
 
     def _operands(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, float]:
         queries, gallery = self.space.queries.vectors, self.space.gallery.vectors

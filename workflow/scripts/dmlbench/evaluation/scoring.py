@@ -6,12 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.clustering import cluster_scores
-from dmlbench.evaluation.inputs import read_space
-from dmlbench.evaluation.names import check_metric, kind
+from dmlbench.evaluation.inputs import Space, is_tensor, read_space
+from dmlbench.evaluation.names import KINDS, check_metric, kind
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import per_query
-from dmlbench.evaluation.structure import structure_scores
 
 
 class Evaluation(NamedTuple):
@@ -110,36 +108,50 @@ def evaluate(
     metrics = list(metrics)
     for name in metrics:
         check_metric(name)
+    device = device or (embeddings.device if is_tensor(embeddings) else "cpu")
     space = read_space(
-        embeddings, labels, gallery, gallery_labels, ids, gallery_ids, distance, device
+        embeddings,
+        labels,
+        gallery=gallery,
+        gallery_labels=gallery_labels,
+        ids=ids,
+        gallery_ids=gallery_ids,
+        distance=distance,
     )
-    retrieval = [name for name in metrics if kind(name) == "retrieval"]
-    scores, values, tied = {}, {}, {}
-    row, left_out = np.zeros(0, np.int64), 0
-    if retrieval:
-        found = find_ranks(space, retrieval, memory=int(memory))
-        row = found.row
-        left_out = len(space.queries.vectors) - len(row)
-        if len(row) == 0:
-            raise UserError("no query has another image of its class to find; allowed: at least 1")
-        for name in retrieval:
-            values[name] = per_query(name, found.ranks)
-            scores[name] = float(values[name].mean())
-            if found.best is not None:
-                orders = (found.worst, found.best)
-                bounds = [float(per_query(name, some).mean()) for some in orders]
-                if any(bound != scores[name] for bound in bounds):
-                    tied[name] = (min(*bounds, scores[name]), max(*bounds, scores[name]))
-    clustering = [name for name in metrics if kind(name) == "clustering"]
-    structure = [name for name in metrics if kind(name) == "structure"]
-    per_seed = {}
-    vectors, classes = space.queries.vectors, space.queries.classes
-    if clustering:
+    of_kind = {some: [name for name in metrics if kind(name) == some] for some in KINDS}
+    result = Evaluation({}, {}, np.zeros(0, np.int64), 0, {}, {})
+    if of_kind["retrieval"]:
+        result = _retrieve(space, of_kind["retrieval"], int(memory), device)
+    scores, per_seed = result.scores, result.per_seed
+    if of_kind["clustering"] or of_kind["structure"]:
+        import torch
+
+        from dmlbench.evaluation.clustering import cluster_scores
+        from dmlbench.evaluation.structure import structure_scores
+
+        vectors = torch.from_numpy(space.queries.vectors).to(device)
+        classes = space.queries.classes
         per_seed = cluster_scores(
-            vectors, classes.cpu().numpy(), clustering, seeds=tuple(seeds), restarts=restarts
+            vectors, classes, of_kind["clustering"], seeds=tuple(seeds), restarts=restarts
         )
         scores |= {name: float(found.mean()) for name, found in per_seed.items()}
-    if structure:
-        scores |= structure_scores(vectors, classes, structure)
-    in_order = {name: scores[name] for name in metrics}
-    return Evaluation(in_order, values, row, left_out, per_seed, tied)
+        scores |= structure_scores(
+            vectors, torch.from_numpy(classes).to(device), of_kind["structure"]
+        )
+    return result._replace(scores={name: scores[name] for name in metrics}, per_seed=per_seed)
+
+
+def _retrieve(space: Space, metrics: list[str], memory: int, device) -> Evaluation:
+    found = find_ranks(space, metrics, memory=memory, device=device)
+    if len(found.row) == 0:
+        raise UserError("no query has another image of its class to find; allowed: at least 1")
+    values = {name: per_query(name, found.ranks) for name in metrics}
+    scores = {name: float(some.mean()) for name, some in values.items()}
+    tied = {}
+    if found.best is not None:
+        for name in metrics:
+            bounds = [float(per_query(name, some).mean()) for some in (found.worst, found.best)]
+            if any(bound != scores[name] for bound in bounds):
+                tied[name] = (min(*bounds, scores[name]), max(*bounds, scores[name]))
+    left_out = len(space.queries.vectors) - len(found.row)
+    return Evaluation(scores, values, found.row, left_out, {}, tied)

@@ -1,0 +1,81 @@
+"""Ranks from whole rows of the all-pairs product: small spaces, by NumPy alone.
+
+A row is ordered by one number an image: its exact similarity, a multiple of 2^-49 in
+[-1.5, 1.01], plus 2^-50 for a positive. Float64 holds every such number.
+"""
+
+import numpy as np
+
+from dmlbench.evaluation.inputs import Space
+from dmlbench.evaluation.pairs import class_runs, similarity
+from dmlbench.evaluation.retrieval import FAR
+
+_POSITIVE = 2.0**-50
+_ITSELF = -2.0
+_MOST_PRODUCTS = 1 << 31
+_BLOCK = 1 << 18
+
+
+def is_small(space: Space) -> bool:
+    """Whether the product of all pairs takes less time than it takes to load torch."""
+    rows, dim = space.queries.vectors.shape
+    return rows * len(space.gallery.vectors) * dim <= _MOST_PRODUCTS
+
+
+def whole_ranks(
+    space: Space, positives: np.ndarray, limit: np.ndarray, first_limit: np.ndarray
+) -> np.ndarray | None:
+    """Ranks of all positives of all queries, or None where one is exactly as near as a negative.
+
+    Args:
+        positives: int64 [Q]; their number.
+        limit: int64 [Q]; ranks beyond it do not matter and are FAR.
+        first_limit: int64 [Q]; the same for a query's nearest positive.
+
+    Returns:
+        int64 [P], query after query, ascending within a query.
+    """
+    start = np.cumsum(positives) - positives
+    ranks = np.full(positives.sum(), FAR)
+    gallery = space.gallery.vectors.astype(np.float64)
+    scored = np.flatnonzero(positives)
+    step = max(1, _BLOCK // len(gallery))
+    for begin in range(0, len(scored), step):
+        rows = scored[begin : begin + step]
+        keys, nearest = _keys(space, rows, gallery)
+        if (first_limit[rows] > limit[rows]).any():
+            first = 1 + np.count_nonzero(keys > nearest, axis=1)
+            if (keys == nearest - _POSITIVE).any():
+                return None
+            ranks[start[rows]] = np.where(first <= first_limit[rows], first, FAR)
+        deepest = limit[rows].max()
+        if deepest:
+            top = _top(keys, deepest + 1)
+            if (top[:, :-1] ^ top[:, 1:] == 1).any():
+                return None
+            row, place = np.nonzero(top & 1)
+            inside = place < limit[rows[row]]
+            row, place = row[inside], place[inside]
+            order = np.arange(len(row)) - np.searchsorted(row, row)
+            ranks[start[rows[row]] + order] = place + 1
+    return ranks
+
+
+def _keys(space: Space, rows: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys of the gallery for these queries, [B, M], and of their nearest positives, [B, 1]."""
+    keys = similarity(space.queries.vectors[rows], gallery, space.distance)
+    first, last = (run[rows] for run in class_runs(space))
+    begin = np.cumsum(last - first) - (last - first)
+    row = np.repeat(np.arange(len(rows)), last - first)
+    column = np.arange(len(row)) + np.repeat(first - begin, last - first)
+    keys[row, column] += _POSITIVE
+    if space.own:
+        keys[np.arange(len(rows)), rows] = _ITSELF
+    return keys, np.maximum.reduceat(keys[row, column], begin)[:, None]
+
+
+def _top(keys: np.ndarray, depth: int) -> np.ndarray:
+    """The largest keys of each row, descending, in units of 2^-50, int64 [B, depth]."""
+    if depth < keys.shape[1]:
+        keys = np.partition(keys, -depth, axis=1)[:, -depth:]
+    return (np.sort(keys, axis=1)[:, ::-1] / _POSITIVE).astype(np.int64)
