@@ -17,7 +17,15 @@ ROOMS = (
     "samplers",
 )
 # Code that decides what is trained or how it is watched, but not to which weights.
-WITHOUT = ("errors.py", "files.py", "job.py", "registry.py", "plan/", "evaluation/")
+WITHOUT = (
+    "errors.py",
+    "evaluation/",
+    "files.py",
+    "job.py",
+    "plan/",
+    "registry.py",
+    "training/gpus.py",
+)
 
 
 def sources() -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from dmlbench.job import job
 from dmlbench.training.export import export_embeddings
+from dmlbench.training.gpus import gpu_lease
 
-with job(snakemake):
+with job(snakemake), gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
     export_embeddings(
         snakemake.params.spec,
         **dict(snakemake.input.items()),

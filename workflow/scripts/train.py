@@ -1,9 +1,10 @@
 """Rule train: one run, or the rest of one from its checkpoint."""
 
 from dmlbench.job import job
+from dmlbench.training.gpus import gpu_lease
 from dmlbench.training.loop import train
 
-with job(snakemake):
+with job(snakemake), gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
     train(
         snakemake.params.spec,
         **dict(snakemake.input.items()),

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.choices import Generator, Identifier, Model, SplitRule
@@ -48,6 +48,7 @@ class Configuration(Model):
     pathvars: Pathvars
     data: Data = Data()
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    runs_per_gpu: PositiveInt = 1
     environment: Literal["cpu", "gpu"] = "cpu"
     studies: list[Identifier] = Field(min_length=1)
     rehearsal: Rehearsal | None = None

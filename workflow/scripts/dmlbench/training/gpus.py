@@ -1,0 +1,167 @@
+"""GPUs lent to the jobs of one machine: a slot on a GPU belongs to one process at a time.
+
+Snakemake counts GPUs but hands out none. Here a lease is a lock (flock) on a file of the machine's
+own temporary folder; the kernel frees it when the process ends, however it ends. A user's jobs
+share them, whichever results they work on. The files stay empty, and none is ever a sign of life.
+"""
+
+import contextlib
+import fcntl
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dmlbench.errors import UserError
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+PRETENDED = "DMLBENCH_GPUS"
+PAUSE = 1.0
+"""Seconds between two looks for a free slot."""
+
+_NO_DEVICE = ("", "-1", "NoDevFiles")
+
+
+@contextlib.contextmanager
+def gpu_lease(device: str, runs_per_gpu: int = 1) -> Iterator[str | None]:
+    """Hold a slot on the least loaded GPU, as the only one that CUDA shows to this process.
+
+    Wraps everything that makes CUDA look for GPUs; importing torch does not. Waits while all slots
+    are taken. Where CUDA_VISIBLE_DEVICES is set already, as Slurm does, only those GPUs count.
+
+    Args:
+        device: `auto`, `cpu` or `cuda`; `cpu` takes no lease.
+        runs_per_gpu: slots of a GPU.
+
+    Yields:
+        The GPU's name for CUDA_VISIBLE_DEVICES; None without a lease: no GPU, or none asked for.
+
+    Raises:
+        UserError: the folder of the locks belongs to someone else.
+    """
+    gpus = {} if device == "cpu" else visible_gpus()
+    if not gpus:
+        yield None
+        return
+    folder = _lock_folder()
+    slot, name = _wait_for_slot(folder, gpus, runs_per_gpu)
+    before = os.environ.get(VISIBLE)
+    os.environ[VISIBLE] = name
+    try:
+        yield name
+    finally:
+        os.close(slot)
+        if before is None:
+            os.environ.pop(VISIBLE, None)
+        else:
+            os.environ[VISIBLE] = before
+
+
+def visible_gpus() -> dict[str, str]:
+    """The GPUs that this process may use: UUID -> the name that CUDA knows it by here.
+
+    DMLBENCH_GPUS (names with commas between) stands for the machine's GPUs where nvidia-smi
+    cannot list them, and in tests. A GPU that neither lists is known by its number.
+    """
+    installed = _installed_gpus()
+    allowed = os.environ.get(VISIBLE)
+    if allowed is None:
+        return {uuid: uuid for uuid in installed}
+    names = (name.strip() for name in allowed.split(","))
+    # CUDA, too, stops at the first name that is no device.
+    known = itertools.takewhile(lambda name: name not in _NO_DEVICE, names)
+    return {_uuid(name, installed): name for name in known}
+
+
+def _installed_gpus() -> list[str]:
+    pretended = os.environ.get(PRETENDED)
+    if pretended is not None:
+        return [name for name in pretended.split(",") if name]
+    command = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return done.stdout.split()
+
+
+def _uuid(name: str, installed: list[str]) -> str:
+    """A number becomes the UUID, which means the same GPU in every container and Slurm job."""
+    if name in installed:
+        return name
+    if name.isdecimal() and int(name) < len(installed):
+        return installed[int(name)]
+    return next((uuid for uuid in installed if uuid.startswith(name)), name)
+
+
+def _lock_folder() -> Path:
+    """A folder of this user on this machine; the host's name keeps shared folders apart."""
+    name = f"dmlbench-gpus-{os.getuid()}-{socket.gethostname()}"
+    folder = Path(tempfile.gettempdir()) / name
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise UserError(f"{folder}: belongs to another user; remove it, or set TMPDIR to a folder")
+    return folder
+
+
+def _wait_for_slot(folder: Path, gpus: dict[str, str], runs_per_gpu: int) -> tuple[int, str]:
+    waited = False
+    while True:
+        # One process looks at a time: a look takes every free slot for a moment.
+        door = _lock(folder / "door", wait=True)
+        try:
+            found = _least_loaded(folder, list(gpus), runs_per_gpu)
+        finally:
+            os.close(door)
+        if found is not None:
+            slot, uuid = found
+            return slot, gpus[uuid]
+        if not waited:
+            taken = f"{len(gpus)} x {runs_per_gpu} slots on {', '.join(gpus.values())}"
+            print(f"waiting for a GPU: all taken of {taken}", file=sys.stderr)
+            waited = True
+        time.sleep(PAUSE)
+
+
+def _least_loaded(folder: Path, gpus: list[str], runs_per_gpu: int) -> tuple[int, str] | None:
+    """A slot of the GPU with the fewest taken, the first of equals, or none."""
+    free, load = {}, {}
+    for gpu in gpus:
+        # Slots beyond our own number are those of jobs that pack more runs on a GPU.
+        stem = gpu.replace("/", "_")
+        count = max(runs_per_gpu, len(list(folder.glob(f"{stem}.*"))))
+        slots = [_lock(folder / f"{stem}.{number}", wait=False) for number in range(count)]
+        free[gpu] = [slot for slot in slots if slot is not None]
+        load[gpu] = count - len(free[gpu])
+    best = min(gpus, key=load.__getitem__)
+    chosen = free[best].pop() if load[best] < runs_per_gpu else None
+    for slot in (slot for slots in free.values() for slot in slots):
+        os.close(slot)
+    return None if chosen is None else (chosen, best)
+
+
+def _lock(path: Path, *, wait: bool) -> int | None:
+    """A descriptor that holds a file's lock until it is closed; None where another holds it."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        # A cleaner of temporary files may have taken the name away since it was opened.
+        if _is_named(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_named(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
