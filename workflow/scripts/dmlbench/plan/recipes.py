@@ -12,7 +12,16 @@ from pydantic import (
 )
 
 from dmlbench import registry
-from dmlbench.plan.choices import Identifier, Loss, Metric, Miner, Model, Sampler, Transform
+from dmlbench.plan.choices import (
+    Identifier,
+    Loss,
+    Metric,
+    Miner,
+    Model,
+    Regularizer,
+    Sampler,
+    Transform,
+)
 from dmlbench.plan.studies import Where
 
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
@@ -23,6 +32,8 @@ class Method(Model):
 
     Attributes:
         loss: none for a network that is not trained.
+        regularizers: what is added to the loss, or changes what it sees. The weights that
+            `proximity` stays near to are those at the beginning of the epoch.
         sampling: which of the recipe's samplers makes the batches.
     """
 
@@ -30,30 +41,54 @@ class Method(Model):
     year: int | None = None
     loss: Loss | None = None
     miner: Miner | None = None
+    regularizers: list[Regularizer] = []
     sampling: Identifier = "random"
 
     @model_validator(mode="after")
-    def _miner_fits_loss(self) -> "Method":
-        if self.miner is None:
-            return self
-        if self.loss is None:
-            raise ValueError("has a miner but no loss")
-        taken = registry.annotation("losses", self.loss.name, "forward", "tuples")
-        given = registry.annotation("miners", self.miner.name, "__call__", "return")
-        if taken is None or given not in taken:
-            raise ValueError(
-                f"miner {self.miner.name} gives {given}, loss {self.loss.name} takes "
-                f"{taken.removesuffix(' | None') if taken else 'no tuples'}"
-            )
+    def _parts_fit(self) -> "Method":
+        check_objective(self)
         return self
 
 
+def check_objective(method) -> None:
+    """Raise a ValueError unless loss, miner and regularizers fit each other."""
+    if method.loss is None and (method.miner or method.regularizers):
+        raise ValueError("has a miner or regularizers but no loss")
+    if method.miner is not None:
+        taken = registry.annotation("losses", method.loss.name, "forward", "tuples")
+        given = registry.annotation("miners", method.miner.name, "__call__", "return")
+        if taken is None or given not in taken:
+            raise ValueError(
+                f"miner {method.miner.name} gives {given}, loss {method.loss.name} takes "
+                f"{taken.removesuffix(' | None') if taken else 'no tuples'}"
+            )
+    names = [regularizer.name for regularizer in method.regularizers]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"regularizer {name} is there {names.count(name)} times; allowed: 1")
+        if registry.annotation("regularizers", name, "__call__", "tuples") and not method.miner:
+            raise ValueError(f"regularizer {name} acts on the tuples of a miner, but there is none")
+
+
 class Optimizer(Model):
+    """An optimizer of torch.
+
+    Attributes:
+        fused: whether one kernel updates all parameters: faster, and rounded in another way.
+    """
+
     name: Literal["adamw", "adam", "rmsprop", "sgd"]
     learning_rate: PositiveFloat
     weight_decay: NonNegativeFloat = 0.0
     momentum: NonNegativeFloat = 0.0
     betas: tuple[float, float] = (0.9, 0.999)
+    fused: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_fused(self) -> "Optimizer":
+        if self.fused and self.name == "rmsprop":
+            raise ValueError("rmsprop cannot be fused; allowed: adamw, adam, sgd")
+        return self
 
 
 class StepSchedule(Model):
@@ -74,11 +109,14 @@ class Training(Model):
     Attributes:
         iterations_per_epoch: none for one pass of the sampler.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
-            parameters, as multiples of the optimizer's.
+            parameters, as multiples of the optimizer's; 0 leaves them as they are.
+        loss_learning_rate: of the loss's own parameters in itself, in the place of `loss_factor`.
         warmup_epochs: first epochs, in which only head and loss learn.
         clip_value: largest absolute gradient; none for no clipping.
         frozen_batchnorm: what of BatchNorm does not learn: its running statistics (with which it
             then normalises), its affine parameters, both or none.
+        precision: in which the network computes; bfloat16 by autocast, weights and loss in float32.
+        compile: whether torch.compile makes the network's training step.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: which epoch's weights the run's scores are made with.
         selection_metric: what "best" means.
@@ -91,11 +129,14 @@ class Training(Model):
     optimizer: Optimizer
     schedule: StepSchedule | None = None
     head_factor: PositiveFloat = 1.0
-    loss_factor: PositiveFloat = 1.0
+    loss_factor: NonNegativeFloat = 1.0
+    loss_learning_rate: NonNegativeFloat | None = None
     warmup_epochs: NonNegativeInt = 0
     clip_value: PositiveFloat | None = None
     frozen_batchnorm: Literal["none", "statistics", "affine", "both"] = "none"
     normalize: bool = True
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1
     selection: Selection

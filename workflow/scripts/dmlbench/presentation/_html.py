@@ -18,6 +18,9 @@ def html(table) -> str:
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
     lines += [f"<tr>{heads}</tr>", "</thead>", "<tbody>"]
     for index, (row, cells) in enumerate(zip(table.rows, table.texts(), strict=True)):
+        if table.begins_panel(index):
+            heading = f'<th colspan="{len(table.columns) + 1}" scope="rowgroup">'
+            lines.append(f'<tr class="panel">{heading}{escape(row.panel)}</th></tr>')
         begins = ' class="baseline"' if table.begins_baselines(index) else ""
         cells = "".join(_cell(text, mark) for text, mark in cells)
         lines.append(f'<tr{begins}><th scope="row">{escape(row.label)}</th>{cells}</tr>')

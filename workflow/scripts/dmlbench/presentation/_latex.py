@@ -4,6 +4,9 @@ import itertools
 
 _MARKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
 
+_WIDE = 9
+"""Columns from which a table needs small letters to fit a page."""
+
 _ESCAPED = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -20,6 +23,7 @@ _ESCAPED = {
     "±": r"$\pm$",
     "×": r"$\times$",
     "·": r"$\cdot$",
+    "−": "$-$",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "–": "--",
@@ -33,6 +37,7 @@ def latex(table) -> str:
         r"% needs \usepackage{booktabs}",
         r"\begin{table}[t]",
         r"\centering",
+        *([r"\scriptsize", r"\setlength{\tabcolsep}{2.5pt}"] if len(table.columns) > _WIDE else []),
         rf"\caption{{{escape(f'{table.title}. {table.caption}')}}}",
         rf"\label{{tab:{table.id}}}",
         rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
@@ -42,6 +47,10 @@ def latex(table) -> str:
     lines.append(_line([table.row_header, *(column.header for column in table.columns)]))
     lines.append(r"\midrule")
     for index, (row, cells) in enumerate(zip(table.rows, table.texts(), strict=True)):
+        if table.begins_panel(index):
+            lines += [r"\midrule"] if index else []
+            heading = rf"\textit{{{escape(row.panel)}}}"
+            lines.append(rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{{heading}}} \\")
         if table.begins_baselines(index):
             lines.append(r"\midrule")
         marked = [_MARKED[mark] % escape(text) for text, mark in cells]

@@ -59,6 +59,21 @@ def pick(
     return result.rename(columns={"count": "seeds"})
 
 
+def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple[str, ...], float]:
+    """Printed test scores in percent by the given columns; empty where nothing is printed.
+
+    Raises:
+        UserError: two printed numbers for one key.
+    """
+    if printed is None:
+        return {}
+    tested = printed[printed.split == "test"]
+    for row in tested[tested.duplicated(list(keys))].itertuples():
+        key = " ".join(str(getattr(row, column)) for column in keys)
+        raise UserError(f"two printed numbers for {key}; allowed: one, so name fewer tables")
+    return dict(zip(zip(*(tested[key] for key in keys), strict=True), tested.number, strict=True))
+
+
 def present(picked: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     """The methods that have scores, in the given order."""
     there = set(picked.method)

@@ -107,6 +107,11 @@ def legible_on(fill) -> str:
     return "white" if luminance < 0.24 else INK
 
 
+def printed(axes: Axes, x, y, *, colour: str = INK, marker: str = "D") -> None:
+    """Hollow marks where a document prints other numbers than those that are drawn."""
+    axes.plot(x, y, ls="", marker=marker, ms=4, mfc="white", mec=colour, mew=0.9, zorder=4)
+
+
 def head(axes: Axes, title: str, note: str) -> None:
     """A title with a quiet line of explanation between it and the axes."""
     axes.set_title(title, pad=23)

@@ -18,7 +18,7 @@ class Column:
     """One column: its name in the CSV, its header under a group's header, how it is printed.
 
     `better` is "higher" or "lower" where the best and second best cell are to be marked, else
-    empty.
+    empty. A signed column prints a plus before what is above 0.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Column:
     group: str = ""
     decimals: int = 2
     better: str = "higher"
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A labelled row; a baseline stands below a rule and is never marked as best."""
+    """A labelled row; a baseline stands below a rule and is never marked as best.
+
+    Rows of one panel follow each other under its heading, and compete with each other alone.
+    """
 
     label: str
     cells: tuple[Cell, ...]
     baseline: bool = False
+    panel: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,23 +67,27 @@ class Table:
     notes: tuple[str, ...] = field(default=())
 
     def to_csv(self) -> str:
-        """Plain numbers as printed, one line per row; a spread has a column `<name>_std`."""
+        """Plain numbers as printed, one line per row; a spread has a column `<name>_std`.
+
+        Where rows stand in panels, the first column names the panel.
+        """
+        panels = any(row.panel for row in self.rows)
         spread = [
             any(row.cells[position].spread is not None for row in self.rows)
             for position in range(len(self.columns))
         ]
-        head = [self.row_header]
+        head = ["panel", self.row_header] if panels else [self.row_header]
         for column, has_spread in zip(self.columns, spread, strict=True):
             head += [column.name, f"{column.name}_std"] if has_spread else [column.name]
         file = io.StringIO()
         writer = comma_separated.writer(file, lineterminator="\n")
         writer.writerow(head)
         for row in self.rows:
-            line = [row.label]
+            line = [row.panel, row.label] if panels else [row.label]
             for column, cell, has_spread in zip(self.columns, row.cells, spread, strict=True):
-                line.append(_number(cell.value, column.decimals))
+                line.append(_number(cell.value, column))
                 if has_spread:
-                    line.append(_number(cell.spread, column.decimals))
+                    line.append(_number(cell.spread, column, signed=False))
             writer.writerow(line)
         return file.getvalue()
 
@@ -104,7 +113,7 @@ class Table:
         marks = [self._marks(position) for position in range(len(self.columns))]
         return [
             [
-                (_text(cell, column.decimals), marks[position].get(index, PLAIN))
+                (_text(cell, column), marks[position].get(index, PLAIN))
                 for position, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True))
             ]
             for index, row in enumerate(self.rows)
@@ -112,14 +121,29 @@ class Table:
 
     def begins_baselines(self, index: int) -> bool:
         """Whether a rule stands above row `index`, the first baseline below other rows."""
-        return self.rows[index].baseline and index > 0 and not self.rows[index - 1].baseline
+        if index == 0 or self.begins_panel(index):
+            return False
+        return self.rows[index].baseline and not self.rows[index - 1].baseline
+
+    def begins_panel(self, index: int) -> bool:
+        """Whether a panel's heading stands above row `index`."""
+        above = self.rows[index - 1].panel if index else ""
+        return self.rows[index].panel != above
 
     def _marks(self, position: int) -> dict[int, str]:
+        panels = dict.fromkeys(row.panel for row in self.rows)
+        return {
+            index: mark
+            for panel in panels
+            for index, mark in self._marks_of_panel(position, panel).items()
+        }
+
+    def _marks_of_panel(self, position: int, panel: str) -> dict[int, str]:
         column = self.columns[position]
         printed = {
             index: round(row.cells[position].value, column.decimals)
             for index, row in enumerate(self.rows)
-            if not row.baseline and _is_number(row.cells[position].value)
+            if row.panel == panel and not row.baseline and _is_number(row.cells[position].value)
         }
         order = sorted(set(printed.values()), reverse=column.better == "higher")
         if not column.better or len(order) < 2:
@@ -153,13 +177,18 @@ def _is_number(value) -> bool:
     return value is not None and not isinstance(value, str) and math.isfinite(value)
 
 
-def _number(value, decimals: int) -> str:
+def _number(value, column: Column, *, signed: bool = True) -> str:
     if isinstance(value, str):
         return value
-    return f"{value:.{decimals}f}" if _is_number(value) else ""
+    if not _is_number(value):
+        return ""
+    sign = "+" if column.signed and signed else ""
+    return f"{round(value, column.decimals) + 0:{sign}.{column.decimals}f}"
 
 
-def _text(cell: Cell, decimals: int) -> str:
-    text = _number(cell.value, decimals) or "–"
-    spread = _number(cell.spread, decimals)
+def _text(cell: Cell, column: Column) -> str:
+    text = _number(cell.value, column) or "–"
+    if column.signed:
+        text = text.replace("-", "−")
+    spread = _number(cell.spread, column, signed=False)
     return f"{text} ± {spread}" if spread else text

@@ -8,12 +8,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dmlbench.presentation import style
-from dmlbench.presentation._scores import pick, present
+from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
 
 
 class RecallByEmbeddingDim:
     """R@1 over the embedding size, one labelled line a loss, like psomas2020's figures 28 to 30.
+
+    Printed numbers are hollow marks in the colour of their line.
 
     Args:
         title: printed above the figure.
@@ -21,6 +23,7 @@ class RecallByEmbeddingDim:
         metric: what is drawn.
         selection: the selection rule of the scores.
         baseline: the method drawn grey and dashed, in a panel of its own where it lies far below.
+        printed: the printed numbers.
         dataset, network, split: which scores; None where the scores have only one.
     """
 
@@ -32,6 +35,7 @@ class RecallByEmbeddingDim:
         metric: str = "recall_at_1",
         selection: str,
         baseline: str | None = "untrained",
+        printed: pd.DataFrame | None = None,
         dataset: str | None = None,
         network: str | None = None,
         split: str | None = None,
@@ -41,6 +45,7 @@ class RecallByEmbeddingDim:
         self.metric = metric
         self.selection = selection
         self.baseline = baseline
+        self.printed = printed_values(printed, "metric", "method", "embedding_dim")
         self.where = {"dataset": dataset, "network": network, "split": split}
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -60,7 +65,10 @@ class RecallByEmbeddingDim:
         with style.house():
             figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
             if len(baseline) and _far_below(baseline, losses):
-                heights = [_reach(losses), min(_reach(baseline), 0.4 * _reach(losses))]
+                heights = [
+                    _reach(losses["mean"]),
+                    min(_reach(baseline["mean"]), 0.4 * _reach(losses["mean"])),
+                ]
                 panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
                 figure.subplots_adjust(hspace=0.12)
                 panels[0].spines["bottom"].set_visible(False)
@@ -74,15 +82,28 @@ class RecallByEmbeddingDim:
             panels[-1].set_xlim(-0.15, len(place) - 0.92)
             panels[-1].set_xlabel("embedding size")
             panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
-            style.head(panels[0], self.title, selected(self.selection))
+            note = " Hollow: printed." if self.printed else ""
+            style.head(panels[0], self.title, selected(self.selection) + note)
         return figure
 
     def _lines(self, axes, shown, place, titles) -> None:
-        middle = (shown["mean"].min() + shown["mean"].max()) / 2
-        axes.set_ylim(middle - _reach(shown) / 2, middle + _reach(shown) / 2)
+        printed = self._printed(shown)
+        heights = pd.concat([shown["mean"], printed["mean"]])
+        middle, reach = (heights.min() + heights.max()) / 2, _reach(heights)
+        axes.set_ylim(middle - reach / 2, middle + reach / 2)
+        for method, marks in printed.groupby("method"):
+            x = [place[dim] for dim in marks.embedding_dim]
+            look = {"colour": style.colour(method), "marker": style.marker(method)}
+            style.printed(axes, x, marks["mean"], **look)
         for method in present(shown, [*self.methods, self.baseline]):
             self._line(axes, shown[shown.method == method], place, method)
         self._label(axes, shown, titles)
+
+    def _printed(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """The printed numbers of what is drawn, in the columns of `shown`."""
+        keys = zip(shown.method, shown.embedding_dim, strict=True)
+        found = [(m, d, self.printed.get((self.metric, m, str(d)))) for m, d in keys]
+        return pd.DataFrame(found, columns=["method", "embedding_dim", "mean"]).dropna()
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
         rows = rows.sort_values("embedding_dim")
@@ -105,7 +126,7 @@ class RecallByEmbeddingDim:
     def _label(self, axes, shown, titles) -> None:
         ends = shown.sort_values("embedding_dim").groupby("method").tail(1)
         ends = ends.set_index("method")["mean"].to_dict()
-        line = _reach(shown) * 0.052 if len(ends) > 1 else 0
+        line = float(np.ptp(axes.get_ylim())) * 0.052 if len(ends) > 1 else 0
         inch = 1 / (axes.get_position().width * axes.figure.get_figwidth())
         for method, height in spread_out(ends, gap=line).items():
             axes.plot(
@@ -140,9 +161,9 @@ def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
     return {key: level[rank] + rank * gap for rank, key in enumerate(order)}
 
 
-def _reach(shown: pd.DataFrame) -> float:
+def _reach(heights: pd.Series) -> float:
     """Percentage points that a panel covers to show these scores with some air."""
-    return max(3.0, 1.16 * float(np.ptp(shown["mean"])) + 1.5)
+    return max(3.0, 1.16 * float(np.ptp(heights)) + 1.5)
 
 
 def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.presentation import style
-from dmlbench.presentation._scores import pick, present
+from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
 
 
@@ -15,7 +15,8 @@ class RecallByMethod:
     """R@k by loss in chronological order, one group of bars a loss, like psomas2020's figure 27.
 
     R@1 carries the loss's full colour, larger k ever lighter ones; a black tick marks R@1 at the
-    last epoch where another epoch was selected, a whisker the standard deviation over seeds.
+    last epoch where another epoch was selected, a whisker the standard deviation over seeds, a
+    hollow diamond the printed number.
 
     Args:
         title: printed above the figure.
@@ -25,6 +26,7 @@ class RecallByMethod:
         selection: the selection rule of the scores.
         years: method -> year of publication, printed below its name.
         baseline: the method whose first metric is drawn as a dashed line across.
+        printed: the printed numbers, marked on the bars.
         dataset, network, split: which scores; None where the scores have only one.
     """
 
@@ -38,6 +40,7 @@ class RecallByMethod:
         selection: str,
         years: Mapping[str, int] | None = None,
         baseline: str | None = "untrained",
+        printed: pd.DataFrame | None = None,
         dataset: str | None = None,
         network: str | None = None,
         split: str | None = None,
@@ -49,6 +52,8 @@ class RecallByMethod:
         self.selection = selection
         self.years = years or {}
         self.baseline = baseline
+        of_size = None if printed is None else printed[printed.embedding_dim == str(embedding_dim)]
+        self.printed = printed_values(of_size, "method", "metric")
         self.where = {"dataset": dataset, "network": network, "split": split}
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -92,6 +97,8 @@ class RecallByMethod:
                 if np.isfinite(stds.loc[method, metric]):
                     spread = stds.loc[method, metric]
                     axes.errorbar(x, height, spread, color=style.INK, lw=0.8, capsize=1.5)
+                if (method, metric) in self.printed:
+                    style.printed(axes, [x], [self.printed[method, metric]])
                 if bar == 0:
                     self._first(axes, x, width, height, ends.loc[method, metric], fill)
 
@@ -114,7 +121,8 @@ class RecallByMethod:
     def _baseline(self, axes, shown, groups, titles) -> None:
         rows = shown[(shown.method == self.baseline) & (shown.metric == self.metrics[0])]
         for row in rows.itertuples():
-            axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)))
+            # Behind the bars, which have numbers at their feet.
+            axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
             axes.annotate(
                 f"{name(titles, self.baseline)}\n{name(titles, self.metrics[0])} {row.mean:.1f}",
                 (1, row.mean),
@@ -127,9 +135,10 @@ class RecallByMethod:
             )
 
     def _note(self) -> str:
-        if self.selection == "last_epoch":
-            return selected(self.selection)
-        return f"{selected(self.selection)} Black tick: last epoch."
+        note = selected(self.selection)
+        if self.selection != "last_epoch":
+            note += " Black tick: last epoch."
+        return f"{note} Diamond: printed." if self.printed else note
 
     def _year(self, method: str) -> str:
         return f"\n{self.years[method]}" if method in self.years else ""

@@ -1,0 +1,97 @@
+"""Ours beside the printed: columns and cells shared by the kinds of tables that show both."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.presentation.names import name
+from dmlbench.presentation.table import Cell, Column
+from dmlbench.statistics.comparison import NOT_RUN, OURS_ALONE, compare
+
+NOT_PRINTED = "not printed"
+ONE_SEED = "One seed: the interval in which our seeds would allow the printed number is unknown."
+INTERVAL = (
+    "In 95 %: whether the printed number lies where 95 % of numbers fall that come from the "
+    "distribution of ours (prediction interval of Student's t over our runs)."
+)
+
+
+def beside(
+    scores: pd.DataFrame, printed: pd.DataFrame, *, metrics: Sequence[str], selection: str
+) -> pd.DataFrame:
+    """`statistics.comparison.compare` of the scores of one selection rule and some metrics.
+
+    Raises:
+        UserError: there are scores, but none that fit.
+    """
+    ours = scores[(scores.selection == selection) & scores.metric.isin(list(metrics))]
+    if ours.empty and len(scores):
+        raise UserError(f"no scores of {', '.join(metrics)} at {selection}")
+    return compare(ours, printed[printed.metric.isin(list(metrics))])
+
+
+def check_single(compared: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise a UserError unless each of these columns has one value."""
+    for column in columns:
+        values = [str(value) for value in compared[column].dropna().unique()]
+        if len(values) > 1:
+            raise UserError(f"the scores have several values of {column} ({', '.join(values)})")
+
+
+def has_intervals(compared: pd.DataFrame) -> bool:
+    """Whether any printed number can be held against an interval of ours."""
+    return bool(compared["inside"].notna().any())
+
+
+def note(compared: pd.DataFrame) -> tuple[str, ...]:
+    """What a table of these rows says about its intervals."""
+    if compared["printed"].isna().all():
+        return ()
+    return (INTERVAL,) if has_intervals(compared) else (ONE_SEED,)
+
+
+def columns(
+    metric: str,
+    titles: Mapping[str, str],
+    *,
+    prefix: str = "",
+    group: str | None = None,
+    better: str = "higher",
+    printed: bool = True,
+    intervals: bool = False,
+) -> list[Column]:
+    """The columns of one metric: ours alone, or ours, printed, difference and interval."""
+    stem = f"{prefix}{metric}"
+    group = name(titles, metric) if group is None else group
+    if not printed:
+        return [Column(stem, group, better=better)]
+    found = [
+        Column(stem, "ours", group, better=better),
+        Column(f"{stem}_printed", "printed", group, better=better),
+        Column(f"{stem}_difference", "diff.", group, better="", signed=True),
+    ]
+    return [*found, Column(f"{stem}_inside", "in 95 %", group, better="")] if intervals else found
+
+
+def cells(row, *, printed: bool = True, intervals: bool = False) -> list[Cell]:
+    """The cells of `columns` for a row of `compare`; what is missing says why.
+
+    Args:
+        row: a named tuple of `compare`'s frame; none where neither ran nor is printed.
+    """
+    ran = row is not None and row.status != NOT_RUN
+    there = row is not None and row.status != OURS_ALONE
+    ours = Cell(row.ours, row.ours_std if row.seeds > 1 else None) if ran else Cell(NOT_RUN)
+    if not printed:
+        return [ours]
+    theirs = _printed(row) if there else Cell(NOT_PRINTED)
+    found = [ours, theirs, Cell(row.difference if ran and there else None)]
+    if not intervals:
+        return found
+    known = row is not None and not pd.isna(row.inside)
+    return [*found, Cell(("yes" if row.inside else "no") if known else None)]
+
+
+def _printed(row) -> Cell:
+    return Cell(row.printed, None if pd.isna(row.printed_std) else row.printed_std)

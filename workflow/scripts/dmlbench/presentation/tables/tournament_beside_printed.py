@@ -1,0 +1,108 @@
+"""The tournament of our scores beside the printed one, and what the printed scores give."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.printed import as_scores
+from dmlbench.statistics.tournament import tournament
+
+_RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
+_OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
+_GROUPS = {
+    _OURS: "Our scores",
+    _PRINTED: "As printed",
+    _RECOMPUTED: "From the printed scores",
+}
+
+
+class TournamentBesidePrinted:
+    """Each loss's rank over all experiments three times, like psomas2020's table 11.
+
+    From our scores, as printed, and computed from the printed scores: printed ranks that do not
+    follow from printed scores show by the side of those that do.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        methods: who takes part; every method must have a score in every experiment.
+        metric: the metric to rank by, the higher the better.
+        selection: the selection rule of the scores.
+        printed: the printed tournament, and the printed scores that it ranks.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        title: str,
+        methods: Sequence[str],
+        metric: str = "recall_at_1",
+        selection: str,
+        printed: pd.DataFrame,
+    ):
+        self.id = id
+        self.title = title
+        self.methods = list(methods)
+        self.metric = metric
+        self.selection = selection
+        ranked = printed.metric.str.startswith("tournament_")
+        self.printed_ranks, self.printed_scores = printed[ranked], printed[~ranked]
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The tournaments, in the order of ours.
+
+        Raises:
+            UserError: a method is absent from an experiment.
+        """
+        boards = {
+            _OURS: self._ranks(scores),
+            _PRINTED: self._as_printed(),
+            _RECOMPUTED: self._ranks(as_scores(self.printed_scores, selection=self.selection)),
+        }
+        rows = [
+            Row(
+                name(titles, method),
+                tuple(_cell(board, method, rank) for board in boards.values() for rank in _RANKS),
+            )
+            for method in boards[_OURS].index
+        ]
+        experiments = int(boards[_OURS].experiments.iloc[0])
+        caption = (
+            f"Rank by {name(titles, self.metric)} in {experiments} experiments (data set, network, "
+            f"embedding size); 1 is best, equal scores share the average of their ranks. "
+            f"{selected(self.selection)} Best in bold, second best underlined."
+        )
+        return Table(self.id, self.title, caption, "Loss", _columns(), tuple(rows))
+
+    def _ranks(self, scores: pd.DataFrame) -> pd.DataFrame:
+        found = tournament(
+            scores, metric=self.metric, methods=self.methods, selection=self.selection
+        )
+        return found.set_index("method")
+
+    def _as_printed(self) -> pd.DataFrame:
+        ranks = self.printed_ranks.assign(
+            rank=self.printed_ranks.metric.str.removeprefix("tournament_")
+        )
+        return ranks.pivot(index="method", columns="rank", values="number")
+
+
+def _columns() -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            f"{board}_{rank}",
+            header,
+            group,
+            decimals=0 if rank == "total_rank" else 2,
+            better="" if rank == "rank_std" else "lower",
+        )
+        for board, group in _GROUPS.items()
+        for rank, header in _RANKS.items()
+    )
+
+
+def _cell(board: pd.DataFrame, method: str, rank: str) -> Cell:
+    return Cell(board.loc[method, rank] if method in board.index else "not printed")
