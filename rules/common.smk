@@ -124,6 +124,16 @@ def view_scores(kind):
     return scores
 
 
+def view_queries(kind):
+    """What the queries of those runs found."""
+
+    def queries(wildcards):
+        files = view_scores(kind)(wildcards)
+        return [file.replace("scores.parquet", "queries.parquet") for file in files]
+
+    return queries
+
+
 def view_printed(kind):
     """The printed tables that a view shows beside ours."""
 

@@ -51,6 +51,7 @@ rule timings:
 rule tournament:
     input:
         scores=view_scores("tournament"),
+        queries=view_queries("tournament"),
     output:
         "<results>/studies/{study}/tournament.csv",
     log:

@@ -132,16 +132,42 @@ def test_other_rules_methods_and_metrics_stay_out():
     assert list(frame.total_rank) == [1, 2]
 
 
-def test_the_csv_begins_with_the_agreed_columns(tmp_path):
+def test_the_csv_has_the_agreed_columns(tmp_path):
     scores({"a": [0.9, 0.9], "b": [0.8, 0.95]}).to_parquet(tmp_path / "scores.parquet")
     write_tournament(
         [tmp_path / "scores.parquet"], tmp_path / "out.csv", methods=["a", "b"], **BY_RECALL
     )
+    # Nemenyi's difference of two methods in two experiments: 1.959964 sqrt(2 * 3 / 12).
     assert (tmp_path / "out.csv").read_text().splitlines() == [
-        "method,total_rank,average_rank,rank_std,experiments,ties,best_rank,worst_rank",
-        "a,3,1.5,0.707107,2,0,1,2",
-        "b,3,1.5,0.707107,2,0,1,2",
+        "method,total_rank,average_rank,rank_std,experiments,ties,best_rank,worst_rank,"
+        "rank_low,rank_high,probability_first,friedman_p,critical_difference",
+        "a,3,1.5,0.707107,2,0,1,2,,,,1,1.3859",
+        "b,3,1.5,0.707107,2,0,1,2,,,,1,1.3859",
     ]
+
+
+def test_queries_give_ranks_their_confidence(tmp_path):
+    table = scores({"a": [0.5, 0.5], "b": [1.0, 1.0]}).assign(recipe="short", seed=0)
+    table["run"] = [
+        f"glyphs/convnet/d{row.embedding_dim}/{row.method}/short/half/seed0"
+        for row in table.itertuples()
+    ]
+    files = []
+    for run, method in zip(table.run, table.method, strict=True):
+        found = pd.DataFrame({"image_id": range(40), "label": 0, "run": run, "role": "test"})
+        found["first_rank"] = 1 + (found.image_id % 2 if method == "a" else 0)
+        files.append(tmp_path / f"{len(files)}.parquet")
+        found.assign(selection="last_epoch").to_parquet(files[-1], index=False)
+    frame = tournament(table, methods=["a", "b"], queries=files, **BY_RECALL)
+    assert list(frame.method) == ["b", "a"]
+    assert list(frame.rank_low) == [1, 2]
+    assert list(frame.rank_high) == [1, 2]
+    assert list(frame.probability_first) == [1, 0]
+
+
+def test_one_method_has_nothing_to_test():
+    frame = tournament(scores({"a": [0.9, 0.9]}), methods=["a"], **BY_RECALL)
+    assert frame[["friedman_p", "critical_difference"]].isna().all(axis=None)
 
 
 @settings(max_examples=40, deadline=None)

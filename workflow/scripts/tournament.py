@@ -11,4 +11,5 @@ with job(snakemake):
         metric=facts["metric"],
         methods=facts["methods"],
         selection=facts["selection"],
+        queries=snakemake.input.queries,
     )

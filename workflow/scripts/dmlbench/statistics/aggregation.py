@@ -29,6 +29,8 @@ SCHEMA = pa.schema(
 )
 COLUMNS = tuple(SCHEMA.names)
 ROLES = ("test", "validation")
+SAME_SCORE = 12
+"""Decimals of a fraction up to which two scores are the same (a mean over seeds adds noise)."""
 SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch")
 
 _SORTED_BY = ["dataset", "network", "embedding_dim", "method", "recipe", "split", "seed"]

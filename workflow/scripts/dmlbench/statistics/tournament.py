@@ -3,15 +3,16 @@
 import os
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.files import whole
-from dmlbench.statistics.aggregation import collect
+from dmlbench.statistics.aggregation import SAME_SCORE, collect
+from dmlbench.statistics.confidence import rank_confidence, read_answers
+from dmlbench.statistics.friedman import critical_difference, friedman
 
 EXPERIMENT = ["dataset", "network", "embedding_dim", "split"]
-SAME_SCORE = 12
-"""Decimals of a fraction up to which two scores are the same (a mean over seeds adds noise)."""
 
 
 def ranks(
@@ -66,16 +67,28 @@ def ranks(
 
 
 def tournament(
-    scores: pd.DataFrame, *, metric: str, methods: Sequence[str], selection: str
+    scores: pd.DataFrame,
+    *,
+    metric: str,
+    methods: Sequence[str],
+    selection: str,
+    queries: Sequence[str | os.PathLike] = (),
 ) -> pd.DataFrame:
     """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
 
     Args and Raises: as `ranks`.
+        queries: what the queries of the runs found (`evaluation.run_scores.write_scores`), for
+            `rank_low`, `rank_high` and `probability_first` (`statistics.confidence`).
 
     Returns:
         Frame with method, total_rank, average_rank, rank_std (missing for a single experiment),
-        experiments (how many), ties (in how many of them the rank is shared), best_rank and
-        worst_rank; the winner first, equal totals in the order of `methods`.
+        experiments (how many), ties (in how many of them the rank is shared), best_rank,
+        worst_rank, rank_low and rank_high (95 % interval of the average rank),
+        probability_first (the three are missing without queries, or for a metric that no query
+        has by itself), and for the whole tournament friedman_p (Friedman's test) and
+        critical_difference (Nemenyi's of average ranks at 95 %), missing where one method or
+        one experiment leaves nothing to test; the winner first, equal totals in the order of
+        `methods`.
     """
     table = ranks(scores, metric=metric, methods=methods, selection=selection)
     shared = table.apply(lambda column: column.duplicated(keep=False))
@@ -91,6 +104,14 @@ def tournament(
             "worst_rank": table.max(axis=1).to_numpy(),
         }
     )
+    answers = read_answers(queries, metric=metric, selection=selection)
+    if answers:
+        result = result.merge(rank_confidence(answers, methods=methods), on="method")
+    else:
+        result[["rank_low", "rank_high", "probability_first"]] = np.nan
+    several = len(table) > 1
+    result["friedman_p"] = friedman(table).p_value if several else np.nan
+    result["critical_difference"] = critical_difference(*table.shape) if several else np.nan
     return result.sort_values("total_rank", kind="stable", ignore_index=True)
 
 
@@ -101,12 +122,19 @@ def write_tournament(
     metric: str,
     methods: Sequence[str],
     selection: str,
+    queries: Sequence[str | os.PathLike] = (),
 ) -> None:
     """Rank the methods of the runs' score files and write the tournament as CSV.
 
     Numbers are written with at most six decimals.
     """
-    frame = tournament(collect(score_files), metric=metric, methods=methods, selection=selection)
+    frame = tournament(
+        collect(score_files),
+        metric=metric,
+        methods=methods,
+        selection=selection,
+        queries=queries,
+    )
     with whole(output) as unfinished:
         frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 
