@@ -27,7 +27,7 @@ def two_gpus(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ledger(tmp_path):
-    """Where the owners of leases note themselves; `enough` ends them all, also when a test fails."""
+    """Where the owners of leases note themselves; the file `enough` ends them."""
     folder = tmp_path / "ledger"
     folder.mkdir()
     yield folder
