@@ -1,5 +1,6 @@
 """What a file under config/studies may say: runs, and the views over their scores."""
 
+import functools
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt
@@ -37,9 +38,14 @@ class Where(Model):
     fold: Numbers | None = None
     seed: Numbers | None = None
 
+    @functools.cached_property
+    def wanted(self) -> list[tuple[str, frozenset]]:
+        """The keys that are given, with their values."""
+        return [(key, frozenset(values)) for key, values in self if values is not None]
+
     def holds(self, run) -> bool:
         """Whether a run is among them."""
-        return all(wanted is None or getattr(run, key) in wanted for key, wanted in self)
+        return all(getattr(run, key) in values for key, values in self.wanted)
 
 
 class Grid(Model):
