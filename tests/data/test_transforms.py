@@ -24,6 +24,10 @@ def seeded(seed=0):
 
 
 EVERY = [
+    {"resize": {"size": 11}},
+    {"random_resized_crop": {"size": 10, "scale": [0.5, 1]}},
+    {"random_crop": {"size": 9}},
+    {"color_jitter": {"brightness": 0.2, "contrast": 0.2, "saturation": 0.2, "hue": 0.1}},
     {"random_affine": {"degrees": 10, "translate": 0.1, "scale": [0.8, 1.2]}},
     {"random_horizontal_flip": None},
     {"center_crop": {"size": 8}},
@@ -36,7 +40,9 @@ def test_every_transform_is_tested_here():
     assert {name for step in EVERY for name in step} == set(available())
 
 
-@pytest.mark.parametrize("steps", [[], EVERY, EVERY[1:3], EVERY[4:], EVERY[::-1]])
+@pytest.mark.parametrize(
+    "steps", [[], EVERY, EVERY[5:7], EVERY[8:], EVERY[:3], [*EVERY[3:], EVERY[0]]]
+)
 def test_a_chain_ends_in_float32_and_leaves_its_input_alone(steps):
     images = batch()
     before = images.clone()
@@ -144,6 +150,13 @@ def test_an_affine_map_repeats_the_border():
         ({"random_affine": {"degree": 1}}, "did you mean 'degrees'"),
         ({"random_horizontal_flip": {"probability": 1.5}}, "probability is 1.5; allowed: 0 to 1"),
         ({"center_crop": {"size": 0}}, "size is 0; allowed: 1 or more"),
+        ({"random_crop": {"size": 0}}, "size is 0; allowed: 1 or more"),
+        ({"resize": {"size": 0}}, "size is 0; allowed: 1 or more"),
+        ({"random_resized_crop": {"size": 0}}, "size is 0; allowed: 1 or more"),
+        ({"random_resized_crop": {"size": 9, "scale": [0, 1]}}, r"scale is \[0, 1\]; allowed"),
+        ({"random_resized_crop": {"size": 9, "ratio": [2, 1]}}, r"ratio is \[2, 1\]; allowed"),
+        ({"color_jitter": {"contrast": -1}}, "contrast is -1; allowed: 0 or more"),
+        ({"color_jitter": {"hue": 0.6}}, "hue is 0.6; allowed: 0 to 0.5"),
         ({"normalize": {"mean": [0.5], "std": [0]}}, r"std is \[0\]; allowed: 1 positive"),
         ({"normalize": {"mean": [], "std": []}}, r"mean is \[\]; allowed"),
         ({"center_crops": {"size": 4}}, "did you mean 'center_crop'"),
@@ -159,5 +172,7 @@ def test_bad_steps_say_what_is_allowed(step, named):
 def test_images_that_do_not_fit_say_what_is_allowed():
     with pytest.raises(UserError, match="size is 11; allowed: up to 10"):
         build_transforms([{"center_crop": {"size": 11}}])(batch())
+    with pytest.raises(UserError, match="images have 2 channels; allowed: 1, 3"):
+        build_transforms([{"color_jitter": {"hue": 0.1}}])(batch(channels=2))
     with pytest.raises(UserError, match="mean has 2 numbers, the images 3 channels"):
         build_transforms([{"normalize": {"mean": [0, 0], "std": [1, 1]}}])(batch())

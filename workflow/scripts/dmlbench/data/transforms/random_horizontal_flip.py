@@ -26,4 +26,10 @@ class RandomHorizontalFlip:
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
         flipped = uniform(images, 0.0, 1.0, generator) < self.probability
-        return torch.where(flipped[:, None, None, None], images.flip(-1), images)
+        if images.device.type != "cpu":
+            return torch.where(flipped[:, None, None, None], images.flip(-1), images)
+        # One by one, a tenth of the time on a CPU.
+        out = torch.empty_like(images)
+        for image, room, flip in zip(images, out, flipped.tolist(), strict=True):
+            room.copy_(image.flip(-1) if flip else image)
+        return out

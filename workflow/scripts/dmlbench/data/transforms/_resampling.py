@@ -1,0 +1,90 @@
+"""Antialiased bilinear resizing of images of any sizes, equal to torchvision's and Pillow's.
+
+On a CPU torch's kernel for one image of bytes is the fastest there is, one image a thread; on a
+GPU a batch is two products with matrices of weights. Both round to bytes what came as bytes; they
+differ from each other and from Pillow by 1 of 255 at most.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlbench.data.ragged import Ragged
+
+_VALUES_AT_ONCE = 2**25
+"""Of a padded batch on a GPU; a step needs about twenty times as many bytes."""
+
+
+def resized(images: Ragged, sizes: np.ndarray) -> Ragged:
+    """Images resized to heights and widths int64 [B, 2], of the type and on the device they had."""
+    on_cpu = images.device.type == "cpu"
+    return resized_one_by_one(images, sizes) if on_cpu else resized_by_products(images, sizes)
+
+
+def resized_one_by_one(images: Ragged, sizes: np.ndarray) -> Ragged:
+    """Each image by torch's own kernel, with as many threads as torch may use."""
+    out = Ragged.empty(sizes, like=images)
+    threads = min(torch.get_num_threads(), len(images))
+    inference = torch.is_inference_mode_enabled()
+
+    def work(part: slice) -> None:
+        with torch.inference_mode(inference):
+            for image, room in zip(images.rows(part), out.rows(part), strict=True):
+                torch.ops.aten._upsample_bilinear2d_aa.out(
+                    image[None], room.shape[1:], align_corners=False, out=room[None]
+                )
+
+    parts = [slice(first, None, threads) for first in range(threads)]
+    if threads < 2:
+        work(slice(None))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, parts))
+    return out
+
+
+def resized_by_products(images: Ragged, sizes: np.ndarray) -> Ragged:
+    """All images by two batched products: rows, then columns."""
+    parts, start = [], 0
+    padded = int(images.sizes.max(axis=0).prod()) * images.channels
+    step = max(1, _VALUES_AT_ONCE // padded)
+    for begin in range(0, len(images), step):
+        some = slice(begin, begin + step)
+        part = _by_products(images.rows(some), sizes[some])
+        parts.append(part)
+    flat = torch.cat([part.flat for part in parts]) if len(parts) > 1 else parts[0].flat
+    offsets = []
+    for part in parts:
+        offsets.append(part.offsets + start)
+        start += len(part.flat)
+    pitches = np.concatenate([part.pitches for part in parts])
+    return Ragged(flat, np.concatenate(offsets), sizes, pitches, images.channels)
+
+
+def _by_products(images: Ragged, sizes: np.ndarray) -> Ragged:
+    pixels = images.gathered()
+    rows = _weights(images.sizes[:, 0], sizes[:, 0], pixels.device)
+    columns = _weights(images.sizes[:, 1], sizes[:, 1], pixels.device)
+    out = rows[:, None] @ pixels.float() @ columns[:, None].mT
+    if pixels.dtype == torch.uint8:
+        out = out.round_().clamp_(0, 255).to(torch.uint8)
+    whole = Ragged.of(out)
+    return Ragged(whole.flat, whole.offsets, sizes, whole.pitches, images.channels)
+
+
+def _weights(lengths: np.ndarray, targets: np.ndarray, device: torch.device) -> Tensor:
+    """float32 [B, largest target, largest length]: how a resized row is a mean of those before.
+
+    A triangle about each new pixel's centre, as wide as two pixels of the coarser of both grids.
+    """
+    numbers = torch.from_numpy(np.stack([lengths, targets])).to(device, non_blocking=True)
+    length, target = numbers[:, :, None, None]
+    scale = length / target
+    new = torch.arange(int(targets.max()), device=device)[:, None]
+    old = torch.arange(int(lengths.max()), device=device)
+    distance = (old + 0.5 - (new + 0.5) * scale).abs() / scale.clamp(min=1)
+    weights = (1 - distance).clamp(min=0) * (old < length)
+    # Rows beyond the target are not used; none must be 0 / 0.
+    return weights / weights.sum(dim=2, keepdim=True).clamp(min=1e-6)

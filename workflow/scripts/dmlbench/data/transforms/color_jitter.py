@@ -1,0 +1,118 @@
+"""Brightness, contrast, saturation and hue of each image, changed at random."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Generator, Tensor
+
+from dmlbench.data.transforms._random import fractions
+from dmlbench.data.transforms.to_float import ToFloat
+from dmlbench.errors import UserError
+
+_LUMA = (0.2989, 0.587, 0.114)
+"""Weights of red, green and blue in grey (ITU-R 601), rounded as torchvision does."""
+
+
+class ColorJitter:
+    """Changes the four by random factors, in a random order, each image by its own.
+
+    As torchvision on float images: a factor is drawn from [1 - x, 1 + x] (not below 0), hue is
+    turned by a part of the circle in [-hue, hue]. Saturation and hue leave grey images alone.
+
+    Args:
+        brightness, contrast, saturation: x, 0 or more.
+        hue: 0 to 0.5.
+
+    Raises:
+        UserError: a value that is not so; images with neither one channel nor three.
+    """
+
+    def __init__(
+        self,
+        *,
+        brightness: float = 0.0,
+        contrast: float = 0.0,
+        saturation: float = 0.0,
+        hue: float = 0.0,
+    ):
+        for name, value in (
+            ("brightness", brightness),
+            ("contrast", contrast),
+            ("saturation", saturation),
+        ):
+            if not 0 <= value < math.inf:
+                raise UserError(f"color_jitter: {name} is {value}; allowed: 0 or more")
+        if not 0 <= hue <= 0.5:
+            raise UserError(f"color_jitter: hue is {hue}; allowed: 0 to 0.5")
+        self.spreads = (brightness, contrast, saturation, hue)
+
+    def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
+        if images.shape[1] not in (1, 3):
+            raise UserError(f"color_jitter: images have {images.shape[1]} channels; allowed: 1, 3")
+        images = ToFloat()(images).clone()
+        draws = fractions(2, len(CHANGES), len(images), generator=generator)
+        order, drawn = draws[0].argsort(axis=0), torch.from_numpy(draws[1]).float()
+        for place in range(len(CHANGES)):
+            for number, (change, spread) in enumerate(zip(CHANGES, self.spreads, strict=True)):
+                rows = torch.from_numpy((order[place] == number).nonzero()[0])
+                if spread == 0 or len(rows) == 0 or (images.shape[1] == 1 and number >= 2):
+                    continue
+                low, high = (-spread, spread) if number == 3 else (max(0, 1 - spread), 1 + spread)
+                factors = (low + (high - low) * drawn[number][rows]).to(images.device)
+                rows = rows.to(images.device)
+                images[rows] = change(images[rows], factors.view(-1, 1, 1, 1))
+        return images
+
+
+def brighter(images: Tensor, factors: Tensor) -> Tensor:
+    """Images times factors."""
+    return (images * factors).clamp_(0, 1)
+
+
+def with_contrast(images: Tensor, factors: Tensor) -> Tensor:
+    """Images moved away from (factor above 1) or towards the mean of their grey."""
+    return _blended(images, _grey(images).mean(dim=(1, 2, 3), keepdim=True), factors)
+
+
+def with_saturation(images: Tensor, factors: Tensor) -> Tensor:
+    """Images moved away from or towards their grey."""
+    return _blended(images, _grey(images), factors)
+
+
+def with_hue(images: Tensor, turns: Tensor) -> Tensor:
+    """Images with their hue turned by a part of the circle; largest and smallest colour stay."""
+    largest, smallest = images.amax(1, keepdim=True), images.amin(1, keepdim=True)
+    spread = largest - smallest
+    red, green, blue = images.split(1, dim=1)
+    # Where all colours are equal, hue is any: the smallest divisor makes it finite.
+    distance = torch.where(spread == 0, 1.0, spread)
+    hue = torch.where(
+        largest == red,
+        (green - blue) / distance,
+        torch.where(largest == green, 2 + (blue - red) / distance, 4 + (red - green) / distance),
+    )
+    hue = hue + 6 * turns
+    # A colour is full within a sixth of the circle to each side, and gone from a third on.
+    centres = torch.tensor([0.0, 2.0, 4.0], device=images.device).view(1, 3, 1, 1)
+    away = (hue - centres + 3).remainder(6) - 3
+    return smallest + spread * (2 - away.abs()).clamp_(0, 1)
+
+
+CHANGES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
+    brighter,
+    with_contrast,
+    with_saturation,
+    with_hue,
+)
+
+
+def _grey(images: Tensor) -> Tensor:
+    if images.shape[1] == 1:
+        return images
+    weights = torch.tensor(_LUMA, device=images.device).view(1, 3, 1, 1)
+    return (images * weights).sum(dim=1, keepdim=True)
+
+
+def _blended(images: Tensor, others: Tensor, factors: Tensor) -> Tensor:
+    return (factors * images + (1 - factors) * others).clamp_(0, 1)

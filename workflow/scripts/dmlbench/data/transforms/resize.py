@@ -1,0 +1,39 @@
+"""The shorter side to a length."""
+
+import numpy as np
+from torch import Generator, Tensor
+
+from dmlbench.data.ragged import Ragged
+from dmlbench.data.transforms._resampling import resized
+from dmlbench.errors import UserError
+
+
+class Resize:
+    """Resizes each image, antialiased bilinear, so that its shorter side has `size` pixels.
+
+    The longer side keeps the proportion, rounded down as torchvision does.
+
+    Args:
+        size: pixels of the shorter side.
+
+    Raises:
+        UserError: size below 1.
+    """
+
+    takes_ragged = True
+
+    def __init__(self, *, size: int):
+        if size < 1:
+            raise UserError(f"resize: size is {size}; allowed: 1 or more")
+        self.size = size
+
+    def __call__(
+        self, images: Tensor | Ragged, generator: Generator | None = None
+    ) -> Tensor | Ragged:
+        given = Ragged.of(images)
+        shorter = given.sizes.min(axis=1, keepdims=True)
+        sizes = self.size * given.sizes // shorter
+        if np.array_equal(sizes, given.sizes):
+            return images
+        out = resized(given, sizes)
+        return out if isinstance(images, Ragged) else out.padded()
