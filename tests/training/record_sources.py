@@ -22,6 +22,7 @@ WITHOUT = (
     "evaluation/",
     "files.py",
     "job.py",
+    "parquet.py",
     "plan/",
     "registry.py",
     "training/gpus.py",

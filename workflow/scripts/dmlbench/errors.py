@@ -1,11 +1,26 @@
 """Errors a user can mend: one line that names what, where and what is allowed."""
 
 import difflib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UserError(ValueError):
     """Bad input. The message is one line: what is wrong, where, and what is allowed."""
+
+
+class DamagedError(UserError):
+    """A file that was written and cannot be read.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, path: str | os.PathLike, reason: Exception):
+        words = " ".join(str(reason).split())[:100] or type(reason).__name__
+        super().__init__(f"{path}: damaged or incomplete ({words})")
+        self.path = Path(path)
 
 
 def unknown(what: str, name: str, allowed: Iterable[str]) -> UserError:

@@ -2,13 +2,15 @@
 
 import contextlib
 import errno
+import fcntl
+import glob
 import hashlib
 import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from dmlbench.errors import UserError
+from dmlbench.errors import DamagedError, UserError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
@@ -18,21 +20,52 @@ def whole(path: str | os.PathLike) -> Iterator[Path]:
     """A path to write to; it becomes `path` when the block ends well, else nothing is left.
 
     The data reach the disk before the name does, so a crash leaves the old file or the new one.
+    What a killed process has left half-written is removed by the next that writes the same file.
 
     Raises:
         UserError: the disk, or the user's share of it, is full.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.unfinished")
+    with full_disk_is_a_user_error(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(path.parent, glob.escape(path.name))
+        try:
+            with _marked_as_alive(unfinished):
+                yield unfinished
+                _to_disk(unfinished)
+                os.replace(unfinished, path)
+                _to_disk(path.parent)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def remove_abandoned(folder: Path, name: str) -> None:
+    """Remove what dead processes have left half-written of the files of a name (a pattern)."""
+    for unfinished in folder.glob(f".{name}.*.unfinished"):
+        # Where locks do not work, none can tell: it stays.
+        with contextlib.suppress(OSError), open(unfinished, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unfinished.unlink()
+
+
+@contextlib.contextmanager
+def _marked_as_alive(unfinished: Path) -> Iterator[None]:
+    """Hold a lock on a file while it is written; the kernel frees it when the process dies."""
+    with open(unfinished, "wb") as file:
+        # Some network file systems know no locks.
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file's data, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        with full_disk_is_a_user_error(path):
-            yield unfinished
-            with open(unfinished, "rb") as file:
-                os.fsync(file.fileno())
-            os.replace(unfinished, path)
+        os.fsync(descriptor)
     finally:
-        unfinished.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -44,6 +77,24 @@ def full_disk_is_a_user_error(path: str | os.PathLike) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         raise UserError(f"{path}: the disk is full; free some space and run again") from error
+
+
+@contextlib.contextmanager
+def damage_is_named(path: str | os.PathLike, *errors: type[Exception]) -> Iterator[None]:
+    """Turn what a reader says of a truncated file into one line that names the file.
+
+    Args:
+        errors: what the reader raises of it beside OSError, EOFError and ValueError.
+
+    Raises:
+        DamagedError: the file is there but cannot be read.
+    """
+    try:
+        yield
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (OSError, EOFError, ValueError, *errors) as error:
+        raise DamagedError(path, error) from error
 
 
 def digest(path: str | os.PathLike, kind: str = "sha256") -> str:

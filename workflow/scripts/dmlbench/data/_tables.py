@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dmlbench.files import whole
+from dmlbench.parquet import read_metadata
 
 if TYPE_CHECKING:  # who only reads facts does not pay for pandas
     import pandas
@@ -26,8 +27,8 @@ def write(frame: "pandas.DataFrame", schema: pa.Schema, facts: dict, output: Pat
 
 
 def facts(path: Path) -> dict:
-    """The facts that `write` put into a table's metadata."""
-    return json.loads(pq.read_schema(path).metadata[_KEY])
+    """The facts that `write` put into a table's metadata; a DamagedError names a damaged file."""
+    return json.loads(read_metadata(path)[_KEY])
 
 
 def _digest(frame: "pandas.DataFrame") -> str:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dmlbench.files import whole
+from dmlbench.parquet import read_table
 
 
 class Embedded(NamedTuple):
@@ -49,7 +50,7 @@ def write_embeddings(
 
 def read_embeddings(path: Path) -> dict[str, dict[str, Embedded]]:
     """The images of a file by selection and role."""
-    table = pq.read_table(path)
+    table = read_table(path)
     found = {}
     for selection in table["selection"].unique().to_pylist():
         selected = table.filter(pc.equal(table["selection"], selection))

@@ -11,6 +11,7 @@ from dmlbench import registry
 from dmlbench.data import _images, _tables
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.errors import UserError
+from dmlbench.parquet import read_table
 
 SCHEMA = pa.schema(
     {
@@ -64,7 +65,7 @@ def index(
 
 def read_index(path: Path) -> pandas.DataFrame:
     """The rows of an index, in the order of image_id."""
-    return pandas.read_parquet(path)
+    return read_table(path).to_pandas()
 
 
 def _check_counts(

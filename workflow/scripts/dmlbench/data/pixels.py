@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from dmlbench.data import _tables
 from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
+from dmlbench.files import damage_is_named
+from dmlbench.parquet import read_table
 
 
 class Pixels:
@@ -35,11 +35,8 @@ class Pixels:
 
     def __init__(self, pixels: Path, table: Path):
         self.path = Path(pixels)
-        try:
-            self.facts = _tables.facts(table)
-            rows = pq.read_table(table)
-        except pa.ArrowInvalid as error:
-            raise UserError(f"{table}: damaged or incomplete: {error}") from error
+        self.facts = _tables.facts(table)
+        rows = read_table(table)
         self._ids = rows["image_id"].to_numpy()
         self._offsets = rows["offset"].to_numpy()
         self._sizes = np.stack([rows[name].to_numpy() for name in ("height", "width")], axis=1)
@@ -131,10 +128,8 @@ class Pixels:
         return rows
 
     def _map(self, table: Path) -> Tensor:
-        try:
+        with damage_is_named(self.path):
             flat = np.load(self.path, mmap_mode="r")
-        except (ValueError, EOFError) as error:
-            raise UserError(f"{self.path}: damaged or incomplete: {error}") from error
         expected = int(self._sizes.prod(axis=1).sum()) * self._channels
         if flat.dtype != np.uint8 or flat.shape != (expected,):
             raise UserError(

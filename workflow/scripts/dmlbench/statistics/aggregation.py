@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError
 from dmlbench.files import whole
+from dmlbench.parquet import read_table
 
 SCHEMA = pa.schema(
     [
@@ -99,7 +100,7 @@ def timings(
 
 
 def _read(path: Path) -> pa.Table:
-    table = pq.ParquetFile(path).read()
+    table = read_table(path)
     if sorted(table.column_names) != sorted(COLUMNS):
         missing = sorted(set(COLUMNS) - set(table.column_names))
         extra = sorted(set(table.column_names) - set(COLUMNS))

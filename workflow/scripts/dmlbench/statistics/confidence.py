@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import split_at_k
+from dmlbench.parquet import read_table
 from dmlbench.plan.run import Run
 from dmlbench.statistics.aggregation import SAME_SCORE
 
@@ -44,7 +44,7 @@ def read_answers(
     kept = [("role", "==", "test"), ("selection", "==", selection)]
     answers = {}
     for file in files:
-        table = pq.read_table(file, columns=["run", "image_id", column], filters=kept)
+        table = read_table(file, columns=["run", "image_id", column], filters=kept)
         values = pd.Series(table[column].to_numpy(), table["image_id"].to_numpy()).sort_index()
         if column == "first_rank":
             values = (values <= k[1]).astype(float) if k else 1 / values

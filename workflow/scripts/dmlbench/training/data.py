@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError
+from dmlbench.parquet import read_table
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def read_roles(index: Path, split: Path, fold: int | None) -> dict[str, Images]:
     Raises:
         UserError: no image trains.
     """
-    rows = pq.read_table(index, columns=["image_id", "label"])
+    rows = read_table(index, columns=["image_id", "label"])
     label_of = dict(zip(*(rows[name].to_pylist() for name in ("image_id", "label")), strict=True))
-    table = pq.read_table(split)
+    table = read_table(split)
     table = table.filter(pc.field("fold") == (-1 if fold is None else fold)).sort_by("image_id")
     roles = {}
     for role in sorted(set(table["role"].to_pylist())):

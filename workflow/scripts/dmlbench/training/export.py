@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
-from dmlbench.files import digest
+from dmlbench.files import damage_is_named, digest
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
 from dmlbench.training.data import read_roles
@@ -45,7 +46,9 @@ def export_embeddings(
     network = Embedder(spec).to(where)
     embeddings = {}
     for selection, weights in {spec.selection: model, "last_epoch": last}.items():
-        network.load_state_dict(load_file(weights))
+        with damage_is_named(weights, SafetensorError):
+            tensors = load_file(weights)
+        network.load_state_dict(tensors)
         embeddings[selection] = {
             role: Embedded(
                 images.ids,

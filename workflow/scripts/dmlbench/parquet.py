@@ -1,0 +1,28 @@
+"""Parquet files as they are read everywhere: a damaged one is named."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dmlbench.files import damage_is_named
+
+
+def read_table(path: Path, columns: list[str] | None = None, filters=None) -> pa.Table:
+    """The rows of a file, and no columns from the names of its folders.
+
+    Args:
+        columns: those that are read; None for all.
+        filters: an expression of pyarrow that rows must fulfil.
+
+    Raises:
+        DamagedError: the file is no Parquet, or a part of it is missing.
+    """
+    with damage_is_named(path, pa.ArrowException):
+        return pq.read_table(path, columns=columns, filters=filters, partitioning=None)
+
+
+def read_metadata(path: Path) -> dict[bytes, bytes]:
+    """The metadata that a file's writer has put into its schema; errors as `read_table`."""
+    with damage_is_named(path, pa.ArrowException):
+        return pq.read_schema(path).metadata or {}
