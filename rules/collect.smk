@@ -1,6 +1,6 @@
 # Needs:  everything above
 # Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
-#         data_all
+#         search_<search>, data_all
 
 for study in PLAN.studies:
 
@@ -27,6 +27,16 @@ for study in PLAN.studies:
             input:
                 files,
             localrule: True
+
+
+for search in PLAN.searches:
+
+    rule:
+        name:
+            f"search_{search}"
+        input:
+            f"<results>/searches/{search}/best.yaml",
+        localrule: True
 
 
 rule data_all:

@@ -8,9 +8,9 @@ from pathlib import Path
 LIBRARY = Path(workflow.basedir) / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
 
-from dmlbench import plan
+from dmlbench import plan, registry
 from dmlbench.errors import UserError
-from dmlbench.plan import cluster, pages, views
+from dmlbench.plan import cluster, pages, searches, views
 from dmlbench.plan.sources import stage_digest
 from dmlbench.training.version import VERSION as TRAINING_VERSION
 
@@ -56,6 +56,8 @@ wildcard_constraints:
     table=r"\w+",
     figure=r"(?!map_)\w+",
     map=r"\w+",
+    search=r"\w+",
+    worker=r"\d+",
 
 
 def dataset_of(wildcards):
@@ -75,12 +77,19 @@ def archives_of(wildcards):
     return [f"<results>/data/raw/{{dataset}}/{name}" for name in dataset.archives]
 
 
+def run_of(wildcards):
+    """The run that a job is about: its own, or the one that its search tunes."""
+    if wildcards.get("search"):
+        return PLAN.searches[wildcards.search].tuned
+    return plan.Run.parse(wildcards.run)
+
+
 def spec_of(wildcards):
-    return PLAN.spec(plan.Run.parse(wildcards.run))
+    return PLAN.spec(run_of(wildcards))
 
 
 def threads_of(wildcards):
-    return PLAN.networks[plan.Run.parse(wildcards.run).network].threads
+    return PLAN.networks[run_of(wildcards).network].threads
 
 
 def weights_of(wildcards):
@@ -114,6 +123,12 @@ def embeddings_of(run):
     return f"<results>/runs/{PLAN.stand_ins.get(run, run).path}/embeddings.parquet"
 
 
+def workers_of(wildcards):
+    """What the workers of a search leave."""
+    workers = range(PLAN.searches[wildcards.search].workers)
+    return [f"<results>/searches/{wildcards.search}/workers/{worker}.yaml" for worker in workers]
+
+
 def view_scores(kind):
     """The scores of the runs that a view asks for, and of no other; none for one of searches."""
 
@@ -142,6 +157,13 @@ def view_printed(kind):
         return [str(file) for file in views.printed_files(PLAN, wildcards.study, view)]
 
     return printed
+
+
+def table_queries(wildcards):
+    """What the queries of a table's runs found, for the kinds of tables that look at them."""
+    kind = views.view(PLAN, wildcards.study, "table", wildcards.table).kind.name
+    asks = "queries" in registry.hyperparameters("presentation/tables", kind)
+    return view_queries("table")(wildcards) if asks else []
 
 
 def table_trials(wildcards):

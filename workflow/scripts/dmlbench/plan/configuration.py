@@ -8,6 +8,13 @@ from dmlbench.plan.catalogues import Network
 from dmlbench.plan.choices import Generator, Identifier, Model, SplitRule
 
 
+class SearchRehearsal(Model):
+    """How a rehearsal shortens searches: values of each parameter, trials of each search."""
+
+    values: int = Field(ge=2)
+    budget: PositiveInt
+
+
 class Rehearsal(Model):
     """What a rehearsal puts in the place of every data set, network and training setting.
 
@@ -16,12 +23,14 @@ class Rehearsal(Model):
         splits: split rule -> the one in its place, for rules that read what the toy data lacks.
         network: the toy network that stands behind every network.
         set: values laid over the spec of every run.
+        searches: how they are shortened; in full where not given.
     """
 
     generator: Generator
     splits: dict[Identifier, SplitRule] = {}
     network: Network
     set: dict[str, Any]
+    searches: SearchRehearsal | None = None
 
 
 class Data(Model):

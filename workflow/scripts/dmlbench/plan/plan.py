@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-from collections.abc import Iterable
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
@@ -13,6 +12,7 @@ from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.read import checked, read_yaml
 from dmlbench.plan.recipes import Method, Recipe
 from dmlbench.plan.run import Run
+from dmlbench.plan.searches import Search, rehearsed
 from dmlbench.plan.spec import Spec, resolve
 from dmlbench.plan.studies import Grid, Study, Where
 
@@ -31,6 +31,7 @@ class Plan:
         configuration: config.yaml, with what command line and profile changed of it.
         datasets, networks, methods, recipes: the catalogues, id -> entry.
         studies: the active studies, id -> study, in the order of the configuration.
+        searches: id -> search.
     """
 
     def __init__(self, configuration: Configuration, folder: Path):
@@ -50,6 +51,7 @@ class Plan:
         if configuration.rehearsal:
             rehearsed = rehearsal.catalogues(configuration.rehearsal, self.datasets, self.networks)
             self.datasets, self.networks = rehearsed
+        self.searches = self._read_searches()
         self._runs = {study: self._expand(study) for study in self.studies}
 
     def runs(self, study: str | None = None, where: Where | None = None) -> list[Run]:
@@ -86,15 +88,27 @@ class Plan:
         """Where a study is described."""
         return self.folder / "studies" / f"{study}.yaml"
 
+    def _read_searches(self) -> dict[str, Search]:
+        searches = read_yaml(self.folder / "searches.yaml", dict[Identifier, Search])
+        shorter = self.configuration.rehearsal and self.configuration.rehearsal.searches
+        if not shorter:
+            return searches
+        return {name: rehearsed(search, shorter) for name, search in searches.items()}
+
     def _expand(self, study: str) -> list[Run]:
         runs = [
             run
             for position, grid in enumerate(self.studies[study].runs)
-            for run in self._combinations(grid, f"{self.file(study)}: runs.{position}")
+            for run in self.combinations(grid, f"{self.file(study)}: runs.{position}")
         ]
         return list(dict.fromkeys(runs))
 
-    def _combinations(self, grid: Grid, where: str) -> Iterable[Run]:
+    def combinations(self, grid: Grid, where: str) -> list[Run]:
+        """The runs of a grid.
+
+        Raises:
+            UserError: a name that its catalogue lacks; `where` says where it stands.
+        """
         for key in ("dataset", "network", "method", "recipe"):
             catalogue = getattr(self, f"{key}s")
             for name in getattr(grid, key):

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlbench.errors import UserError, unknown
+from dmlbench.plan import searches
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.studies import EmbeddingMap, Figure, Table, Tournament, Where
 
@@ -51,7 +52,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
     chosen = view(plan, study, kind, name)
     common = {
         "methods": methods(plan, study, chosen.where),
-        "selection": selection(plan, study, chosen.where),
+        "selection": selection_of(plan, study, chosen),
         "titles": titles(plan),
     }
     match chosen:
@@ -74,15 +75,29 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
                     for method in common["methods"]
                     if plan.methods[method].year
                 },
+                "searches": {
+                    search: searches.shown(plan, search)
+                    for search in getattr(chosen, "searches", [])
+                },
             }
             return common | own
 
 
 def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
-    """The transcriptions of the printed tables that a view shows beside ours."""
+    """The transcriptions of the printed tables that a view shows beside ours.
+
+    Those of scores (`printed`) are files table_<id>.csv, those of hyper-parameters
+    (`printed_settings`) settings_table_<id>.csv.
+    """
     kind = getattr(view, "kind", None)
-    tables = kind.hyperparameters.get("printed", []) if kind else []
-    return [plan.folder / "reference" / study / f"table_{table}.csv" for table in tables]
+    options = kind.hyperparameters if kind else {}
+    kinds = {"printed": "table", "printed_settings": "settings_table"}
+    folder = plan.folder / "reference" / study
+    return [
+        folder / f"{stem}_{table}.csv"
+        for option, stem in kinds.items()
+        for table in options.get(option, [])
+    ]
 
 
 def methods(plan: Plan, study: str, where: Where) -> list[str]:
@@ -112,6 +127,13 @@ def selection(plan: Plan, study: str, where: Where) -> str:
     if len(rules) > 1:
         raise UserError(f"fits runs selected by {' and '.join(rules)}; allowed: one rule a view")
     return rules[0]
+
+
+def selection_of(plan: Plan, study: str, view: View) -> str:
+    """The selection rule of what a view shows; raises as `selection`."""
+    if getattr(view, "searches", []):
+        return "best_validation_epoch"
+    return selection(plan, study, view.where)
 
 
 def titles(plan: Plan) -> dict[str, str]:

@@ -14,7 +14,7 @@ from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.plan.run import Run
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect
-from dmlbench.statistics.printed import read_printed_files
+from dmlbench.statistics.printed import read_printed_files, read_printed_settings
 
 
 class Searched(NamedTuple):
@@ -33,6 +33,7 @@ def write_table(
     scores: Sequence[Path],
     facts: dict,
     *,
+    queries: Sequence[Path] = (),
     printed: Sequence[Path] = (),
     trials: Sequence[Path] = (),
     **files: Path,
@@ -42,12 +43,13 @@ def write_table(
     Args:
         scores: score files of the runs that the table shows.
         facts: as `dmlbench.plan.views.facts` gives them.
+        queries: what the queries of those runs found, for kinds that look at them.
         printed: transcriptions of the printed tables that it shows beside ours.
         trials: for a table of searches, in the place of scores: `trials.parquet` and
             `scores.parquet` of each; its kind is called with {search: Searched}.
         files: face (`csv`, `md`, `tex`, `html`) -> file to write.
     """
-    view = _build("presentation/tables", facts, printed)
+    view = _build("presentation/tables", facts | {"queries": queries}, printed)
     shown = _searched(trials) if trials else collect(scores)
     table.write(view(shown, facts["titles"]), **files)
 
@@ -103,8 +105,12 @@ def _tested(roles: dict[str, Embedded]) -> Embedded:
 def _build(room: str, facts: dict, printed: Sequence[Path]):
     context = {key: value for key, value in facts.items() if key not in ("kind", "options")}
     options = dict(facts["options"])
+    settings = [file for file in printed if Path(file).name.startswith("settings_")]
     if "printed" in options:
-        options["printed"] = _fitting(read_printed_files(printed), facts["where"])
+        scores = [file for file in printed if file not in settings]
+        options["printed"] = _fitting(read_printed_files(scores), facts["where"])
+    if "printed_settings" in options:
+        options["printed_settings"] = read_printed_settings(settings)
     return registry.build(room, facts["kind"], context=context, **options)
 
 

@@ -45,6 +45,20 @@ def read_printed_files(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
     return printed
 
 
+def read_printed_settings(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Read transcriptions of printed hyper-parameters: the columns of the files, as strings.
+
+    Raises:
+        UserError: a file is missing.
+    """
+    frames = []
+    for path in map(Path, files):
+        if not path.is_file():
+            raise UserError(f"no printed settings at {path}; allowed: files settings_table_*.csv")
+        frames.append(pd.read_csv(path, dtype=str, keep_default_na=False))
+    return pd.concat(frames, ignore_index=True)
+
+
 def decimals(printed: str) -> int:
     """Number of digits behind the decimal point of a printed number."""
     return len(printed.partition(".")[2])

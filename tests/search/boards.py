@@ -1,0 +1,86 @@
+"""Searches of known functions, without a training."""
+
+import sys
+from pathlib import Path
+
+from dmlbench.plan.searches import Parameter
+from dmlbench.search.journal import open_study
+from dmlbench.search.pruners import build_pruner
+from dmlbench.search.strategies import build_strategy
+from dmlbench.search.trials import Board
+from dmlbench.search.worker import work
+
+PARAMETERS = {
+    "loss.margin": Parameter(low=0, high=1, step=0.1),
+    "loss.alpha": Parameter(low=0, high=20, step=2, open=True),
+    "loss_factor": Parameter(low=0.5, high=2, step=0.5),
+}
+START = {"loss.margin": 0.5, "loss.alpha": 16, "loss_factor": 1.25}
+OPTIMUM = {"loss.margin": 0.3, "loss.alpha": 6, "loss_factor": 1.5}
+
+
+def separable(values):
+    """Best at OPTIMUM, in each value alone."""
+    widths = {place: len(parameter.values) for place, parameter in PARAMETERS.items()}
+    return -sum(abs(values[place] - OPTIMUM[place]) / widths[place] for place in values)
+
+
+class Function:
+    """A function as an objective that keeps account of itself.
+
+    With `epochs`, the score grows towards its last value.
+    """
+
+    def __init__(self, function=separable, epochs=0, before=lambda number: None):
+        self.function, self.epochs, self.before = function, epochs, before
+        self.evaluated, self.kept = [], []
+
+    def evaluate(self, number, values, report):
+        self.evaluated.append(values)
+        self.before(number)
+        score = self.function(values)
+        for epoch in range(1, self.epochs + 1):
+            report(epoch, score - 1 / epoch)
+        return score
+
+    def clear(self, kept):
+        self.kept.append(set(kept))
+
+
+def board(folder, budget=100, parameters=PARAMETERS, pruner=None):
+    options = dict(pruner or {})
+    built = options and build_pruner(options.pop("name"), epochs=4, **options)
+    study = open_study(Path(folder), "search", built or None)
+    return Board(study, parameters, Path(folder), budget)
+
+
+def strategy(name, parameters=PARAMETERS, spec_values=START, seed=0, **options):
+    return build_strategy(name, parameters, spec_values=spec_values, seed=seed, **options)
+
+
+def search(folder, name, objective=None, budget=100, **options):
+    """Search with one worker; returns the board and the objective."""
+    objective = objective or Function()
+    shared = board(folder, budget)
+    work(shared, strategy(name, **options), objective)
+    return shared, objective
+
+
+def main(folder, name, budget, marks):
+    """A worker process; it leaves a file for each trial that it begins to evaluate."""
+    marks = Path(marks)
+
+    def mark(number):
+        with open(marks / f"trial{number}", "a") as file:
+            file.write("begun\n")
+        fatal = marks / f"stop{number}"
+        if fatal.exists():
+            fatal.unlink()
+            print("stopped", flush=True)
+            sys.stdin.read()
+
+    work(board(folder, int(budget)), strategy(name), Function(before=mark))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

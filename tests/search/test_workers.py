@@ -1,0 +1,200 @@
+"""Workers that share a search: the budget is met exactly, whoever is killed when."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from boards import PARAMETERS, START, Function, board, search, strategy
+from dmlbench.errors import UserError
+from dmlbench.search.trials import best_of
+from dmlbench.search.worker import work
+from dmlbench.training.watch import LossNotFinite
+from optuna.trial import TrialState
+
+HERE = Path(__file__).parent
+SCRIPTS = HERE.parents[1] / "workflow" / "scripts"
+
+
+class Workers:
+    """Processes that work on one search, and the marks that they leave."""
+
+    def __init__(self, folder):
+        self.folder, self.marks = folder / "search", folder / "marks"
+        self.marks.mkdir()
+
+    def start(self, name, budget):
+        paths = os.pathsep.join(map(str, (SCRIPTS, HERE)))
+        return subprocess.Popen(
+            [sys.executable, HERE / "boards.py", self.folder, name, str(budget), self.marks],
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def stop_in(self, *numbers):
+        """Let the first worker that evaluates one of these trials stand still in it."""
+        for number in numbers:
+            (self.marks / f"stop{number}").touch()
+
+    @property
+    def begun(self):
+        """Trial number -> how often its evaluation was begun."""
+        found = self.marks.glob("trial*")
+        return {int(path.name[5:]): len(path.read_text().split()) for path in found}
+
+    def states(self):
+        return [trial.state for trial in board(self.folder).trials()]
+
+
+@pytest.fixture
+def workers(tmp_path):
+    return Workers(tmp_path)
+
+
+def finish(*processes):
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["coordinate", "tpe", "random"])
+def test_two_workers_make_exactly_the_budget(workers, name):
+    finish(workers.start(name, 20), workers.start(name, 20))
+    assert workers.states() == [TrialState.COMPLETE] * 20
+    assert all(count == 1 for count in workers.begun.values())
+    assert not list(workers.marks.glob("stop*"))
+
+
+def test_two_workers_search_coordinates_as_one_does(workers, tmp_path):
+    finish(workers.start("coordinate", 100), workers.start("coordinate", 100))
+    alone, _ = search(tmp_path / "alone", "coordinate")
+    together = board(workers.folder)
+    assert [trial.params for trial in together.trials()] == [t.params for t in alone.trials()]
+
+
+@pytest.mark.parametrize("name", ["coordinate", "tpe"])
+def test_a_killed_workers_trials_are_repeated_and_none_is_lost(workers, tmp_path, name):
+    alone, _ = search(tmp_path / "alone", name, budget=24)
+    killed = (0, 5, 6, 23)
+    workers.stop_in(*killed)
+    for _ in killed:
+        process = workers.start(name, 24)
+        assert process.stdout.readline() == b"stopped\n"
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert workers.states().count(TrialState.RUNNING) == 1
+    finish(workers.start(name, 24))
+    found = board(workers.folder).trials()
+    assert [trial.params for trial in found] == [trial.params for trial in alone.trials()]
+    assert [trial.value for trial in found] == [trial.value for trial in alone.trials()]
+    attempts = {trial.number: trial.user_attrs["attempts"] for trial in found}
+    assert attempts == {number: 2 if number in killed else 1 for number in range(24)}
+    twins = {trial.number for trial in found if "twin" in trial.user_attrs}
+    assert workers.begun == {n: times for n, times in attempts.items() if n not in twins}
+
+
+def test_a_living_workers_trial_is_left_to_it(workers):
+    workers.stop_in(3)
+    slow = workers.start("tpe", 10)
+    assert slow.stdout.readline() == b"stopped\n"
+    finish(workers.start("tpe", 10))
+    assert workers.states().count(TrialState.RUNNING) == 1
+    finish(slow)
+    assert workers.states() == [TrialState.COMPLETE] * 10
+    assert set(workers.begun.values()) == {1}
+
+
+def test_coordinate_waits_for_the_value_that_another_worker_tries(workers, tmp_path):
+    alone, _ = search(tmp_path / "alone", "coordinate")
+    best_margin, last_margin = 3, 10
+    workers.stop_in(best_margin, last_margin)
+    slow = workers.start("coordinate", 100)
+    assert slow.stdout.readline() == b"stopped\n"
+    fast = workers.start("coordinate", 100)
+    assert fast.stdout.readline() == b"stopped\n"
+    assert len(workers.states()) == len(PARAMETERS["loss.margin"].values)
+    fast.stdin.close()
+    slow.stdin.close()
+    assert (fast.wait(), slow.wait()) == (0, 0)
+    found = board(workers.folder).trials()
+    assert [trial.params for trial in found] == [trial.params for trial in alone.trials()]
+
+
+def test_a_line_that_a_crash_cut_off_is_dropped(tmp_path):
+    search(tmp_path, "random", budget=5)
+    with open(tmp_path / "journal.log", "ab") as journal:
+        journal.write(b'{"op_code": 4, "worker_')
+    shared, _ = search(tmp_path, "random", budget=8)
+    assert [trial.state for trial in shared.trials()] == [TrialState.COMPLETE] * 8
+    assert len(board(tmp_path).trials()) == 8
+
+
+def test_an_error_that_is_no_trials_fault_ends_the_worker_and_leaves_the_trial(tmp_path):
+    def no_weights(number):
+        if number == 3:
+            raise UserError("weights are missing")
+
+    with pytest.raises(UserError, match="weights are missing"):
+        search(tmp_path, "tpe", Function(before=no_weights), budget=6)
+    assert board(tmp_path).trials()[3].state == TrialState.RUNNING
+    shared, _ = search(tmp_path, "tpe", budget=6)
+    assert [trial.state for trial in shared.trials()] == [TrialState.COMPLETE] * 6
+
+
+def test_a_trial_without_a_number_fails_and_counts(tmp_path):
+    def explodes(number):
+        if number == 2:
+            raise LossNotFinite("loss is nan in epoch 1")
+
+    shared, objective = search(tmp_path, "random", Function(before=explodes), budget=4)
+    failed = shared.trials()[2]
+    assert (failed.state, failed.user_attrs["problem"]) == (
+        TrialState.FAIL,
+        "loss is nan in epoch 1",
+    )
+    assert len(objective.evaluated) == 4
+    assert best_of(shared.trials()).number != 2
+
+
+def test_equal_values_are_trained_once(tmp_path):
+    few = {"loss.margin": PARAMETERS["loss.margin"].model_copy(update={"step": 1})}
+    shared, objective = board(tmp_path, budget=12, parameters=few), Function()
+    work(shared, strategy("random", few, START), objective)
+    assert len(objective.evaluated) == 2
+    trials = shared.trials()
+    assert len(trials) == 12
+    by_value = {trial.params["loss.margin"]: set() for trial in trials}
+    for trial in trials:
+        by_value[trial.params["loss.margin"]].add(trial.value)
+    assert all(len(scores) == 1 for scores in by_value.values())
+
+
+@pytest.mark.parametrize(
+    "pruner",
+    [{"name": "median", "startup_trials": 2}, {"name": "hyperband", "least_epochs": 1}],
+)
+def test_bad_trials_are_given_up(tmp_path, pruner):
+    shared = board(tmp_path, budget=30, pruner=pruner)
+    objective = Function(epochs=4)
+    work(shared, strategy("random"), objective)
+    states = [trial.state for trial in shared.trials()]
+    assert len(states) == 30
+    assert states.count(TrialState.PRUNED) >= 5
+    pruned = [trial for trial in shared.trials() if trial.state == TrialState.PRUNED]
+    assert all(len(trial.intermediate_values) <= 4 for trial in pruned)
+    complete = [trial for trial in shared.trials() if trial.state == TrialState.COMPLETE]
+    mean = {
+        name: sum(max(trial.intermediate_values.values()) for trial in some) / len(some)
+        for name, some in (("pruned", pruned), ("complete", complete))
+    }
+    assert mean["complete"] > mean["pruned"]
+
+
+def test_only_the_best_and_the_running_keep_their_files(tmp_path):
+    shared, objective = search(tmp_path, "random", budget=15)
+    best = best_of(shared.trials())
+    assert objective.kept[-1] == {best.number}
+    assert all(len(kept) <= 1 for kept in objective.kept)

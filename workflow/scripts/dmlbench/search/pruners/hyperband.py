@@ -1,0 +1,21 @@
+"""Pruning by Hyperband."""
+
+from optuna.pruners import HyperbandPruner
+
+
+class Hyperband:
+    """Successive halving in several brackets, from many short trials to few long ones.
+
+    Li et al. 2018: of the trials of a bracket, one in `reduction` goes on to `reduction` times
+    the epochs.
+
+    Args:
+        epochs: epochs of a trial that is not given up.
+        least_epochs: epochs of a trial before it is given up.
+        reduction: see above.
+    """
+
+    def __init__(self, epochs: int, *, least_epochs: int = 1, reduction: int = 3):
+        self.pruner = HyperbandPruner(
+            min_resource=least_epochs, max_resource=epochs, reduction_factor=reduction
+        )

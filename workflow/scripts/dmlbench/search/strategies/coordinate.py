@@ -1,0 +1,63 @@
+"""One parameter at a time."""
+
+from collections.abc import Iterator, Mapping
+
+import optuna
+from optuna.trial import TrialState
+
+from dmlbench.plan.searches import Number, Parameter
+from dmlbench.search.trials import Values, best_of, values_of
+
+
+class Coordinate:
+    """All values of the first parameter, from low to high; the best is kept; then the next one.
+
+    Source: psomas2020 section 5.2. While one parameter goes over its range, those before it have
+    their best values and those after it their starting values. A point that was tried is not
+    tried again. Of equal scores, the first tried counts.
+
+    The text leaves open what the others' values are before they are searched (here those of the
+    run that is tuned: table 4's), in which order parameters come (here as listed: table 15's),
+    and whether the first one is searched again once the last one is known (here it is not).
+
+    Args:
+        parameters: place -> its values.
+        spec_values: place -> the value of the run that is tuned.
+        start: place -> starting value, where it is not that of the run.
+        passes: how often all parameters are gone through; a pass that changes nothing is the last.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter],
+        spec_values: Mapping[str, Number],
+        *,
+        start: Mapping[str, Number] | None = None,
+        passes: int = 1,
+    ):
+        self.parameters = parameters
+        self.start = {**spec_values, **(start or {})}
+        self.passes = passes
+
+    def propose(self, study: optuna.Study) -> Values | None:
+        """The next untried value of the parameter that is being searched."""
+        tried = [
+            (values_of(trial, self.parameters), trial) for trial in study.get_trials(deepcopy=False)
+        ]
+        current = dict(self.start)
+        for place in self._order():
+            line = [current | {place: value} for value in self.parameters[place].values]
+            found = [trial for values, trial in tried if values in line]
+            for values in line:
+                if not any(values == others for others, _ in tried):
+                    return values
+            if any(trial.state == TrialState.RUNNING for trial in found):
+                return None
+            best = best_of(found)
+            if best is not None:
+                current = values_of(best, self.parameters)
+        return None
+
+    def _order(self) -> Iterator[str]:
+        for _ in range(self.passes):
+            yield from self.parameters

@@ -1,0 +1,46 @@
+"""The tree-structured Parzen estimator."""
+
+from collections.abc import Mapping
+
+import optuna
+from optuna.samplers import TPESampler
+
+from dmlbench.plan.searches import Parameter
+from dmlbench.search.strategies._draw import drawn
+from dmlbench.search.trials import Values
+
+
+class Tpe:
+    """Values that are likelier among the best trials than among the others.
+
+    Bergstra et al. 2011, over all parameters together, by Optuna. Trials that other workers run
+    count as bad, so that no two workers try the same. The draw of a trial follows from the seed,
+    its number and the trials before it: with one worker a search can be repeated.
+
+    Args:
+        parameters: place -> its values.
+        seed: of the draws.
+        startup_trials: first trials, whose values are drawn evenly.
+        candidates: how many draws the most promising is picked from.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter],
+        seed: int,
+        *,
+        startup_trials: int = 10,
+        candidates: int = 24,
+    ):
+        self.parameters = parameters
+        self.seed = seed
+        self.settings = {"n_startup_trials": startup_trials, "n_ei_candidates": candidates}
+
+    def propose(self, study: optuna.Study) -> Values:
+        """The next trial's values."""
+        return drawn(
+            study,
+            self.parameters,
+            lambda seed: TPESampler(multivariate=True, seed=seed, **self.settings),
+            self.seed,
+        )
