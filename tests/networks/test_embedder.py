@@ -98,3 +98,43 @@ def test_frozen_affine_parameters_stay_frozen_after_warm_up():
     learning = {name for name, parameter in network.named_parameters() if parameter.requires_grad}
     assert learning == {"backbone.blocks.0.0.weight", "head.weight", "head.bias"}
     assert network.backbone.blocks[0][1].training
+
+
+@pytest.mark.parametrize(
+    ("backbone", "size", "pooling"),
+    [
+        ("convnet", 32, "average"),
+        ("resnet18", 64, "average"),
+        ("resnet50", 64, "average"),
+        ("googlenet", 64, "average"),
+        ("bn_inception", 64, "average"),
+        ("mobilenet_v2", 64, "average"),
+        ("vit_s16", 224, "token"),
+    ],
+)
+def test_the_whole_batch_enters_every_stage(backbone, size, pooling):
+    """Images exchanged at any stage come out exchanged: nothing of the batch goes around it."""
+    changes = {"backbone": {"name": backbone}, "pixels": size, "pooling": pooling}
+    network = embedder({"network": changes}).eval()
+    images, order = torch.rand(4, 3, size, size), torch.tensor([2, 0, 3, 1])
+    with torch.no_grad():
+        expected = network(images)[order]
+        for stage in network.stages:
+            hook = stage.register_forward_pre_hook(lambda _, given: (given[0][order], *given[1:]))
+            np.testing.assert_allclose(network(images), expected, atol=1e-5)
+            hook.remove()
+
+
+def test_reduced_precision_is_of_the_inside_alone():
+    torch.manual_seed(0)
+    full, reduced = embedder(), embedder({"precision": "bfloat16"})
+    reduced.load_state_dict(full.state_dict())
+    images = torch.rand(4, 3, 8, 8)
+    inside = []
+    reduced.head.register_forward_hook(lambda _, given, out: inside.append(out.dtype))
+    given, other = full(images), reduced(images)
+    assert inside == [torch.bfloat16]
+    assert other.dtype == torch.float32
+    assert {weights.dtype for weights in reduced.parameters()} == {torch.float32}
+    torch.testing.assert_close(other.norm(dim=1), torch.ones(4))
+    assert 0 < (given - other).abs().max() < 0.02

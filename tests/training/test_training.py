@@ -8,9 +8,10 @@ import pytest
 import torch
 import yaml
 from dmlbench.errors import UserError
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.spec import Spec, merged
 from dmlbench.training import loop
 from dmlbench.training.data import read_roles
+from pydantic import ValidationError
 from safetensors import safe_open
 from safetensors.torch import load_file
 from toy_training import GREEDY_CORESET, VALUES, equal, history, run_epoch, train, trainer
@@ -96,11 +97,11 @@ def test_an_untrained_network_is_scored_as_it_is(tmp_path, toy_data):
 def test_only_head_and_loss_learn_during_warm_up(toy_data):
     running = trainer(toy_data, {"warmup_epochs": 1})
     before = {k: v.clone() for k, v in running.network.named_parameters()}
-    proxies = running.loss.proxies.detach().clone()
+    proxies = running.objective.loss.proxies.detach().clone()
     run_epoch(running)
     moved = {k for k, v in running.network.named_parameters() if not torch.equal(v, before[k])}
     assert moved == {"head.weight", "head.bias"}
-    assert not torch.equal(running.loss.proxies, proxies)
+    assert not torch.equal(running.objective.loss.proxies, proxies)
     run_epoch(running)
     moved = {k for k, v in running.network.named_parameters() if not torch.equal(v, before[k])}
     assert moved == set(before)
@@ -180,3 +181,77 @@ def test_a_sampler_that_draws_from_embeddings_is_given_them(toy_data):
 def test_a_sampler_of_representatives_is_refused_until_training_pairs_them(toy_data):
     with pytest.raises(UserError, match="sampler profs: training does not pair"):
         trainer(toy_data, {"sampler": {"name": "profs", "images_per_class": 4}})
+
+
+def test_the_losss_own_learning_rate_takes_the_place_of_its_factor(toy_data):
+    changes = {
+        "loss_factor": 100,
+        "loss_learning_rate": 3e-5,
+        "schedule": {"step": 1, "gamma": 0.1},
+    }
+    running = trainer(toy_data, changes)
+    rates = []
+    for _ in range(2):
+        run_epoch(running)
+        rates.append([group["lr"] for group in running.optimizer.param_groups])
+    np.testing.assert_allclose(rates, [[1e-2, 1e-2, 3e-5], [1e-3, 1e-3, 3e-6]])
+
+
+def test_a_loss_without_learning_rate_stays_as_it_was_drawn(toy_data):
+    running = trainer(toy_data, {"loss_factor": 0, "optimizer": {"weight_decay": 0.1}})
+    before = running.objective.loss.proxies.detach().clone()
+    run_epoch(running)
+    assert torch.equal(running.objective.loss.proxies, before)
+
+
+def test_no_weight_moves_further_than_the_clipped_gradient(toy_data):
+    """Gradient descent at learning rate 1 goes as far as the gradient is large."""
+    changes = {"clip_value": 1e-4, "optimizer": {"name": "sgd", "learning_rate": 1.0}}
+    running = trainer(toy_data, changes)
+    before = [parameter.detach().clone() for parameter in running._parameters()]
+    next(running.train_epoch())
+    moved = torch.cat(
+        [
+            (after.detach() - start).abs().flatten()
+            for after, start in zip(running._parameters(), before, strict=True)
+        ]
+    )
+    # Weights are rounded to 2^-24 of their size, of 1 at most.
+    assert moved.max() <= 1e-4 + 1e-7
+    assert (moved > 1e-4 - 1e-7).float().mean() > 0.1
+
+
+@pytest.mark.parametrize("name", ["adamw", "adam", "sgd"])
+def test_a_fused_optimizer_differs_by_rounding_alone(tmp_path, toy_data, name):
+    changes = {"epochs": 1, "optimizer": {"name": name, "learning_rate": 0.003}}
+    plain = train(tmp_path / "plain", toy_data, changes)
+    fused = train(tmp_path / "fused", toy_data, merged(changes, {"optimizer": {"fused": True}}))
+    for key in plain:
+        torch.testing.assert_close(fused[key], plain[key], atol=1e-3, rtol=1e-3)
+    running = trainer(toy_data, {"optimizer": {"fused": True}})
+    assert running.optimizer.defaults["fused"]
+
+
+def test_rmsprop_cannot_be_fused():
+    optimizer = {"name": "rmsprop", "learning_rate": 0.1, "fused": True}
+    with pytest.raises(ValidationError, match="rmsprop cannot be fused; allowed: adamw, adam, sgd"):
+        Spec.model_validate(VALUES | {"optimizer": optimizer})
+
+
+def test_reduced_precision_learns_the_same_every_time(tmp_path, toy_data):
+    changes = {"precision": "bfloat16"}
+    one = train(tmp_path / "one", toy_data, changes)
+    assert equal(one, train(tmp_path / "two", toy_data, changes))
+    assert not equal(one, train(tmp_path / "full", toy_data))
+    losses = [row["loss"] for row in history(tmp_path / "one")]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.slow
+def test_a_compiled_network_trains_to_nearly_the_same_weights(tmp_path, toy_data):
+    changes = {"epochs": 2, "iterations_per_epoch": 3, "warmup_epochs": 1}
+    plain = train(tmp_path / "plain", toy_data, changes)
+    compiled = train(tmp_path / "compiled", toy_data, changes | {"compile": True})
+    assert plain.keys() == compiled.keys()
+    for key in plain:
+        torch.testing.assert_close(compiled[key], plain[key], atol=0.02, rtol=0.02)

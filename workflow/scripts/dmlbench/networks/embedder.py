@@ -17,7 +17,7 @@ POOLING = {
 
 
 class Embedder(nn.Module):
-    """The network of a spec.
+    """The network of a spec, in its precision; embeddings are float32 all the same.
 
     The head is one linear layer, Kaiming-initialised over its outputs, with zero bias (the head
     of psomas2020's public code; its text is silent).
@@ -41,6 +41,7 @@ class Embedder(nn.Module):
         nn.init.kaiming_normal_(self.head.weight, mode="fan_out")
         nn.init.zeros_(self.head.bias)
         self.normalize = spec.normalize
+        self.reduced = spec.precision == "bfloat16"
         self.frozen_batchnorm = spec.frozen_batchnorm
         self.channels = network.channels
         for name, values in (("mean", network.mean), ("std", network.std)):
@@ -52,8 +53,16 @@ class Embedder(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Embeddings [B, D] of images [B, C, H, W] with values in [0, 1], colours as RGB."""
-        embeddings = self.head(self.pool(self.backbone(self.normalized(images))))
+        with torch.autocast(images.device.type, torch.bfloat16, enabled=self.reduced):
+            embeddings = self.head(self.pool(self.backbone(self.normalized(images))))
+        embeddings = embeddings.float()
         return F.normalize(embeddings) if self.normalize else embeddings
+
+    @property
+    def stages(self) -> list[nn.Module]:
+        """What a batch enters one after another: the network, then its backbone's links, if any."""
+        chains = (part for part in self.backbone.modules() if isinstance(part, nn.Sequential))
+        return [self, *next(chains, [])]
 
     def normalized(self, images: Tensor) -> Tensor:
         """Images as the backbone takes them: in its order of channels, by its mean and std."""

@@ -91,6 +91,10 @@ class Sampler(Choice):
     room = "samplers"
 
 
+class Regularizer(Choice):
+    room = "regularizers"
+
+
 class Backbone(Choice):
     room = "networks/backbones"
 

@@ -7,8 +7,17 @@ from typing import Any, Literal
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from dmlbench.plan.catalogues import Network, Pooling, check_network
-from dmlbench.plan.choices import Backbone, FileName, Loss, Miner, Model, Sampler, Sha256Start
-from dmlbench.plan.recipes import Method, Recipe
+from dmlbench.plan.choices import (
+    Backbone,
+    FileName,
+    Loss,
+    Miner,
+    Model,
+    Regularizer,
+    Sampler,
+    Sha256Start,
+)
+from dmlbench.plan.recipes import Method, Recipe, check_objective
 from dmlbench.plan.recipes import Training as _Training
 
 
@@ -46,10 +55,18 @@ class Spec(_Training):
     embedding_dim: PositiveInt
     loss: Loss | None
     miner: Miner | None
+    regularizers: list[Regularizer] = []
     sampler: Sampler
     split: str
     fold: NonNegativeInt | None
     seed: NonNegativeInt
+
+    @model_validator(mode="after")
+    def _objective_fits(self) -> "Spec":
+        check_objective(self)
+        if self.compile and any(part.name == "manifold_mixup" for part in self.regularizers):
+            raise ValueError("manifold_mixup reaches into the network, which compile: true seals")
+        return self
 
     def as_dict(self) -> dict:
         """Plain values, in a fixed order: what is written to YAML and compared between runs."""
@@ -73,6 +90,7 @@ def resolve(run, *, network: Network, method: Method, recipe: Recipe, sets: list
         "embedding_dim": run.embedding_dim,
         "loss": method.loss and method.loss.model_dump(),
         "miner": method.miner and method.miner.model_dump(),
+        "regularizers": [regularizer.model_dump() for regularizer in method.regularizers],
         "sampler": recipe.sampling[method.sampling].model_dump(),
         "split": run.split,
         "fold": run.fold,
@@ -81,7 +99,8 @@ def resolve(run, *, network: Network, method: Method, recipe: Recipe, sets: list
     for override in sets:
         values = merged(values, override)
     if method.loss is None:
-        values |= {"loss": None, "miner": None, "epochs": 0, "warmup_epochs": 0}
+        values |= {"loss": None, "miner": None, "regularizers": []}
+        values |= {"epochs": 0, "warmup_epochs": 0}
     return values
 
 

@@ -1,4 +1,4 @@
-"""Regularisers of deep metric learning, one file each. What each acts on:
+"""Regularisers of deep metric learning, one file each, which says what it `acts_on`:
 
 - `rho`, `rho_anchor`: the tuples of a miner. `tuples = regularizer(tuples)`.
 - `embedding_l2`: the embeddings. `loss = loss + regularizer(embeddings)`.

@@ -17,6 +17,8 @@ class EmbeddingL2:
         weight: >= 0.
     """
 
+    acts_on = "embeddings"
+
     def __init__(self, *, weight: float = 0.02):
         if not 0 <= weight < math.inf:
             raise UserError(f"weight = {weight}; allowed: a number >= 0")

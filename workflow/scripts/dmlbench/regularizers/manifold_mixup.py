@@ -53,6 +53,8 @@ class ManifoldMixup:
         alpha: > 0; 2 in roth2020.
     """
 
+    acts_on = "network"
+
     def __init__(self, *, alpha: float = 2.0):
         if not 0 < alpha < math.inf:
             raise UserError(f"alpha = {alpha}; allowed: a number > 0")

@@ -19,6 +19,8 @@ class Proximity:
         weight: lambda, >= 0.
     """
 
+    acts_on = "weights"
+
     def __init__(self, *, weight: float = 1e-3):
         if not 0 <= weight < math.inf:
             raise UserError(f"weight = {weight}; allowed: a number >= 0")

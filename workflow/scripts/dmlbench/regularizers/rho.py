@@ -20,6 +20,8 @@ class Rho:
             0.3-0.4 (CUB), 0.35 (Cars) and 0.15 (SOP).
     """
 
+    acts_on = "tuples"
+
     def __init__(self, *, p_switch: float = 0.35):
         self.p_switch = check_probability("p_switch", p_switch)
 

@@ -18,6 +18,8 @@ class RhoAnchor:
         p_switch: probability in [0, 1], as in `rho`.
     """
 
+    acts_on = "tuples"
+
     def __init__(self, *, p_switch: float = 0.35):
         self.p_switch = check_probability("p_switch", p_switch)
 

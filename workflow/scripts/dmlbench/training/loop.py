@@ -16,8 +16,6 @@ from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
 from dmlbench.evaluation import score
 from dmlbench.evaluation.roles import spaces
-from dmlbench.losses import build_loss
-from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.weights import load_weights
 from dmlbench.plan.spec import Spec
@@ -28,6 +26,7 @@ from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embed_images, steps
 from dmlbench.training.epoch import Epoch
 from dmlbench.training.interruption import Interrupted, Interruption
+from dmlbench.training.objective import Objective
 from dmlbench.training.optimization import build_optimizer, set_learning_rates
 from dmlbench.training.results import write_history, write_spec, write_weights
 from dmlbench.training.seeds import derived_seed, make_deterministic, seed_everything
@@ -59,10 +58,11 @@ class Trainer:
         seed_everything(spec.seed, "initial weights")
         self.network = Embedder(spec).to(device)
         load_weights(self.network.backbone, spec.network.weights, weights)
-        self.loss = self._build_loss().to(device)
-        self.miner = spec.miner and build_miner(spec.miner.name, **spec.miner.hyperparameters)
+        self.embed = torch.compile(self.network) if spec.compile else self.network
+        self.objective = Objective(spec, self.network, int(self.classes.max()) + 1)
+        self.objective.loss.to(device)
         self.transform = build_transforms(steps(spec.transforms.train))
-        self.optimizer = build_optimizer(spec, self.network, self.loss)
+        self.optimizer = build_optimizer(spec, self.network, self.objective.loss)
         self.sampler = build_sampler(
             spec.sampler.name,
             self.classes,
@@ -126,7 +126,7 @@ class Trainer:
         return {
             "epoch": self.epoch,
             "network": self.network.state_dict(),
-            "loss": self.loss.state_dict(),
+            "objective": self.objective.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "selection": self.selection.state_dict(),
             "sampler": self._sampler_state(),
@@ -136,35 +136,26 @@ class Trainer:
 
     def load_state_dict(self, state: dict) -> None:
         """Continue where a checkpoint was written."""
-        for part in ("network", "loss", "optimizer", "selection"):
+        if state["running"] is not None:
+            self._enter(state["epoch"])
+            self.running.load_state_dict(state["running"])
+        for part in ("network", "objective", "optimizer", "selection"):
             getattr(self, part).load_state_dict(state[part])
         if state["sampler"] is not None:
             self.sampler.load_state_dict(state["sampler"])
         self.epoch, self.history = state["epoch"], state["history"]
-        if state["running"] is not None:
-            self._enter(self.epoch)
-            self.running.load_state_dict(state["running"])
 
     def _enter(self, epoch: int) -> None:
         set_learning_rates(self.spec, self.optimizer, epoch)
         self.network.backbone.requires_grad_(epoch > self.spec.warmup_epochs)
         self.network.train()
+        self.objective.start_epoch()
         rate = self.optimizer.param_groups[0]["lr"]
         self.epoch, self.running = epoch, Epoch(self.spec.seed, epoch, rate)
 
     def _embedded(self, images: Images) -> Embedded:
         vectors = embed_images(self.spec, self.network, self.feed, images.ids)
         return Embedded(images.ids, images.labels, vectors)
-
-    def _build_loss(self) -> nn.Module:
-        if self.spec.loss is None:
-            return nn.Module()
-        return build_loss(
-            self.spec.loss.name,
-            num_classes=int(self.classes.max()) + 1,
-            embedding_dim=self.spec.embedding_dim,
-            **self.spec.loss.hyperparameters,
-        )
 
     def _batches(self) -> Iterator[tuple]:
         """The rows and the images of the running epoch's batches, but for those that are done."""
@@ -177,11 +168,8 @@ class Trainer:
 
     def _step(self, rows, images) -> torch.Tensor:
         labels = self.labels[torch.from_numpy(rows).to(self.device)]
-        embeddings = self.network(self.transform(images, self.running.generator))
-        if self.miner is None:
-            loss = self.loss(embeddings, labels)
-        else:
-            loss = self.loss(embeddings, labels, self.miner(embeddings.detach(), labels))
+        images = self.transform(images, self.running.generator)
+        loss, embeddings = self.objective(self.embed, images, labels)
         if hasattr(self.sampler, "update"):
             self.sampler.update(rows, embeddings.detach())
         self.optimizer.zero_grad(set_to_none=True)

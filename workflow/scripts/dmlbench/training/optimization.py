@@ -13,26 +13,28 @@ def build_optimizer(spec: Spec, network: Embedder, loss: nn.Module) -> torch.opt
     Each group keeps its learning rate of the first epoch as `first_rate`.
     """
     settings = spec.optimizer
-    factors = [
-        (network.backbone, 1.0),
-        (network.head, spec.head_factor),
-        (loss, spec.loss_factor),
+    loss_rate = spec.loss_learning_rate
+    if loss_rate is None:
+        loss_rate = settings.learning_rate * spec.loss_factor
+    rates = [
+        (network.backbone, settings.learning_rate),
+        (network.head, settings.learning_rate * spec.head_factor),
+        (loss, loss_rate),
     ]
-    groups = [
-        {"params": list(module.parameters()), "lr": settings.learning_rate * factor}
-        for module, factor in factors
-    ]
+    groups = [{"params": list(module.parameters()), "lr": rate} for module, rate in rates]
     groups = [group | {"first_rate": group["lr"]} for group in groups if group["params"]]
-    decay = {"weight_decay": settings.weight_decay}
+    common = {"weight_decay": settings.weight_decay}
+    if settings.fused:
+        common["fused"] = True
     match settings.name:
         case "adamw":
-            return torch.optim.AdamW(groups, betas=settings.betas, **decay)
+            return torch.optim.AdamW(groups, betas=settings.betas, **common)
         case "adam":
-            return torch.optim.Adam(groups, betas=settings.betas, **decay)
+            return torch.optim.Adam(groups, betas=settings.betas, **common)
         case "rmsprop":
-            return torch.optim.RMSprop(groups, momentum=settings.momentum, **decay)
+            return torch.optim.RMSprop(groups, momentum=settings.momentum, **common)
         case "sgd":
-            return torch.optim.SGD(groups, momentum=settings.momentum, **decay)
+            return torch.optim.SGD(groups, momentum=settings.momentum, **common)
 
 
 def set_learning_rates(spec: Spec, optimizer: torch.optim.Optimizer, epoch: int) -> None:
