@@ -72,6 +72,7 @@ rule tournament:
 rule table:
     input:
         scores=view_scores("table"),
+        queries=table_queries,
         printed=view_printed("table"),
         trials=table_trials,
     output:

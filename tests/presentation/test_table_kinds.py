@@ -1,5 +1,6 @@
 """The kinds of tables against cells known by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from dmlbench import registry
@@ -97,7 +98,27 @@ def test_tournament_as_csv(synthetic_scores, titles, methods):
         "Triplet,6,3.00,0.00,3,3,0\n"
     )
     assert "Test-selected" in table.caption
-    assert table.notes == ()
+    # Three methods in the same order twice: chi-square 4 with 2 degrees, p = exp(-2).
+    (note,) = table.notes
+    assert "p = 0.14." in note
+    assert "2.34" in note
+
+
+def test_queries_add_intervals_and_the_probability_of_being_first(
+    synthetic_scores, titles, methods, tmp_path
+):
+    scores = synthetic_scores()
+    files = []
+    for run, method in set(zip(scores.run, scores.method, strict=True)):
+        hits = np.arange(100) < 100 * {"contrastive": 0.6, "triplet": 0.5}.get(method, 0.8)
+        found = pd.DataFrame({"run": run, "image_id": range(100), "first_rank": 2 - hits})
+        files.append(tmp_path / f"{len(files)}.parquet")
+        found.assign(role="test", selection="best_test_epoch").to_parquet(files[-1], index=False)
+    table = build("tournament", methods, queries=files)(scores, titles)
+    header, first, *_ = table.to_csv().splitlines()
+    assert header.endswith(",ties,rank_low,rank_high,percent_first")
+    assert first == "ProxyAnchor,2,1.00,0.00,1,1,0,1.00,1.00,100"
+    assert len(table.notes) == 2
 
 
 def test_ties_show_halves_and_a_note(synthetic_scores, titles, methods):
@@ -109,7 +130,7 @@ def test_ties_show_halves_and_a_note(synthetic_scores, titles, methods):
         "Contrastive,4.5,2.25,0.35,2.0,2.5,1",
         "Triplet,5.5,2.75,0.35,2.5,3.0,1",
     ]
-    assert table.notes == ("Equal scores share the average of their ranks.",)
+    assert table.notes[0] == "Equal scores share the average of their ranks."
 
 
 def test_an_unknown_option_is_named(methods):

@@ -7,6 +7,7 @@ with job(snakemake):
     write_table(
         snakemake.input.scores,
         snakemake.params.facts,
+        queries=snakemake.input.queries,
         printed=snakemake.input.printed,
         trials=snakemake.input.trials,
         **dict(snakemake.output.items()),

@@ -1,5 +1,6 @@
 """The tournament as a table."""
 
+import os
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -16,6 +17,11 @@ _COLUMNS = (
     Column("worst_rank", "Worst", "Rank", decimals=1, better=""),
     Column("ties", "Ties", decimals=0, better=""),
 )
+_CONFIDENCE = (
+    Column("rank_low", "Low", "Mean rank, 95 %", better=""),
+    Column("rank_high", "High", "Mean rank, 95 %", better=""),
+    Column("percent_first", "First (%)", decimals=0, better="higher"),
+)
 
 
 class Tournament:
@@ -27,6 +33,8 @@ class Tournament:
         methods: who takes part; every method must have a score in every experiment.
         metric: the metric to rank by, the higher the better.
         selection: the selection rule of the scores.
+        queries: files of what the runs' queries found; with them each mean rank has an interval,
+            and each method the probability of being first.
     """
 
     def __init__(
@@ -37,12 +45,14 @@ class Tournament:
         methods: Sequence[str],
         metric: str = "recall_at_1",
         selection: str,
+        queries: Sequence[str | os.PathLike] = (),
     ):
         self.id = id
         self.title = title
         self.methods = list(methods)
         self.metric = metric
         self.selection = selection
+        self.queries = list(queries)
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
         """The tournament's table, the winner first.
@@ -51,11 +61,17 @@ class Tournament:
             UserError: a method is absent from an experiment.
         """
         frame = rank_methods(
-            scores, metric=self.metric, methods=self.methods, selection=self.selection
+            scores,
+            metric=self.metric,
+            methods=self.methods,
+            selection=self.selection,
+            queries=self.queries,
         )
+        frame["percent_first"] = 100 * frame.probability_first
         experiments = int(frame.experiments.iloc[0])
         plural = "s" if experiments > 1 else ""
-        columns = tuple(_without_halves(column, frame) for column in _COLUMNS)
+        shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
+        columns = tuple(_without_halves(column, frame) for column in shown)
         rows = tuple(
             Row(name(titles, record["method"]), tuple(Cell(record[c.name]) for c in columns))
             for record in frame.to_dict("records")
@@ -64,8 +80,24 @@ class Tournament:
             f"Rank by {name(titles, self.metric)} in {experiments} experiment{plural} (data set, "
             f"network, embedding size); 1 is best. {selected(self.selection)}"
         )
-        notes = ("Equal scores share the average of their ranks.",) if frame.ties.any() else ()
-        return Table(self.id, self.title, caption, "Loss", columns, rows, notes)
+        return Table(self.id, self.title, caption, "Loss", columns, rows, _notes(frame))
+
+
+def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
+    notes = []
+    if frame.ties.any():
+        notes.append("Equal scores share the average of their ranks.")
+    if frame.friedman_p.notna().all():
+        notes.append(
+            f"Friedman's test that all rank alike: p = {frame.friedman_p.iloc[0]:.2g}. Nemenyi's "
+            f"critical difference of mean ranks, 95 %: {frame.critical_difference.iloc[0]:.2f}."
+        )
+    if frame.rank_low.notna().all():
+        notes.append(
+            "Interval and probability of being first: queries drawn again, and seeds where there "
+            "are several."
+        )
+    return tuple(notes)
 
 
 def _without_halves(column: Column, frame: pd.DataFrame) -> Column:
