@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -28,8 +28,6 @@ class Parameter(Model):
     Attributes:
         title: as tables name it, and as a printed table does; its place where not given.
         open: whether `low` itself is left out, as in (0, 100].
-        relative_to: the place of the number that the spec's number is a multiple of: the values
-            of `loss_factor` are written as learning rates with `optimizer.learning_rate` here.
     """
 
     title: str | None = None
@@ -37,7 +35,6 @@ class Parameter(Model):
     high: Number
     step: Number
     open: bool = False
-    relative_to: Place | None = None
 
     @model_validator(mode="after")
     def _is_a_grid(self) -> "Parameter":
@@ -124,27 +121,17 @@ def place_value(values: Mapping, place: str) -> Any:
     return values
 
 
-def with_values(
-    spec: dict, parameters: Mapping[str, Parameter], values: Mapping[str, Number]
-) -> dict:
+def with_values(spec: dict, values: Mapping[str, Number]) -> dict:
     """A spec's plain values with searched ones (place -> value) laid over them."""
     for place, value in values.items():
-        reference = parameters[place].relative_to
-        if reference:
-            # Fifteen digits, so that 0.00005 of 0.0001 is a half and no number beside it.
-            value = float(f"{value / place_value(spec, reference):.15g}")
         *parents, key = place.split(".")
         spec = merged(spec, {parents[0]: {key: value}} if parents else {key: value})
     return spec
 
 
-def starting_values(spec: dict, parameters: Mapping[str, Parameter]) -> dict[str, Number]:
-    """Place -> the spec's own value in the search's unit; nothing where the spec has none."""
-    found = {place: place_value(spec, place) for place in parameters}
-    for place, parameter in parameters.items():
-        if parameter.relative_to and found[place] is not None:
-            reference = place_value(spec, parameter.relative_to)
-            found[place] = float(f"{found[place] * reference:.15g}")
+def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Number]:
+    """Place -> the spec's own value; a place without one is left out."""
+    found = {place: place_value(spec, place) for place in places}
     return {place: value for place, value in found.items() if value is not None}
 
 
@@ -201,10 +188,8 @@ def check(plan, name: str) -> None:
     for place, parameter in search.parameters.items():
         here = f"{where}.parameters.{place}"
         _check_place(trial, place, here)
-        if parameter.relative_to:
-            _check_reference(trial, parameter.relative_to, f"{here}.relative_to")
         for value in (parameter.values[0], parameter.values[-1]):
-            checked(with_values(trial, search.parameters, {place: value}), Spec, where=here)
+            checked(with_values(trial, {place: value}), Spec, where=here)
     if search.strategy.name == "coordinate":
         _check_coordinate(search, trial, where)
 
@@ -227,18 +212,12 @@ def _of_trials(plan, name: str) -> Spec:
 
 def _check_place(trial: dict, place: str, where: str) -> None:
     parent, _, key = place.rpartition(".")
-    held = trial.get(parent) if parent else trial
-    if parent and not isinstance(held, dict):
-        allowed = [name for name, value in trial.items() if isinstance(value, dict)]
-        raise UserError(f"{where}: {unknown('part of the run', parent, allowed)}")
-    if not parent and not isinstance(held.get(key), int | float):
-        numbers = [name for name, value in held.items() if _is_number(value)]
+    parts = [name for name, value in trial.items() if isinstance(value, dict)]
+    if parent and parent not in parts:
+        raise UserError(f"{where}: {unknown('part of the run', parent, parts)}")
+    if not parent and key not in trial:
+        numbers = [name for name, value in trial.items() if _is_number(value)]
         raise UserError(f"{where}: {unknown('number of the run', key, numbers)}")
-
-
-def _check_reference(trial: dict, place: str, where: str) -> None:
-    if not _is_number(place_value(trial, place)):
-        raise UserError(f"{where}: {place} is no number of the run; allowed: a place of one")
 
 
 def _check_coordinate(search: Search, trial: dict, where: str) -> None:

@@ -37,9 +37,7 @@ def run_worker(facts: dict, *, folder: Path, output: Path, **arguments) -> None:
         seed=facts["trial_spec"]["seed"],
         **options,
     )
-    objective = TrainingObjective(
-        facts["trial_spec"], board.parameters, board.folder / "trials", arguments
-    )
+    objective = TrainingObjective(facts["trial_spec"], board.folder / "trials", arguments)
     done = work(board, strategy, objective)
     with whole(output) as unfinished:
         unfinished.write_text(yaml.safe_dump({"trials": done}))
@@ -74,7 +72,7 @@ def sum_up(search: str, facts: dict, *, folder: Path, arguments: dict, **outputs
         arguments=arguments,
         **outputs,
     )
-    for other in folder.glob("state-*"):
+    for other in Path(folder).glob("state-*"):
         if other != board.folder:
             shutil.rmtree(other)
 

@@ -1,12 +1,11 @@
 """The validation score of a training, as what a search maximizes."""
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from dmlbench.plan.searches import Parameter, with_values
+from dmlbench.plan.searches import with_values
 from dmlbench.search.trials import Values
 from dmlbench.search.worker import Report
 from dmlbench.training.loop import Trainer, train
@@ -17,16 +16,12 @@ class TrainingObjective:
 
     Args:
         spec: plain values of a trial's spec, without the searched ones.
-        parameters: place -> the values that are searched.
         folder: holds a folder for each trial, by number.
         arguments: of `dmlbench.training.loop.train`: data, device and threads.
     """
 
-    def __init__(
-        self, spec: dict, parameters: Mapping[str, Parameter], folder: Path, arguments: dict
-    ):
-        self.spec, self.parameters = spec, parameters
-        self.folder, self.arguments = folder, arguments
+    def __init__(self, spec: dict, folder: Path, arguments: dict):
+        self.spec, self.folder, self.arguments = spec, folder, arguments
 
     def evaluate(self, number: int, values: Values, report: Report) -> float:
         """Train; the score is that of the best epoch on validation images.
@@ -45,7 +40,7 @@ class TrainingObjective:
                     reported.add(row["epoch"])
                     report(row["epoch"], row[metric])
 
-        spec = with_values(self.spec, self.parameters, values)
+        spec = with_values(self.spec, values)
         files = train_in(self.folder / str(number), spec, self.arguments, after_epoch=after_epoch)
         scores = pq.read_table(files["history"])[metric].to_pylist()
         return max(score for score in scores if score is not None)

@@ -65,8 +65,8 @@ def write_outcome(
         counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         raise UserError(f"search {search}: no complete trial among its {len(states)} ({counted})")
     values = values_of(found, board.parameters)
-    tuned = with_values(tuned_spec, board.parameters, values)
-    in_full = tuned == with_values(trial_spec, board.parameters, values)
+    tuned = with_values(tuned_spec, values)
+    in_full = tuned == with_values(trial_spec, values)
     home = folder / "trials" / str(found.number) if in_full else folder / "tuned"
     files = train_in(home, tuned, arguments)
     embeddings = home / "embeddings.parquet"
