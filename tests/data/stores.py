@@ -23,6 +23,7 @@ def write_store(folder, sizes, channels=3, seed=0):
             "height": [height for height, _ in sizes],
             "width": [width for _, width in sizes],
             "channels": channels,
+            "converted": None,
         }
     )
     np.save(folder / f"{len(set(sizes))}.npy", flat)

@@ -2,6 +2,7 @@
 
 from typing import IO
 
+import numpy as np
 from PIL import Image
 
 _ORIENTATION = 0x0112
@@ -23,12 +24,27 @@ def size(file: IO[bytes]) -> tuple[int, int]:
         return (height, width) if _orientation(image) >= 5 else (width, height)
 
 
-def decode(file: IO[bytes]) -> Image.Image:
-    """An image, whole and upright."""
+def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
+    """An image, whole, upright and of a Pillow mode of 8 bits, and what had to be done for that.
+
+    Returns:
+        The image, and its own mode ("CMYK", "P", ...), "turned" by its EXIF data, or both; None
+        if it is as it was.
+    """
     with Image.open(file) as image:
         orientation = _orientation(image)
         image.load()
-        return image.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else image.copy()
+        done = [image.mode] if image.mode != mode else []
+        if image.mode.startswith("I;16"):
+            upright = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert(mode)
+        elif image.mode in ("I", "F"):
+            raise ValueError(f"pixels of Pillow's mode {image.mode} have no fixed range")
+        else:
+            upright = image.convert(mode)
+    if orientation in _UPRIGHT:
+        upright = upright.transpose(_UPRIGHT[orientation])
+        done.append("turned")
+    return upright, ", ".join(done) or None
 
 
 def _orientation(image: Image.Image) -> int:

@@ -18,6 +18,8 @@ from dmlbench.files import digest
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 LIST_SUFFIXES = (".csv", ".mat", ".txt")
+LARGEST_MEMBER = 2**30
+"""Bytes that are read of a member; an honest image or list is far smaller."""
 
 
 class Archive:
@@ -73,9 +75,19 @@ class Archive:
         return self._reader.open(member)
 
     def read(self, member: str) -> bytes:
-        """All bytes of a member, its checksum verified where the archive has one."""
+        """All bytes of a member, its checksum verified where the archive has one.
+
+        No more memory is taken than its header claims; a member that claims more than
+        `LARGEST_MEMBER`, or holds more than it claims, raises an error of `DAMAGED`.
+        """
+        size = self._reader.size(member)
+        if size > LARGEST_MEMBER:
+            raise ValueError(f"claims {size} bytes; allowed: up to {LARGEST_MEMBER}")
         with self.open(member) as file:
-            return file.read()
+            data = file.read(size + 1)
+        if len(data) != size:
+            raise ValueError(f"is no file of {size} bytes, as its header claims")
+        return data
 
     def digest(self) -> dict[str, int | str]:
         """Size in bytes and sha256 of the archive; of a folder, of the names and sizes in it."""
@@ -120,6 +132,9 @@ class _Zip:
         self.close = self._file.close
         self.open = self._file.open
 
+    def size(self, member: str) -> int:
+        return self._file.getinfo(member).file_size
+
     def members(self) -> list[str]:
         files = [info for info in self._file.infolist() if not info.is_dir()]
         for info in files:
@@ -148,6 +163,9 @@ class _Tar:
         self._infos = {info.name: info for info in infos}
         return [info.name for info in infos]
 
+    def size(self, member: str) -> int:
+        return self._infos[member].size
+
     def open(self, member: str) -> IO[bytes]:
         return self._file.extractfile(self._infos[member])
 
@@ -163,6 +181,9 @@ class _Folder:
                 raise _unsafe(self._path, str(path), "is a link out of the folder")
         return [path.relative_to(self._path).as_posix() for path in paths if path.is_file()]
 
+    def size(self, member: str) -> int:
+        return (self._path / member).stat().st_size
+
     def open(self, member: str) -> IO[bytes]:
         return open(self._path / member, "rb")
 
@@ -176,6 +197,9 @@ class _List:
 
     def members(self) -> list[str]:
         return [self._path.name]
+
+    def size(self, member: str) -> int:
+        return self._path.stat().st_size
 
     def open(self, member: str) -> IO[bytes]:
         return open(self._path.with_name(member), "rb")

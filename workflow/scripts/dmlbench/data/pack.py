@@ -2,7 +2,9 @@
 
 import hashlib
 import io
+import logging
 import os
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -29,11 +31,13 @@ SCHEMA = pa.schema(
         "height": pa.int32(),
         "width": pa.int32(),
         "channels": pa.int32(),
+        "converted": pa.string(),
     }
 )
 
 _MODES = {"gray": "L", "rgb": "RGB"}
 _DECODED_AT_ONCE = 256
+_log = logging.getLogger(__name__)
 
 
 def pack(
@@ -49,9 +53,11 @@ def pack(
 
     The pixels are one flat uint8 .npy; an image is H x W x C of them, from its offset on: the
     colours of a pixel lie together, as networks and resampling are fastest with. The table has
-    the columns image_id, offset (bytes from the first pixel), height, width and channels, in the
-    order of image_id; its metadata hold the sha256 of all pixels, Pillow's version, the size, the
-    mode and the digest of the index's rows.
+    the columns image_id, offset (bytes from the first pixel), height, width, channels and
+    converted (what its pixels were before, such as CMYK, L or I;16, and whether EXIF data turned
+    it; missing for an image that is as it was), in the order of image_id; its metadata hold the
+    sha256 of all pixels, Pillow's version, the size, the mode and the digest of the index's rows.
+    Of 16 bits the upper 8 are kept; transparency is dropped.
 
     Args:
         index: Parquet file of `dmlbench.data.index.index`.
@@ -83,18 +89,19 @@ def pack(
             packed, sha256 = _write(images, file)
         facts = {"pixels_sha256": sha256, "pillow": PIL.__version__, "size": size, "mode": mode}
         facts["index_sha256"] = _tables.facts(index)["rows_sha256"]
+        _log_converted(packed)
         _tables.write(packed.sort_values("image_id"), SCHEMA, facts, table)
 
 
-def _write(images: Iterator[tuple[int, np.ndarray]], file: IO[bytes]) -> tuple:
+def _write(images: Iterator[tuple[int, np.ndarray, str | None]], file: IO[bytes]) -> tuple:
     """Write the images one after another; returns their table and the digest of the pixels."""
     digest, offset, packed = hashlib.sha256(), 0, []
     _write_header(file, 0)
-    for image_id, image in images:
+    for image_id, image, converted in images:
         file.write(image.data)
         digest.update(image.data)
         height, width, channels = image.shape
-        packed.append((image_id, offset, height, width, channels))
+        packed.append((image_id, offset, height, width, channels, converted))
         offset += image.nbytes
     _write_header(file, offset)
     file.flush()
@@ -110,8 +117,17 @@ def _write_header(file: IO[bytes], length: int) -> None:
     )
 
 
-def _prepared(rows, archives: list[Archive], prepare, pool) -> Iterator[tuple[int, np.ndarray]]:
-    """(image id, pixels) in the order in which the images lie in the archives."""
+def _log_converted(packed: pandas.DataFrame) -> None:
+    counts = Counter(packed["converted"].dropna())
+    if counts:
+        kinds = "; ".join(f"{count} {kind}" for kind, count in counts.most_common())
+        _log.warning("converted %d of %d images: %s", counts.total(), len(packed), kinds)
+
+
+def _prepared(
+    rows, archives: list[Archive], prepare, pool
+) -> Iterator[tuple[int, np.ndarray, str | None]]:
+    """(image id, pixels, how converted) in the order in which the images lie in the archives."""
     ids = dict(
         zip(zip(rows["archive"], rows["member"], strict=True), rows["image_id"], strict=True)
     )
@@ -125,23 +141,22 @@ def _prepared(rows, archives: list[Archive], prepare, pool) -> Iterator[tuple[in
                 if isinstance(result, Exception):
                     damaged.append(f"{archive.name}: {member}: {result}")
                 else:
-                    yield int(ids[archive.name, member]), result
+                    yield int(ids[archive.name, member]), *result
     refuse_damaged(damaged)
 
 
-def _prepare(data: bytes | Exception, size: int | None, mode: str) -> np.ndarray | Exception:
-    """Pixels uint8 [H, W, C] of an encoded image, or what is wrong with it."""
+def _prepare(
+    data: bytes | Exception, size: int | None, mode: str
+) -> tuple[np.ndarray, str | None] | Exception:
+    """Pixels uint8 [H, W, C] and conversion of an encoded image, or what is wrong with it."""
     return data if isinstance(data, Exception) else _attempt(_pixels, data, size, mode)
 
 
-def _pixels(data: bytes, size: int | None, mode: str) -> np.ndarray:
-    image = _images.decode(io.BytesIO(data))
-    if image.mode in ("I", "F"):
-        raise ValueError(f"pixels of Pillow's mode {image.mode} have no fixed range")
-    image = image.convert(mode)
+def _pixels(data: bytes, size: int | None, mode: str) -> tuple[np.ndarray, str | None]:
+    image, converted = _images.decode(io.BytesIO(data), mode)
     if size is not None:
         image = image.resize(_resized(*image.size, size), Image.Resampling.BILINEAR)
-    return np.ascontiguousarray(image).reshape(image.height, image.width, -1)
+    return np.ascontiguousarray(image).reshape(image.height, image.width, -1), converted
 
 
 def _resized(width: int, height: int, size: int) -> tuple[int, int]:
