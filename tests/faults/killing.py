@@ -1,0 +1,121 @@
+"""A piece of work, done by children that are killed at random moments, until they were 30.
+
+Run as a process of its own that does no work itself: its children are forks and start at once.
+"""
+
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from dmlbench.data.pack import pack
+from dmlbench.data.pixels import Pixels
+from dmlbench.parquet import read_table
+from dmlbench.training import checkpoint
+from dmlbench.training.export import export_embeddings
+from safetensors.torch import load_file
+from toy_training import VALUES, train
+
+KILLS = 30
+READERS = {".parquet": read_table, ".safetensors": load_file, ".yaml": Path.read_text}
+
+
+class Data:
+    """The toy data in a folder, as tests/conftest.py names its files."""
+
+    def __init__(self, folder: Path):
+        self.archive, self.index, self.split = (
+            folder / name for name in ("toy.zip", "images.parquet", "half.parquet")
+        )
+        self.pixels, self.pixel_table = folder / "pixels.npy", folder / "pixels.parquet"
+
+    def as_arguments(self) -> dict[str, Path]:
+        names = ("index", "split", "pixels", "pixel_table")
+        return {name: getattr(self, name) for name in names}
+
+
+def trains(data: Data, folder: Path) -> None:
+    """Train, with so many checkpoints that a kill often falls into one."""
+    checkpoint.INTERVAL = 0.05
+    train(folder, data, {"epochs": 6})
+
+
+def packs(data: Data, folder: Path) -> None:
+    table = folder / "pixels.parquet"
+    pack(data.index, [data.archive], 64, "rgb", folder / "pixels.npy", table, threads=2)
+
+
+def embeds(data: Data, folder: Path) -> None:
+    trained = data.index.parent / "trained"
+    export_embeddings(
+        VALUES,
+        **data.as_arguments(),
+        model=trained / "model.safetensors",
+        last=trained / "last.safetensors",
+        device="cpu",
+        threads=1,
+        output=folder / "embeddings.parquet",
+    )
+
+
+def child(work: Callable, data: Data, folder: Path) -> int:
+    """Start a piece of work; returns the process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pid = os.fork()
+    if pid == 0:
+        work(data, folder)
+        os._exit(0)
+    return pid
+
+
+def finished(pid: int) -> bool:
+    """Wait for a child: whether it came to its end; another failure than the kill is an error."""
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status in (0, -signal.SIGKILL), f"a child failed with status {status}"
+    return status == 0
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """What stands under final names, each file readable."""
+    found = [path for path in folder.iterdir() if not path.name.startswith((".", "checkpoint"))]
+    for path in found:
+        READERS.get(path.suffix, Path.read_bytes)(path)
+    if (folder / "pixels.npy").exists():
+        Pixels(folder / "pixels.npy", folder / "pixels.parquet").check()
+    return {path.name: path.read_bytes() for path in found}
+
+
+def main(name: str, folder: Path) -> None:
+    work = {"train": trains, "pack": packs, "embed": embeds}[name]
+    data, chance = Data(folder / "data"), random.Random(name)
+    if name == "embed":
+        assert finished(child(lambda *_: train(data.index.parent / "trained", data), data, folder))
+    start = time.monotonic()
+    assert finished(child(work, data, folder / "undisturbed"))
+    duration = time.monotonic() - start
+    expected = results(folder / "undisturbed")
+    disturbed, killed, ended = folder / "disturbed", 0, 0
+    while killed < KILLS or not ended:
+        pid = child(work, data, disturbed)
+        if killed < KILLS:
+            time.sleep(chance.uniform(0, duration))
+            os.kill(pid, signal.SIGKILL)
+        if finished(pid):
+            assert results(disturbed) == expected, "another result"
+            left = {path.name for path in disturbed.iterdir()} - set(expected)
+            assert not left, f"left over: {left}"
+            shutil.rmtree(disturbed)
+            ended += 1
+        else:
+            found = results(disturbed)
+            assert all(found[name] == expected[name] for name in found), "a result half-written"
+            killed += 1
+    print(f"{killed} killed, {ended} finished, nothing lost")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
