@@ -17,6 +17,8 @@ rule embed:
     conda:
         ENVIRONMENT
     threads: threads_of
+    # A run is scored before the next is trained, and its checkpoint removed.
+    priority: 1
     resources:
         **NEEDS.of("embed"),
     params:

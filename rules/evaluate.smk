@@ -16,6 +16,7 @@ rule evaluate:
     conda:
         ENVIRONMENT
     threads: threads_of
+    priority: 1
     resources:
         **NEEDS.of("evaluate"),
     params:

@@ -3,7 +3,8 @@
 #         <results>/runs/<run>/model.safetensors   the selected epoch's weights
 #         <results>/runs/<run>/last.safetensors    the last epoch's weights
 #         <results>/runs/<run>/history.parquet     a row an epoch
-#         A checkpoint lies beside them while it trains; it is no output, so a retry continues.
+#         A checkpoint lies beside them until the run is scored; it is no output, so a retry
+#         continues.
 
 
 rule train:

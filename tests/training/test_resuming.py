@@ -13,6 +13,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan.spec import Spec, merged
 from dmlbench.training import loop
 from dmlbench.training.checkpoint import Checkpoint
+from dmlbench.training.leftovers import remove_checkpoints
 from hypothesis import given
 from hypothesis import strategies as st
 from toy_training import GREEDY_CORESET, VALUES, equal, history, train
@@ -108,7 +109,24 @@ def test_a_checkpoint_of_another_spec_is_not_taken(tmp_path, toy_data):
     longer = train(tmp_path, toy_data, {"optimizer": {"learning_rate": 0.02}})
     fresh = train(tmp_path / "fresh", toy_data, {"optimizer": {"learning_rate": 0.02}})
     assert equal(longer, fresh)
+    remove_checkpoints(tmp_path)
     assert not list(tmp_path.glob("checkpoint-*"))
+
+
+def test_lost_results_are_made_again_without_an_iteration(tmp_path, toy_data):
+    def count(running):
+        epochs.append(running.epoch)
+
+    epochs = []
+    first = train(tmp_path, toy_data, after_epoch=count)
+    assert epochs == [1, 2, 3, 4]
+    results = [path for path in tmp_path.iterdir() if path.suffix != ".pt"]
+    before = {path.name: path.read_bytes() for path in results}
+    for path in results:
+        path.unlink()
+    assert equal(first, train(tmp_path, toy_data, after_epoch=count))
+    assert epochs == [1, 2, 3, 4]
+    assert before == {path.name: path.read_bytes() for path in results}
 
 
 def test_a_checkpoint_with_a_foreign_inside_is_not_taken(tmp_path, caplog):

@@ -1,7 +1,10 @@
 """Rule evaluate: the scores of a run, in long format, and what each query found."""
 
+from pathlib import Path
+
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.job import job
+from dmlbench.training.leftovers import remove_checkpoints
 
 with job(snakemake):
     write_scores(
@@ -12,3 +15,4 @@ with job(snakemake):
         output=snakemake.output.scores,
         queries=snakemake.output.queries,
     )
+    remove_checkpoints(Path(snakemake.output.scores).parent)

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from dmlbench.plan.searches import with_values
 from dmlbench.search.trials import Values
 from dmlbench.search.worker import Report
+from dmlbench.training.leftovers import remove_checkpoints
 from dmlbench.training.loop import Trainer, train
 
 
@@ -64,4 +65,5 @@ def train_in(folder: Path, spec: dict, arguments: dict, **hooks) -> dict[str, Pa
     if not files["last"].exists():
         folder.mkdir(parents=True, exist_ok=True)
         train(spec, **arguments, **files, **hooks)
+        remove_checkpoints(folder)
     return files

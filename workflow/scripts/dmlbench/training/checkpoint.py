@@ -11,6 +11,7 @@ import torch
 
 from dmlbench.files import whole
 from dmlbench.plan.spec import Spec
+from dmlbench.training.leftovers import CHECKPOINT
 from dmlbench.training.version import VERSION
 
 INTERVAL = 600
@@ -23,14 +24,14 @@ class Checkpoint:
     """The checkpoint of one spec in a run's folder.
 
     Another spec, or another version of training, has another file: neither is ever taken for this
-    one, and both are removed when the run is finished. The file begins with the SHA-256 of the
+    one, and both are removed once the run is scored. The file begins with the SHA-256 of the
     spec's identity and of what follows.
     """
 
     def __init__(self, folder: Path, spec: Spec):
         self.folder = folder
         self.identity = f"{spec.digest}-v{VERSION}"
-        self.path = folder / f"checkpoint-{self.identity}.pt"
+        self.path = folder / CHECKPOINT.format(identity=self.identity)
         self._written = time.monotonic()
 
     @property
@@ -59,11 +60,6 @@ class Checkpoint:
             _log.warning("%s: damaged, or of another spec: training starts anew", self.path)
             return None
         return torch.load(io.BytesIO(written[size:]), map_location="cpu", weights_only=True)
-
-    def remove_all(self) -> None:
-        """Remove the checkpoints of this run, those of earlier specs too."""
-        for path in self.folder.glob("checkpoint-*.pt"):
-            path.unlink()
 
     def _digest(self, content: memoryview) -> bytes:
         digest = hashlib.sha256(self.identity.encode())

@@ -246,7 +246,6 @@ def train(
         write_history(history, trainer.history)
         write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
         write_weights(last, trainer.network.state_dict(), spec, trainer.epoch)
-        checkpoint.remove_all()
 
 
 def _train_epochs(
