@@ -37,6 +37,10 @@ test-slow: .venv/ready ## the slow tests, then whole workflows at toy size
 	@$(BIN)/python -m pytest -q -m slow
 	@$(BIN)/python -m pytest -q -m workflow
 
+.PHONY: test-cluster
+test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
+	@$(BIN)/python -m pytest -q -rs -m cluster tests/cluster
+
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files
 	@$(BIN)/ruff check

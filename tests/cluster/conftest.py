@@ -1,0 +1,22 @@
+"""A real Slurm for the tests of this room; they are skipped where it cannot be started."""
+
+import os
+import subprocess
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster(shared):
+    """Folder of the scripts that start and stop Slurm; what was not running before is stopped."""
+    scripts = shared / "slurm"
+    if not (scripts / "start-slurm.sh").is_file():
+        pytest.skip(f"no {scripts / 'start-slurm.sh'}: nothing starts Slurm here")
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a Slurm for tests")
+    start = subprocess.run([scripts / "start-slurm.sh"], capture_output=True, text=True)
+    if start.returncode != 0:
+        pytest.skip(f"Slurm does not start here: {start.stderr.strip().splitlines()[-1]}")
+    yield scripts
+    if "was already up" not in start.stdout:
+        subprocess.run([scripts / "stop-slurm.sh"], check=True, capture_output=True)

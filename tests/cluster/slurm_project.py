@@ -1,0 +1,203 @@
+"""A small copy of the project on a real Slurm, and what the scheduler says of its jobs."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STUDY = {
+    "title": "A toy study",
+    "question": "Does it run on a cluster?",
+    "description": "Losses on toy data.",
+    "runs": [
+        {
+            "dataset": "glyphs",
+            "network": "convnet3",
+            "embedding_dim": 8,
+            "method": ["contrastive", "proxy_anchor"],
+            "recipe": "glyphs",
+            "split": "half",
+            "seed": 0,
+        }
+    ],
+    "tournament": {},
+    "tables": {
+        "recall": {
+            "title": "Recall of a toy",
+            "kind": {"name": "scores_by_method", "metrics": ["recall_at_1"]},
+        },
+    },
+    "figures": {},
+}
+PATIENCE = 240  # seconds for anything that must happen; a loaded machine takes long
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as Slurm's accounting knows it."""
+
+    id: str
+    rules: str
+    state: str
+    mem: str
+    minutes: int
+    gpus: int
+
+
+class Call:
+    """A Snakemake that runs."""
+
+    def __init__(self, process: subprocess.Popen, log: Path):
+        self.process, self.log = process, log
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def wait(self) -> int:
+        """Its exit status."""
+        return self.process.wait(timeout=PATIENCE)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def jobs(self) -> list[Job]:
+        """Every job that it has submitted, in order."""
+        run = re.search(r"SLURM run ID: (\S+)", self.output)
+        if run is None:
+            return []
+        # The database hears of a job's end a moment later than the controller's queue.
+        columns = "JobIDRaw,Comment,State,ReqMem,TimelimitRaw,ReqTRES"
+        lines = slurm("sacct", "-XnP", f"--name={run[1]}", f"--format={columns}%200")
+        return [_job(*line.split("|")) for line in lines]
+
+    def waiting(self) -> list[str]:
+        """Those of its jobs that wait or run now."""
+        run = re.search(r"SLURM run ID: (\S+)", self.output)
+        return slurm("squeue", "-h", f"--name={run[1]}", "-o", "%i") if run else []
+
+
+class Project:
+    """A copy of the project with one study, `toy`, on rehearsal data and with the test's account.
+
+    Args:
+        folder: where it is made.
+        training: what is set in every spec beside the rehearsal's values.
+        needs: rule -> what of its entry in resources.yaml is replaced.
+    """
+
+    def __init__(self, folder: Path, training: dict | None = None, needs: dict | None = None):
+        self.folder, self.calls = folder, 0
+        for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
+            source = REPOSITORY / name
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+        (folder / "slurm").symlink_to("profiles/slurm")
+        self._edit("config/studies/toy.yaml", lambda _: STUDY)
+        rehearsal = yaml.safe_load((folder / "config" / "rehearsal.yaml").read_text())
+        rehearsal["rehearsal"]["set"] |= training or {}
+        rehearsal["pathvars"]["results"] = "results"
+        self._edit("config/config.yaml", lambda old: old | rehearsal | {"studies": ["toy"]})
+        small = {"mem_mb": 2000, "runtime": 10}
+        changed = needs or {}
+        self._edit(
+            "config/resources.yaml",
+            lambda old: {rule: old[rule] | small | changed.get(rule, {}) for rule in old},
+        )
+        gpu = {"cpu": {"max_runtime": "1d"}, "gpu": {"max_runtime": "1d", "max_gpu": 1}}
+        self.name_account("ml", gpu)
+
+    def name_account(self, account: str | None, partitions: dict | None = None) -> None:
+        """Fill in the site."""
+        self._edit(
+            "profiles/slurm/site.yaml",
+            lambda old: old | {"account": account, "partitions": partitions or {}},
+        )
+
+    @staticmethod
+    def path(method: str) -> str:
+        """The path of a run."""
+        return f"glyphs/convnet3/d8/{method}/glyphs/half/seed0"
+
+    def run(self, method: str) -> Path:
+        """The folder of a run."""
+        return self.folder / "results" / "runs" / self.path(method)
+
+    def scores(self, method: str) -> str:
+        """The target that trains, embeds and scores one run."""
+        return f"results/runs/{self.path(method)}/scores.parquet"
+
+    def is_training(self, method: str) -> bool:
+        """Whether a run has left a checkpoint, and no result yet."""
+        return any(self.run(method).glob("checkpoint-*.pt"))
+
+    def forget(self, method: str) -> None:
+        """Remove the checkpoints of a run."""
+        for path in self.run(method).glob("checkpoint-*.pt"):
+            path.unlink()
+
+    def snakemake(self, *arguments: str) -> Call:
+        """Start Snakemake."""
+        self.calls += 1
+        log = self.folder / f"snakemake-{self.calls}.out"
+        scripts = Path(sys.executable).parent
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "snakemake", *arguments],
+                cwd=self.folder,
+                env=os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return Call(process, log)
+
+    def on_slurm(self, *arguments: str, profile: str = "profiles/slurm") -> Call:
+        """Start Snakemake with the cluster's profile; it looks at jobs soon, as these are short."""
+        one_core = ("--set-threads", "pack=1")
+        quick = ("--slurm-init-seconds-before-status-checks", "8", "--latency-wait", "10")
+        return self.snakemake(*one_core, "--profile", profile, *quick, *arguments)
+
+    def prepare_data(self) -> None:
+        """Draw, index, split and pack on this machine."""
+        data = ["splits/glyphs/half.parquet", "data/glyphs/pixels-16-gray.npy"]
+        call = self.snakemake("--cores", "2", *(f"results/{file}" for file in data))
+        assert call.wait() == 0, call.output
+
+    def _edit(self, name: str, change: Callable[[dict], dict]) -> None:
+        path = self.folder / name
+        old = yaml.safe_load(path.read_text()) if path.exists() else {}
+        path.write_text(yaml.safe_dump(change(old)))
+
+
+def slurm(*command: str) -> list[str]:
+    """The lines that a command of Slurm prints."""
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def until(what: str, holds: Callable[[], object]) -> None:
+    """Wait until something holds.
+
+    Raises:
+        AssertionError: it does not in PATIENCE seconds.
+    """
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, f"waited {PATIENCE} s until {what}"
+        time.sleep(0.2)
+
+
+def _job(id_: str, comment: str, state: str, mem: str, minutes: str, tres: str) -> Job:
+    gpus = re.search(r"gres/gpu=(\d+)", tres)
+    rules = comment.split("_wildcards_")[0].removeprefix("rule_")
+    return Job(id_, rules, state.split()[0], mem, int(minutes), int(gpus[1]) if gpus else 0)

@@ -1,0 +1,170 @@
+"""The workflow on a real Slurm: what is submitted, and that no fault loses or repeats work.
+
+Each test is one way in which days on a cluster go wrong. Trainings are seconds or a minute long.
+"""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import load_file
+from slurm_project import Project, slurm, until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
+
+GROUP = "run_embed_evaluate_train"
+METHOD = "proxy_anchor"
+QUICK = {"epochs": 2}
+SECONDS = {"epochs": 30, "iterations_per_epoch": 100}
+OVER_A_MINUTE = {"epochs": 40, "iterations_per_epoch": 500}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A study that has run, by way of the profile's short name."""
+    project = Project(tmp_path_factory.mktemp("finished"), QUICK)
+    call = project.on_slurm("toy", profile="slurm")
+    assert call.wait() == 0, call.output
+    return project, call
+
+
+def test_a_study_runs_with_one_job_a_run(finished):
+    project, call = finished
+    assert (project.folder / "results/report.html").exists()
+    jobs = call.jobs()
+    assert [job.rules for job in jobs] == ["draw", "index", "pack", GROUP, GROUP]
+    assert {job.state for job in jobs} == {"COMPLETED"}
+
+
+def test_a_run_asks_for_one_gpu_and_the_sum_of_its_times(finished):
+    _, call = finished
+    (*data, first, second) = call.jobs()
+    assert [job.gpus for job in data] == [0, 0, 0]
+    for job in (first, second):
+        assert (job.gpus, job.minutes, job.mem) == (1, 3 * 10, "2000M")
+
+
+def test_nothing_is_left_to_do_and_nothing_lies_about(finished):
+    project, _ = finished
+    call = project.on_slurm("toy")
+    assert call.wait() == 0, call.output
+    assert "Nothing to be done" in call.output
+    assert call.jobs() == []
+    assert not list((project.folder / "results").rglob("checkpoint-*"))
+    assert not list((project.folder / "results").rglob("*.unfinished"))
+
+
+def test_a_job_over_its_memory_is_tried_once_more_with_twice_as_much(tmp_path):
+    needs = {rule: {"mem_mb": 700} for rule in ("train", "embed", "evaluate")}
+    project = Project(tmp_path, QUICK, needs)
+    project.prepare_data()
+    call = project.on_slurm(project.scores(METHOD))
+    assert call.wait() == 0, call.output
+    first, second = call.jobs()
+    assert (first.state, first.mem) == ("FAILED", "700M")
+    assert (second.state, second.mem) == ("COMPLETED", "1400M")
+
+
+def test_a_failed_scoring_does_not_train_again(tmp_path):
+    project = Project(tmp_path, QUICK)
+    project.prepare_data()
+    script = project.folder / "workflow" / "scripts" / "evaluate.py"
+    # It fails in the first of the two attempts, after the training has ended.
+    once = "import pathlib; pathlib.Path('fail').exists() and pathlib.Path('fail').unlink() != 1/0"
+    script.write_text(f"{script.read_text()}\n{once}\n")
+    (project.folder / "fail").touch()
+    call = project.on_slurm(project.scores(METHOD))
+    assert call.wait() == 0, call.output
+    assert [job.state for job in call.jobs()] == ["FAILED", "COMPLETED"]
+
+
+def test_a_training_at_its_time_limit_goes_on_from_its_checkpoint(tmp_path):
+    minute = {rule: {"runtime": 1} for rule in ("train", "embed", "evaluate")}
+    project = Project(tmp_path / "interrupted", OVER_A_MINUTE, minute)
+    project.prepare_data()
+    undisturbed = Project(tmp_path / "undisturbed", OVER_A_MINUTE)
+    reference = undisturbed.snakemake("--cores", "1", undisturbed.scores(METHOD))
+    # The warning, two minutes before the three are over, comes 30 to 60 seconds after the start.
+    call = project.on_slurm(project.scores(METHOD))
+    assert call.wait() == 0, call.output
+    assert "interrupted at epoch" in call.output
+    first, second = call.jobs()
+    assert (first.state, first.minutes) == ("FAILED", 3)
+    assert (second.state, second.minutes) == ("COMPLETED", 6)
+    assert reference.wait() == 0, reference.output
+    for name in ("model.safetensors", "last.safetensors"):
+        continued, trained = (load_file(p.run(METHOD) / name) for p in (project, undisturbed))
+        assert all(torch.equal(continued[key], trained[key]) for key in trained)
+    histories = [pq.read_table(p.run(METHOD) / "history.parquet") for p in (project, undisturbed)]
+    assert histories[0] == histories[1]
+
+
+def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path):
+    project = Project(tmp_path, SECONDS)
+    project.prepare_data()
+    call = project.on_slurm(project.scores(METHOD))
+    for attempt in (1, 2):
+        until(f"job {attempt} trains", lambda: project.is_training(METHOD))
+        (job,) = call.waiting()
+        slurm("scancel", job)
+        until("it is gone", lambda: job not in call.waiting())  # noqa: B023
+        project.forget(METHOD)
+    assert call.wait() == 1
+    assert [job.state for job in call.jobs()] == ["CANCELLED", "CANCELLED"]
+
+
+def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path):
+    project = Project(tmp_path, SECONDS)
+    project.prepare_data()
+    call = project.on_slurm(project.scores(METHOD))
+    until("it trains", lambda: project.is_training(METHOD))
+    call.interrupt()
+    assert call.wait() == 1
+    until("no job is left", lambda: not call.waiting())
+    assert [job.state for job in call.jobs()] == ["CANCELLED"]
+    # It stands at a later epoch than a run that starts anew would.
+    assert project.is_training(METHOD)
+    again = project.on_slurm(project.scores(METHOD))
+    assert again.wait() == 0, again.output
+    assert [job.rules for job in again.jobs()] == [GROUP]
+    log = project.folder / "results/logs/train" / f"{project.path(METHOD)}.log"
+    assert "training:   0%" not in log.read_text()
+
+
+def test_a_controller_that_starts_again_costs_nothing(tmp_path, cluster):
+    project = Project(tmp_path, SECONDS)
+    project.prepare_data()
+    call = project.on_slurm(project.scores(METHOD))
+    until("it trains", lambda: project.is_training(METHOD))
+    restart_controller(cluster)
+    assert call.wait() == 0, call.output
+    assert [job.state for job in call.jobs()] == ["COMPLETED"]
+
+
+@pytest.mark.parametrize(
+    ("account", "message"),
+    [
+        (None, "dmlbench: profiles/slurm/site.yaml: account: is missing"),
+        ("nobodys", "The given account nobodys appears to be invalid"),
+    ],
+)
+def test_a_missing_or_wrong_account_is_a_clear_error(tmp_path, account, message):
+    project = Project(tmp_path, QUICK)
+    project.name_account(account)
+    call = project.on_slurm("results/data/drawn/glyphs.zip")
+    assert call.wait() == 1
+    assert message in call.output
+    assert call.jobs() == []
+
+
+def restart_controller(scripts):
+    """End slurmctld and start it again."""
+    root = Path(os.environ.get("SLURM_TEST_ROOT", "/tmp/slurm-test"))
+    controller = int((root / "run" / "slurmctld.pid").read_text())
+    os.kill(controller, signal.SIGTERM)
+    until("the controller has ended", lambda: not Path(f"/proc/{controller}").exists())
+    subprocess.run([scripts / "start-slurm.sh"], check=True, capture_output=True)
