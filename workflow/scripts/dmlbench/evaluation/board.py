@@ -5,12 +5,18 @@ from typing import NamedTuple
 import torch
 
 from dmlbench.evaluation.pairs import Pairs
-from dmlbench.evaluation.products import Products, Tile, above, sorted_rows
+from dmlbench.evaluation.products import Products, Tile, above, count_above, sorted_rows
 from dmlbench.evaluation.retrieval import FAR
 
 # Sorting keys: 8 * row - similarity. Similarities lie in [-1.5, 1.01], a row's stopper at -3.
 _ROW = 8.0
 _STOPPER = -3.0
+
+# Share of a tile beyond which listing candidates is dearer than giving up positives first.
+_WORTH_PRUNING = 1 / 8
+
+# Added to the count of a positive known to be beyond its limit.
+_BEYOND = 1 << 40
 
 
 class Candidates(NamedTuple):
@@ -117,11 +123,16 @@ class Board:
 
     def _list(self, tile: Tile, rows: slice, columns: slice, across: bool):
         """List the negatives that may be nearer than a positive; find where each falls."""
-        floor = _below(self._farthest[self._local(rows)] - tile.error, tile.values.dtype)
+        floor = self._floor(tile, rows, across)
         if floor is None:
             return torch.float32
-        flat = above(tile.values, floor[None, :] if across else floor[:, None], self._mask)
-        if len(flat) > tile.values.numel() * self.dense:
+        entries = tile.values.numel()
+        flat = above(tile.values, floor, self._mask, entries * _WORTH_PRUNING)
+        if flat is None:
+            self._prune(tile, rows, across)
+            floor = self._floor(tile, rows, across)
+            flat = above(tile.values, floor, self._mask, entries * self.dense)
+        if flat is None:
             return torch.float64
         first, last = self._slots(rows)
         start = self._start[self._local(rows)]
@@ -147,6 +158,28 @@ class Board:
         self._nearer[first:last] += counted - before_row[row_of_slot]
         return None
 
+    def _floor(self, tile: Tile, rows: slice, across: bool) -> torch.Tensor | None:
+        """What a negative must exceed to be nearer than a positive that still counts."""
+        floor = _below(self._farthest[self._local(rows)] - tile.error, tile.values.dtype)
+        return None if floor is None else _beside(floor, across)
+
+    def _prune(self, tile: Tile, rows: slice, across: bool) -> None:
+        """Give up positives that this tile alone puts beyond their limits: bisection by counts."""
+        first, last = self._slots(rows)
+        start = self._start[self._local(rows)]
+        inside, beyond = torch.zeros_like(start), self._alive[self._local(rows)] + 1
+        while bool((beyond - inside > 1).any()):
+            middle = (inside + beyond) // 2
+            slot = start + (middle - 1).clamp(min=0)
+            ceiling = _above(self._similarity[slot] + tile.error, tile.values.dtype)
+            rank = self._order[slot] + 1 + self._nearer[slot]
+            nearer = count_above(tile.values, _beside(ceiling, across), self._mask)
+            fits = (middle == 0) | (rank + nearer <= self._limit[slot])
+            inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
+        hopeless = self._order[first:last] >= inside[self._row_of_slot(rows)]
+        self._nearer[first:last][hopeless] = _BEYOND
+        self._give_up(rows)
+
     def _settle(self, negatives: Candidates, first: int, nearest, place) -> torch.Tensor:
         """Places of negatives known to fall from `nearest` to `place`, by exact arithmetic."""
         value = self._products.exactly(negatives.row, negatives.column)
@@ -164,10 +197,6 @@ class Board:
     def _sort(self, tile: Tile, rows: slice, columns: slice, across: bool) -> None:
         """Sort each query's exact similarities and look the positives up in them."""
         values = tile.values.T if across else tile.values
-        space = self._products.space
-        mine, theirs = space.queries.classes[rows], space.gallery.classes[columns]
-        if mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
-            values = values.masked_fill(mine[:, None] == theirs[None, :], -torch.inf)
         ordered = sorted_rows(values)
         alive = self._alive[self._local(rows)]
         start = self._start[self._local(rows)]
@@ -211,18 +240,8 @@ class Board:
         upper = flat // tile.values.shape[1]
         lower = flat - upper * tile.values.shape[1]
         row, column = (lower, upper) if across else (upper, lower)
-        found = Candidates(
-            rows.start + row,
-            columns.start + column,
-            tile.values.view(-1).index_select(0, flat).double(),
-        )
-        mine, theirs = self._products.space.queries.classes, self._products.space.gallery.classes
-        if (
-            mine[rows.start] > theirs[columns.stop - 1]
-            or mine[rows.stop - 1] < theirs[columns.start]
-        ):
-            return found
-        return found.at((mine[found.row] != theirs[found.column]).nonzero().flatten())
+        value = tile.values.view(-1).index_select(0, flat).double()
+        return Candidates(rows.start + row, columns.start + column, value)
 
     def _give_up(self, rows: slice) -> None:
         """Find each query's farthest positive whose rank can still be within its limit."""
@@ -249,6 +268,11 @@ class Board:
         return slice(rows.start - self._begin, rows.stop - self._begin)
 
 
+def _beside(threshold: torch.Tensor, across: bool) -> torch.Tensor:
+    """A threshold for each query in the shape that compares it with a tile."""
+    return threshold[None, :] if across else threshold[:, None]
+
+
 def _below(floor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
     """The floor in this precision, not rounded up; None where bfloat16 cannot be used.
 
@@ -259,5 +283,16 @@ def _below(floor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
         return floor.to(dtype)
     if bool((floor < 2.0**-24).any()):
         return None
-    bits = (floor - 2.0**-24).float().view(torch.int32)
+    return _cut(floor - 2.0**-24)
+
+
+def _above(ceiling: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The ceiling in this precision, not rounded down, for what `_below` has taken."""
+    if dtype != torch.bfloat16:
+        return ceiling.to(dtype)
+    return (_cut(ceiling + 2.0**-24).view(torch.int16) + 1).view(torch.bfloat16)
+
+
+def _cut(threshold: torch.Tensor) -> torch.Tensor:
+    bits = threshold.float().view(torch.int32)
     return (bits >> 16).to(torch.int16).view(torch.bfloat16)

@@ -19,7 +19,8 @@ class Tile(NamedTuple):
     """Similarities of gallery columns to queries, each within `error` of the exact value.
 
     Attributes:
-        values: [rows, columns]; bfloat16, float32 or float64.
+        values: [rows, columns]; bfloat16, float32 or float64. Images of the query's own class
+            have -inf.
         error: bound on the absolute error, rounding of thresholds included.
     """
 
@@ -62,13 +63,18 @@ class Products:
     def tile(self, dtype: torch.dtype, rows: slice, columns: slice) -> Tile:
         """The tile in this precision; the previous tile of that precision is overwritten."""
         if dtype == torch.float64:
-            return Tile(self._exact(rows, columns), 0.0)
-        queries, gallery, error = self._operands(dtype)
-        out = self._buffer(dtype, rows, columns)
-        torch.mm(queries[rows], gallery[columns].T, out=out)
+            queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
+            values, error = queries[rows].double() @ gallery[columns].double().T, 0.0
+        else:
+            queries, gallery, error = self._operands(dtype)
+            values = self._buffer(dtype, rows, columns)
+            torch.mm(queries[rows], gallery[columns].T, out=values)
         if self._bias is not None:
-            out += self._bias[columns].to(dtype)
-        return Tile(out, error)
+            values += self._bias[columns].to(dtype)
+        mine, theirs = self.space.queries.classes[rows], self.space.gallery.classes[columns]
+        if mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
+            values.masked_fill_(mine[:, None] == theirs, -torch.inf)
+        return Tile(values, error)
 
     def exactly(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
         """Exact similarities of pairs given by query and gallery numbers, float64."""
@@ -83,11 +89,6 @@ class Products:
         if self._bias is not None:
             result += self._bias[columns]
         return result
-
-    def _exact(self, rows: slice, columns: slice) -> torch.Tensor:
-        queries, gallery = self.space.queries.vectors[rows], self.space.gallery.vectors[columns]
-        product = queries.double() @ gallery.double().T
-        return product if self._bias is None else product.add_(self._bias[columns])
 
     def _operands(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, float]:
         queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
@@ -121,24 +122,54 @@ def _longest_difference(vectors: torch.Tensor, rounded: torch.Tensor) -> float:
     )
 
 
-def above(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Flat places where values [R, C] exceed a floor ([R, 1] or [1, C]), ascending, int64."""
+def above(
+    values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor, most: float
+) -> torch.Tensor | None:
+    """Flat places where values [R, C] exceed a floor ([R, 1] or [1, C]), ascending, int64.
+
+    None where there are more than `most`.
+    """
+    if values.is_cuda:
+        mask = torch.gt(values, floor, out=mask[: values.numel()].view(values.shape)).flatten()
+        return mask.nonzero().flatten() if int(mask.sum()) <= most else None
+    values, floor, mask = _as_arrays(values, floor, mask)
+    width = values.shape[1]
+
+    def compare(rows: slice) -> int:
+        np.greater(values[rows], floor[rows], out=mask[rows])
+        return np.count_nonzero(mask[rows])
+
+    def search(rows: slice) -> np.ndarray:
+        return np.flatnonzero(mask[rows]) + rows.start * width
+
+    if sum(_by_rows(compare, values)) > most:
+        return None
+    return torch.from_numpy(np.concatenate(_by_rows(search, values)))
+
+
+def count_above(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Numbers of values [R, C] above each floor, int64: [R] for a floor [R, 1], [C] for [1, C]."""
+    by_row = floor.shape[1] == 1
     if values.is_cuda:
         mask = mask[: values.numel()].view(values.shape)
-        return torch.gt(values, floor, out=mask).flatten().nonzero().flatten()
+        return torch.gt(values, floor, out=mask).sum(int(by_row))
+    values, floor, mask = _as_arrays(values, floor, mask)
+
+    def count(rows: slice) -> np.ndarray:
+        np.greater(values[rows], floor[rows], out=mask[rows])
+        return np.count_nonzero(mask[rows], axis=int(by_row))
+
+    counts = _by_rows(count, values)
+    return torch.from_numpy(np.concatenate(counts) if by_row else np.sum(counts, axis=0))
+
+
+def _as_arrays(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor):
+    """Arrays to compare: NumPy compares and finds several times as fast as torch on a CPU."""
     if values.dtype == torch.bfloat16:
         # For a floor of at least 0 the bits of bfloat16, read as int16, are in the same order.
         values, floor = values.view(torch.int16), floor.view(torch.int16)
-    # NumPy's comparison and search for bytes are several times as fast as torch's on a CPU.
-    width = values.shape[1]
-    values, mask = values.numpy(), mask[: values.numel()].view(values.shape).numpy()
-    floor = np.broadcast_to(floor.numpy(), values.shape)
-
-    def search(rows: slice) -> np.ndarray:
-        np.greater(values[rows], floor[rows], out=mask[rows])
-        return np.flatnonzero(mask[rows]) + rows.start * width
-
-    return torch.from_numpy(np.concatenate(_by_rows(search, values)))
+    mask = mask[: values.numel()].view(values.shape)
+    return values.numpy(), np.broadcast_to(floor.numpy(), values.shape), mask.numpy()
 
 
 def sorted_rows(values: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from dmlbench.evaluation.pairs import find_pairs
 from dmlbench.evaluation.products import Products, as_tensors, full_precision
 from dmlbench.evaluation.retrieval import FAR
 
-_NARROWEST = 128
+_NARROWEST = 512
 _WORTH_HALVES = 8192
 
 
@@ -105,7 +105,8 @@ class _Walk:
     def __init__(self, products: Products, ladder: list[torch.dtype], side: int):
         self._products = products
         self._ladder = ladder
-        self._choice = _Choice(len(ladder))
+        # float64 pays for dense tiles alone.
+        self._choice = _Choice(max(1, len(ladder) - 1))
         self._side = side
         self.mask = torch.empty(
             side * side, dtype=torch.bool, device=products.space.gallery.vectors.device
@@ -147,14 +148,14 @@ class _Walk:
         first = level = self._choice.level() if open_choice else 0
         if dense:
             level = len(self._ladder) - 1
-        begin = time.perf_counter()
+        begin = time.process_time()
         while sides:
             tile = self._products.tile(self._ladder[level], rows, columns)
             needed = [board.take(tile, r, c, across=t) for r, c, t in sides]
             sides = [side for side, dtype in zip(sides, needed, strict=True) if dtype is not None]
             if sides:
                 level = max(self._ladder.index(dtype) for dtype in needed if dtype is not None)
-        spent = time.perf_counter() - begin
+        spent = time.process_time() - begin
         if open_choice:
             self._choice.learn(first, spent)
 
