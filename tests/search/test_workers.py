@@ -60,6 +60,7 @@ def finish(*processes):
         assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["coordinate", "tpe", "random"])
 def test_two_workers_make_exactly_the_budget(workers, name):
     finish(workers.start(name, 20), workers.start(name, 20))
@@ -68,6 +69,7 @@ def test_two_workers_make_exactly_the_budget(workers, name):
     assert not list(workers.marks.glob("stop*"))
 
 
+@pytest.mark.slow
 def test_two_workers_search_coordinates_as_one_does(workers, tmp_path):
     finish(workers.start("coordinate", 100), workers.start("coordinate", 100))
     alone, _ = search(tmp_path / "alone", "coordinate")
@@ -75,6 +77,7 @@ def test_two_workers_search_coordinates_as_one_does(workers, tmp_path):
     assert [trial.params for trial in together.trials()] == [t.params for t in alone.trials()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["coordinate", "tpe"])
 def test_a_killed_workers_trials_are_repeated_and_none_is_lost(workers, tmp_path, name):
     alone, _ = search(tmp_path / "alone", name, budget=24)
@@ -96,6 +99,7 @@ def test_a_killed_workers_trials_are_repeated_and_none_is_lost(workers, tmp_path
     assert workers.begun == {n: times for n, times in attempts.items() if n not in twins}
 
 
+@pytest.mark.slow
 def test_a_living_workers_trial_is_left_to_it(workers):
     workers.stop_in(3)
     slow = workers.start("tpe", 10)
@@ -107,6 +111,7 @@ def test_a_living_workers_trial_is_left_to_it(workers):
     assert set(workers.begun.values()) == {1}
 
 
+@pytest.mark.slow
 def test_coordinate_waits_for_the_value_that_another_worker_tries(workers, tmp_path):
     alone, _ = search(tmp_path / "alone", "coordinate")
     best_margin, last_margin = 3, 10

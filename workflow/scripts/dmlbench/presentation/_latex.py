@@ -28,6 +28,12 @@ _ESCAPED = {
     "≤": r"$\leq$",
     "–": "--",
     "—": "---",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "γ": r"$\gamma$",
+    "ε": r"$\varepsilon$",
+    "λ": r"$\lambda$",
+    "τ": r"$\tau$",
 }
 
 

@@ -1,0 +1,120 @@
+"""The tables of searches against cells known by hand."""
+
+import json
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from dmlbench import registry
+from dmlbench.errors import UserError
+
+PARAMETERS = {
+    "loss.margin": {"title": "margin λ", "low": 0, "high": 1, "step": 0.1, "open": False},
+    "loss.gamma": {"title": "gamma", "low": 0, "high": 100, "step": 10, "open": True},
+}
+TITLES = {"soft_triple": "SoftTriple"}
+
+
+def described(strategy):
+    return {"method": "soft_triple", "strategy": strategy, "parameters": PARAMETERS}
+
+
+def found(best, seconds, pruned, test=None):
+    """A search of three trials, the last of which repeats the first; the second is the best."""
+    values = [{"loss.margin": 0.0, "loss.gamma": 10}, best, {"loss.margin": 0.0, "loss.gamma": 10}]
+    trials = pd.DataFrame(
+        {
+            "number": [0, 1, 2],
+            "state": ["pruned" if pruned else "complete", "complete", "complete"],
+            "values": [json.dumps(some) for some in values],
+            "validation": [None if pruned else 0.8, 0.9, 0.8],
+            "trained": [True, True, False],
+            "seconds": [seconds, seconds, 0.0],
+        }
+    )
+    rows = [("validation", 0.91)] + ([("test", test)] if test else [])
+    scores = pd.DataFrame(
+        [
+            {"role": role, "selection": selection, "metric": metric, "value": value - less}
+            for role, value in rows
+            for selection, less in (("best_validation_epoch", 0.0), ("last_epoch", 0.1))
+            for metric in ("recall_at_1",)
+        ]
+    )
+    return SimpleNamespace(trials=trials, scores=scores)
+
+
+@pytest.fixture
+def two_searches():
+    searches = {"one": described("coordinate"), "other": described("tpe")}
+    left = {
+        "one": found({"loss.margin": 0.4, "loss.gamma": 60}, 1800, pruned=False, test=0.6512),
+        "other": found({"loss.margin": 0.3, "loss.gamma": 100}, 900, pruned=True, test=0.67),
+    }
+    return searches, left
+
+
+def optima(searches):
+    printed = pd.DataFrame(
+        [("soft_triple", "gamma", "58")], columns=["method", "hyperparameter", "optimal_value"]
+    )
+    return registry.build(
+        "presentation/tables",
+        "search_optima",
+        id="t",
+        title="T",
+        searches=searches,
+        printed_settings=printed,
+    )
+
+
+def comparison(searches):
+    printed = pd.DataFrame(
+        [("soft_triple", "recall_at_1", "test", 66.12)],
+        columns=["method", "metric", "split", "number"],
+    )
+    return registry.build(
+        "presentation/tables",
+        "search_comparison",
+        id="t",
+        title="T",
+        searches=searches,
+        selection="best_validation_epoch",
+        printed=printed,
+    )
+
+
+def test_optima_beside_the_printed_ones(two_searches):
+    searches, left = two_searches
+    table = optima(searches)(left, TITLES)
+    assert table.to_csv() == (
+        "panel,Parameter,range,step,coordinate,tpe,printed\n"
+        'SoftTriple,margin λ,"[0, 1]",0.1,0.4,0.3,not printed\n'
+        'SoftTriple,gamma,"(0, 100]",10,60,100,58\n'
+    )
+    assert table.notes == ("SoftTriple's printed gamma, 58, is no value of its range and step.",)
+    assert r"margin $\lambda$" in table.to_latex()
+
+
+def test_strategies_at_one_budget(two_searches):
+    searches, left = two_searches
+    assert comparison(searches)(left, TITLES).to_csv() == (
+        "panel,Strategy,trials,trained,pruned,failed,hours,validation,validation_tuned,test,"
+        "test_printed,test_difference\n"
+        "SoftTriple,one at a time,3,2,0,0,1.00,90.00,91.00,65.12,66.12,-1.00\n"
+        "SoftTriple,TPE,3,2,1,0,0.50,90.00,91.00,67.00,66.12,+0.88\n"
+    )
+
+
+def test_a_strategy_stands_once_for_a_method(two_searches):
+    searches, left = two_searches
+    searches["other"] = described("coordinate")
+    with pytest.raises(UserError, match="one and other both search soft_triple by coordinate"):
+        optima(searches)(left, TITLES)
+
+
+def test_a_search_without_a_complete_trial_is_named(two_searches):
+    searches, left = two_searches
+    left["one"].trials["state"] = "failed"
+    with pytest.raises(UserError, match="search one: no complete trial"):
+        comparison(searches)(left, TITLES)

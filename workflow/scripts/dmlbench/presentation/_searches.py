@@ -1,0 +1,45 @@
+"""Searches as tables show them."""
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+
+_STRATEGIES = {"coordinate": "one at a time", "tpe": "TPE", "random": "random"}
+
+
+def strategy_title(strategy: str) -> str:
+    """How a strategy is called in a table."""
+    return _STRATEGIES.get(strategy, strategy.replace("_", " "))
+
+
+def by_method(searches: Mapping[str, dict], found: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Method -> strategy -> search, of the searches that are found, in the order of `searches`.
+
+    Raises:
+        UserError: a method is searched twice by one strategy.
+    """
+    methods: dict[str, dict[str, str]] = {}
+    for search in (search for search in searches if search in set(found)):
+        method, strategy = searches[search]["method"], searches[search]["strategy"]
+        others = methods.setdefault(method, {})
+        if strategy in others:
+            raise UserError(
+                f"searches {others[strategy]} and {search} both search {method} by {strategy}; "
+                "allowed: one a table"
+            )
+        others[strategy] = search
+    return methods
+
+
+def best_trial(search: str, trials: pd.DataFrame) -> pd.Series:
+    """The complete trial with the highest validation score, of equal ones the first.
+
+    Raises:
+        UserError: no trial is complete.
+    """
+    complete = trials[trials["state"] == "complete"].sort_values("number")
+    if complete.empty:
+        raise UserError(f"search {search}: no complete trial")
+    return complete.loc[complete["validation"].idxmax()]

@@ -1,0 +1,114 @@
+"""Strategies of searching at one budget: what each finds, and what it costs."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from dmlbench.presentation._searches import best_trial, by_method, strategy_title
+from dmlbench.presentation.names import name
+from dmlbench.presentation.table import Cell, Column, Row, Table
+
+_COLUMNS = (
+    Column("trials", "given", "Trials", decimals=0, better=""),
+    Column("trained", "trained", "Trials", decimals=0, better=""),
+    Column("pruned", "pruned", "Trials", decimals=0, better=""),
+    Column("failed", "failed", "Trials", decimals=0, better=""),
+    Column("hours", "Hours", decimals=2, better=""),
+    Column("validation", "best trial", "Validation"),
+    Column("validation_tuned", "tuned", "Validation"),
+    Column("test", "tuned", "Test"),
+    Column("test_printed", "printed", "Test", better=""),
+    Column("test_difference", "diff.", "Test", better="", signed=True),
+)
+
+
+class SearchComparison:
+    """What strategies find with one budget, beside the printed scores of psomas2020's table 16.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
+        metric: of the validation and test scores; percent, the higher the better.
+        selection: the selection rule of the scores.
+        printed: the printed test scores of tuned methods.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        title: str,
+        searches: Mapping[str, dict],
+        metric: str = "recall_at_1",
+        selection: str,
+        printed: pd.DataFrame,
+    ):
+        self.id = id
+        self.title = title
+        self.searches = searches
+        self.metric = metric
+        self.selection = selection
+        self.printed = {
+            row.method: row.number
+            for row in printed.itertuples()
+            if row.metric == metric and row.split == "test"
+        }
+
+    def __call__(self, found: Mapping, titles: Mapping[str, str]) -> Table:
+        """The table of the searches' trials and of the tuned networks' scores.
+
+        Args:
+            found: search -> its `trials` and `scores`.
+            titles: display names.
+
+        Raises:
+            UserError: a search without a complete trial, or two of a method by one strategy.
+        """
+        rows = [
+            Row(
+                strategy_title(strategy),
+                tuple(map(Cell, self._values(search, method, found[search]))),
+                panel=name(titles, method),
+            )
+            for method, searches in by_method(self.searches, found).items()
+            for strategy, search in searches.items()
+        ]
+        metric = name(titles, self.metric)
+        return Table(
+            id=self.id,
+            title=self.title,
+            caption=(
+                f"{metric} in percent. Best trial: the highest validation score of the search. "
+                "Tuned: the network trained in full with that trial's values; its epoch is the one "
+                "with the best validation score. Equal values are trained once; hours are those of "
+                "all trials. Best in bold, second best underlined, for each loss."
+            ),
+            row_header="Strategy",
+            columns=_COLUMNS,
+            rows=tuple(rows),
+        )
+
+    def _values(self, search: str, method: str, left) -> list[float | int | None]:
+        trials, best = left.trials, best_trial(search, left.trials)
+        test, printed = self._score(left.scores, "test"), self.printed.get(method)
+        return [
+            len(trials),
+            int(trials["trained"].sum()),
+            int((trials["state"] == "pruned").sum()),
+            int((trials["state"] == "failed").sum()),
+            trials["seconds"].sum() / 3600,
+            100 * best["validation"],
+            self._score(left.scores, "validation"),
+            test,
+            printed,
+            None if test is None or printed is None else test - printed,
+        ]
+
+    def _score(self, scores: pd.DataFrame, role: str) -> float | None:
+        kept = scores[
+            (scores.role == role)
+            & (scores.selection == self.selection)
+            & (scores.metric == self.metric)
+        ]
+        return None if kept.empty else 100 * float(kept["value"].iloc[0])

@@ -1,0 +1,112 @@
+"""What searches found, parameter by parameter, beside the printed optima."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+
+import pandas as pd
+
+from dmlbench.presentation._searches import best_trial, by_method, strategy_title
+from dmlbench.presentation.names import name
+from dmlbench.presentation.table import Cell, Column, Row, Table
+
+_NOT_PRINTED = "not printed"
+
+
+class SearchOptima:
+    """Ranges, steps and best values of searched parameters, like psomas2020's table 15.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
+        printed_settings: the printed optima: method, hyperparameter (the parameter's title) and
+            optimal_value, as strings.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        title: str,
+        searches: Mapping[str, dict],
+        printed_settings: pd.DataFrame,
+    ):
+        self.id = id
+        self.title = title
+        self.searches = searches
+        self.printed = {
+            (row.method, row.hyperparameter): row.optimal_value
+            for row in printed_settings.itertuples()
+        }
+
+    def __call__(self, found: Mapping, titles: Mapping[str, str]) -> Table:
+        """The table of the searches' best trials.
+
+        Args:
+            found: search -> its `trials` and `scores`.
+            titles: display names.
+
+        Raises:
+            UserError: a search without a complete trial, or two of a method by one strategy.
+        """
+        best = {
+            search: json.loads(best_trial(search, left.trials)["values"])
+            for search, left in found.items()
+        }
+        methods = by_method(self.searches, found)
+        strategies = list(dict.fromkeys(s for searches in methods.values() for s in searches))
+        rows, notes = [], []
+        for method, searches in methods.items():
+            parameters = self.searches[next(iter(searches.values()))]["parameters"]
+            for place, parameter in parameters.items():
+                label = parameter["title"] or place
+                printed = self.printed.get((method, label))
+                ours = [best[searches[s]][place] if s in searches else None for s in strategies]
+                cells = [
+                    _range(parameter),
+                    _number(parameter["step"]),
+                    *map(_number, ours),
+                    _NOT_PRINTED if printed is None else _number(float(printed)),
+                ]
+                rows.append(Row(label, tuple(map(Cell, cells)), panel=name(titles, method)))
+                if printed is not None and not _on_grid(printed, parameter):
+                    notes.append(
+                        f"{name(titles, method)}'s printed {label}, {printed}, is no value of its "
+                        "range and step."
+                    )
+        columns = (
+            Column("range", "Range", better=""),
+            Column("step", "Step", better=""),
+            *(Column(s, strategy_title(s), "Best value", better="") for s in strategies),
+            Column("printed", "printed", "Best value", better=""),
+        )
+        return Table(
+            id=self.id,
+            title=self.title,
+            caption=(
+                "The values with the best R@1 on the validation classes, by strategy, all with the "
+                "same budget of trials; of equal scores the first found."
+            ),
+            row_header="Parameter",
+            columns=columns,
+            rows=tuple(rows),
+            notes=tuple(notes),
+        )
+
+
+def _range(parameter: dict) -> str:
+    opening = "(" if parameter["open"] else "["
+    return f"{opening}{_number(parameter['low'])}, {_number(parameter['high'])}]"
+
+
+def _number(number: float | None) -> str | None:
+    """A number without zeros behind it and without powers of ten."""
+    return None if number is None else f"{Decimal(f'{number:.6g}').normalize():f}"
+
+
+def _on_grid(printed: str, parameter: dict) -> bool:
+    low, high, step = (Decimal(str(parameter[key])) for key in ("low", "high", "step"))
+    value = Decimal(printed)
+    inside = low < value <= high if parameter["open"] else low <= value <= high
+    return inside and (value - low) % step == 0
