@@ -36,7 +36,22 @@ Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 # Files of weights carry the first digits of their hash in their names; 32 would read like an md5.
 Sha256Start = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{8,31}|[0-9a-f]{64})$")]
-Folder = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^{}*?<>]+$")]
+
+
+# What Snakemake reads as wildcards, and what a shell would act on.
+_NOT_IN_PATHS = set("{}*?<>;|&$`\"'\\!#")
+
+
+def _is_plain(path: str) -> str:
+    found = sorted(c for c in set(path) if c in _NOT_IN_PATHS or not c.isprintable())
+    if found:
+        raise ValueError(f"has {' '.join(map(ascii, found))}; allowed: a path without")
+    if not path or path.startswith("-"):
+        raise ValueError("is no path; allowed: one that is not empty and begins with no hyphen")
+    return path
+
+
+Folder = Annotated[str, AfterValidator(_is_plain)]
 
 
 def _checked_metric(name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt
 
 from dmlbench.plan.catalogues import Network
-from dmlbench.plan.choices import Generator, Identifier, Model, SplitRule
+from dmlbench.plan.choices import Folder, Generator, Identifier, Model, SplitRule
 
 
 class SearchRehearsal(Model):
@@ -48,7 +48,7 @@ class Data(Model):
 class Pathvars(Model):
     """Attributes: results: the folder that everything is written to."""
 
-    results: str
+    results: Folder
 
 
 class Configuration(Model):

@@ -55,7 +55,7 @@ def checked(values, kind: type[Checked], *, where: str) -> Checked:
 
 def _one_line(error: ValidationError, kind: type) -> str:
     first = error.errors()[0]
-    keys = [str(key) for key in first["loc"]]
+    keys = [str(key) if str(key).isprintable() else ascii(key) for key in first["loc"]]
     key = ".".join(keys)
     if first["type"] == "extra_forbidden":
         reason = str(unknown("key", keys[-1], _fields_at(kind, first["loc"][:-1])))

@@ -1,0 +1,45 @@
+"""No decision hangs on the time of day: a clock that jumps changes no result."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
+# What reads the time of day or a file's dates; time.monotonic and time.sleep do not jump.
+CLOCKS = {
+    "time.time", "time.time_ns", "time.localtime", "time.gmtime", "time.strftime", "time.ctime",
+    "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "os.path.getmtime",
+    "os.path.getctime", "os.path.getatime",
+}  # fmt: skip
+DATES = ("st_mtime", "st_ctime", "st_atime", "st_birthtime")
+# Shown to readers, and looked at by no code.
+SHOWN = {}
+
+
+def clocks(source: str) -> list[str]:
+    """Where a source reads the time of day, or the date of a file."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if node.attr.startswith(DATES) or any(name.endswith(clock) for clock in CLOCKS):
+                found.append(f"{node.lineno}: {name}")
+        if isinstance(node, ast.ImportFrom) and node.module == "time":
+            found += [f"{node.lineno}: from time import {alias.name}" for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SCRIPTS.rglob("*.py")), ids=lambda path: path.relative_to(SCRIPTS).as_posix()
+)
+def test_no_code_reads_the_time_of_day(path):
+    assert len(clocks(path.read_text())) == SHOWN.get(path.name, 0)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["time.time()", "datetime.datetime.now()", "path.stat().st_mtime_ns", "from time import time"],
+)
+def test_the_search_finds_each_kind(source):
+    assert len(clocks(source)) == 1

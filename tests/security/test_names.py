@@ -1,0 +1,148 @@
+"""A name becomes a path, a rule's name or a shell's word: what may not be one is refused."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from dmlbench import plan
+from dmlbench.errors import UserError
+from dmlbench.plan.choices import FileName, Folder, Identifier, SplitName
+from dmlbench.plan.plan import CATALOGUES
+from dmlbench.plan.read import checked
+from dmlbench.plan.studies import Study
+from hypothesis import given
+from hypothesis import strategies as st
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+INJECTIONS = [
+    "x; touch pwned",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "x | touch pwned",
+    "x && touch pwned",
+    "x\ntouch pwned",
+    "x\n",
+    "x'y",
+    'x"y',
+    "{dataset}",
+    "../x",
+    "x/../../y",
+    "/etc/passwd",
+    "-rf",
+    "--config",
+    "x y",
+    "x*",
+    "~root",
+    "",
+    ".",
+    "..",
+    "x\x00y",
+    "é",
+]
+# What a shell and a file system take as it stands, and Snakemake as no wildcard.
+HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+WORDS = st.one_of(
+    st.text(max_size=12), st.text(st.sampled_from("ab0_-./;$`'\"\\{}|& \n"), max_size=6)
+)
+
+
+def refused(value, kind):
+    """Whether a value is refused; in one line, if it is."""
+    message = ""
+    try:
+        checked(value, kind, where="here")
+    except UserError as error:
+        message = str(error)
+    assert len(message.splitlines()) < 2, message
+    return bool(message)
+
+
+def entries(catalogue):
+    return yaml.safe_load((CONFIG / f"{catalogue}.yaml").read_text())
+
+
+def renamed(entries, name):
+    """A catalogue with its first entry under another name."""
+    first, *others = entries.values()
+    return {name: first, **{f"other{number}": entry for number, entry in enumerate(others)}}
+
+
+@pytest.mark.parametrize("name", INJECTIONS)
+@pytest.mark.parametrize("kind", [Identifier, SplitName, FileName])
+def test_an_injection_is_no_name(kind, name):
+    assert refused(name, kind)
+
+
+@pytest.mark.parametrize("kind", [Identifier, SplitName, FileName])
+@given(name=WORDS)
+def test_a_name_is_harmless_or_refused(kind, name):
+    assert refused(name, kind) or HARMLESS.fullmatch(name)
+
+
+@given(path=WORDS)
+def test_a_folder_is_harmless_or_refused(path):
+    assert refused(path, Folder) or not re.search(r"""^-|^$|[;|&$`"'\\!#{}*?<>\x00-\x1f]""", path)
+
+
+@pytest.mark.parametrize("path", ["/data/My Photos (2026)/küche", "~/photos", "../photos", "a.zip"])
+def test_folders_as_people_name_them_are_allowed(path):
+    assert not refused(path, Folder)
+
+
+@pytest.mark.parametrize("catalogue", CATALOGUES)
+@pytest.mark.parametrize("name", INJECTIONS)
+def test_a_catalogue_refuses_it(catalogue, name):
+    kind = dict[Identifier, CATALOGUES[catalogue]]
+    assert not refused(entries(catalogue), kind)
+    assert refused(renamed(entries(catalogue), name), kind)
+
+
+@pytest.mark.parametrize("part", ["splits", "archives", "folder", "alternatives"])
+@pytest.mark.parametrize("name", [name for name in INJECTIONS if name not in ("/etc/passwd", "é")])
+def test_a_data_set_refuses_it_in_each_of_its_parts(part, name):
+    dataset = entries("datasets")["cub200"]
+    (archive,) = list(dataset["archives"].values())[:1]
+    values = {
+        "splits": {"splits": {name: "half"}},
+        "archives": {"archives": {name: archive}},
+        "alternatives": {"alternatives": {name: {"file.zip": archive}}},
+        "folder": {"folder": name, "archives": {}},
+    }[part]
+    as_people_do = part == "folder" and name in ("../x", "x/../../y", "x y", "~root", ".", "..")
+    assert refused(dataset | values, CATALOGUES["datasets"]) != as_people_do
+
+
+@pytest.mark.parametrize("name", INJECTIONS)
+@pytest.mark.parametrize("part", ["tables", "figures", "embedding_maps"])
+def test_a_study_refuses_it_as_the_name_of_a_view(part, name):
+    study = yaml.safe_load((CONFIG / "studies" / "demo.yaml").read_text())
+    assert not refused(study, Study)
+    (view,) = list(study[part].values())[:1]
+    assert refused(study | {part: {name: view}}, Study)
+
+
+@pytest.mark.parametrize("name", INJECTIONS)
+@pytest.mark.parametrize("key", ["dataset", "network", "method", "recipe", "split"])
+def test_a_study_refuses_it_in_its_runs(key, name):
+    study = yaml.safe_load((CONFIG / "studies" / "demo.yaml").read_text())
+    study["runs"][0][key] = name
+    assert refused(study, Study)
+
+
+@pytest.mark.parametrize("name", INJECTIONS)
+def test_a_study_of_that_name_is_refused_and_its_file_never_opened(tmp_path, name, monkeypatch):
+    folder = shutil.copytree(CONFIG, tmp_path / "config")
+    values = yaml.safe_load((folder / "config.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"config\.yaml: studies\.0") as error:
+        plan.load(values | {"studies": [name]}, folder)
+    assert len(str(error.value).splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["config"]
+
+
+def test_results_in_a_folder_that_a_shell_would_act_on_are_refused():
+    values = yaml.safe_load((CONFIG / "config.yaml").read_text())
+    with pytest.raises(UserError, match=r"pathvars\.results: 'r; touch pwned': has ';'"):
+        plan.load(values | {"pathvars": {"results": "r; touch pwned"}}, CONFIG)
