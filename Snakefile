@@ -18,8 +18,15 @@ include: "rules/report.smk"
 include: "rules/collect.smk"
 
 
+onstart:
+    try:
+        claim(RESULTS)
+    except UserError as error:
+        sys.exit(f"dmlbench: {error}")
+
+
 rule all:
     default_target: True
     input:
-        "<results>/report.html",
+        told("<results>/report.html"),
     localrule: True

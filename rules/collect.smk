@@ -8,15 +8,14 @@ for study in PLAN.studies:
         name:
             study
         input:
-            pages.files(PLAN, study),
-            "<results>/report.html",
+            told([*pages.files(PLAN, study), "<results>/report.html"]),
         localrule: True
 
     rule:
         name:
             f"{study}_tournament"
         input:
-            f"<results>/studies/{study}/tournament.csv",
+            told(f"<results>/studies/{study}/tournament.csv"),
         localrule: True
 
     for target, files in pages.targets(PLAN, study).items():
@@ -25,7 +24,7 @@ for study in PLAN.studies:
             name:
                 target
             input:
-                files,
+                told(files),
             localrule: True
 
 

@@ -1,5 +1,6 @@
 # Needs:  config/
 # Leaves: PLAN, the checked plan; what every rule file uses. No rules.
+import functools
 import os
 import signal
 import sys
@@ -10,7 +11,8 @@ sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan, registry
 from dmlbench.errors import UserError
-from dmlbench.plan import cluster, pages, searches, views
+from dmlbench.files import claim
+from dmlbench.plan import cluster, costs, pages, searches, views
 from dmlbench.plan.sources import stage_digest
 from dmlbench.training.version import VERSION as TRAINING_VERSION
 
@@ -207,3 +209,21 @@ def reported_studies():
 
 def report_inputs(wildcards):
     return [file for study in reported_studies() for file in pages.files(PLAN, study)]
+
+
+@functools.cache
+def tell_costs():
+    """In a dry run: say once what the trainings asked for will cost."""
+    if workflow.dryrun:
+        for line in costs.summary(PLAN, sorted(workflow.dag_settings.targets) or ["all"]):
+            print(f"dmlbench: {line}", file=sys.stderr)
+
+
+def told(files):
+    """The files of a target, whose costs a dry run tells before them."""
+
+    def inputs(wildcards):
+        tell_costs()
+        return files
+
+    return inputs
