@@ -1,5 +1,7 @@
 """A small study with scores made up by rule, so that every expected number is known."""
 
+import re
+
 import pandas as pd
 import pytest
 from dmlbench.statistics.aggregation import SCHEMA
@@ -57,3 +59,26 @@ def titles():
 @pytest.fixture
 def methods():
     return list(METHODS)
+
+
+@pytest.fixture
+def latex_problems():
+    """What keeps a LaTeX table from compiling: braces, environments, cells of a row."""
+    return _latex_problems
+
+
+def _latex_problems(text: str) -> list[str]:
+    bare = re.sub(r"\\\\.|\\[{}&%$#_]|%.*", "", text.replace("\\\\", "\n"))
+    problems = [] if bare.count("{") == bare.count("}") else ["braces do not balance"]
+    begun, ended = (re.findall(rf"\\{word}{{(\w+)}}", text) for word in ("begin", "end"))
+    if begun != ended[::-1]:
+        problems.append("environments do not nest")
+    columns = len(re.search(r"begin{tabular}{([lcr]+)}", text)[1])
+    body = text.split(r"\begin{tabular}")[1].split(r"\end{tabular}")[0]
+    for line in body.splitlines():
+        if line.endswith(r"\\"):
+            cells = re.sub(r"\\&", "", line).count("&") + 1
+            spans = [int(width) - 1 for width in re.findall(r"multicolumn{(\d+)}", line)]
+            if cells + sum(spans) != columns:
+                problems.append(f"{cells + sum(spans)} of {columns} columns: {line}")
+    return problems

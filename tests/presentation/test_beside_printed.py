@@ -1,0 +1,252 @@
+"""Tables and figures that show printed numbers beside ours, against cells known by hand."""
+
+import re
+from pathlib import Path
+
+import matplotlib.colors as colors
+import pandas as pd
+import pytest
+from dmlbench import registry
+from dmlbench.errors import UserError
+from dmlbench.statistics.printed import as_scores, read_printed
+from scipy import stats
+
+REFERENCE = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
+SELECTION = "best_test_epoch"
+
+
+def printed(*tables, **where):
+    frame = read_printed(REFERENCE, tables)
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return frame.reset_index(drop=True)
+
+
+def ours(frame, *, add=(0.0,), lower=0.01):
+    """The printed numbers as scores of ours, a seed for each addend; the last epoch is lower."""
+    seeds = [as_scores(frame).assign(seed=seed) for seed in range(len(add))]
+    best = pd.concat(
+        [scores.assign(value=scores.value + gain) for scores, gain in zip(seeds, add, strict=True)]
+    )
+    last = best.assign(selection="last_epoch", value=best.value - lower)
+    return pd.concat([best, last], ignore_index=True)
+
+
+def table(kind, frame, scores, methods=None, selection=SELECTION, **options):
+    context = {"id": "t", "title": "T", "selection": selection}
+    context["methods"] = methods or list(dict.fromkeys(frame.method))
+    view = registry.build("presentation/tables", kind, context=context, **options)
+    return view(scores, {})
+
+
+def row(shown, label, panel=""):
+    (found,) = (
+        dict(zip((column.name for column in shown.columns), texts, strict=True))
+        for row, texts in zip(shown.rows, shown.texts(), strict=True)
+        if row.label == label and row.panel.endswith(panel)
+    )
+    return {name: text for name, (text, _) in found.items()}
+
+
+def test_a_grid_stands_beside_the_printed_one_panel_by_panel():
+    frame = printed("06")
+    metrics = ["recall_at_1", "recall_at_8"]
+    options = {"metrics": metrics, "printed": frame}
+    shown = table("scores_beside_printed", frame, ours(frame, add=[0.005]), **options)
+    assert list(dict.fromkeys(row.panel for row in shown.rows)) == [
+        f"({letter}) embedding size {size}"
+        for letter, size in zip("abcd", (64, 128, 512, 1024), strict=True)
+    ]
+    assert len(shown.rows) == 40
+    assert row(shown, "proxy anchor", "512") == {
+        "recall_at_1": "69.98",
+        "recall_at_1_printed": "69.48",
+        "recall_at_1_difference": "+0.50",
+        "recall_at_8": "92.87",
+        "recall_at_8_printed": "92.37",
+        "recall_at_8_difference": "+0.50",
+        "recall_at_1_last_epoch": "68.98",
+    }
+    assert any("One seed" in note for note in shown.notes)
+
+
+def test_seeds_say_whether_the_printed_number_is_theirs_too():
+    frame = printed("07", embedding_dim="64")
+    spread = [-0.002, 0.0, 0.002]
+    for shift, inside in ((0.0, "yes"), (0.05, "no")):
+        scores = ours(frame, add=[shift + step for step in spread])
+        options = {"metrics": ["recall_at_1"], "printed": frame}
+        shown = table("scores_beside_printed", frame, scores, **options)
+        half = stats.t.ppf(0.975, 2) * 0.2 * (1 + 1 / 3) ** 0.5
+        assert (100 * shift < half) == (inside == "yes")
+        assert row(shown, "margin")["recall_at_1_inside"] == inside
+        assert "± 0.20" in row(shown, "margin")["recall_at_1"]
+        assert not any("One seed" in note for note in shown.notes)
+
+
+def test_missing_cells_say_why():
+    frame = printed("17")
+    scores = ours(frame)
+    scores = scores[scores.method != "triplet"]
+    new = scores[scores.method == "margin"].assign(method="psomas_proxy_1", run="new")
+    scores = pd.concat([scores, new])
+    options = {"metrics": ["recall_at_1"], "printed": frame}
+    methods = [*dict.fromkeys(frame.method), "psomas_proxy_1"]
+    shown = table("scores_beside_printed", frame, scores, methods, **options)
+    assert row(shown, "triplet") == {
+        "recall_at_1": "not run",
+        "recall_at_1_printed": "61.98",
+        "recall_at_1_difference": "–",
+        "recall_at_1_last_epoch": "not run",
+    }
+    assert row(shown, "psomas proxy 1")["recall_at_1_printed"] == "not printed"
+
+
+def test_a_size_that_was_not_run_is_a_panel_of_printed_numbers():
+    frame = printed("08")
+    scores = ours(frame)
+    options = {"metrics": ["recall_at_1"], "printed": frame}
+    some = scores[scores.embedding_dim > 64]
+    shown = table("scores_beside_printed", frame, some, **options)
+    assert row(shown, "margin", "64")["recall_at_1"] == "not run"
+    there = row(shown, "margin", "128")
+    assert there["recall_at_1"] == there["recall_at_1_printed"]
+
+
+def test_a_grid_that_is_printed_nowhere_is_ours_alone():
+    frame = printed("10")
+    options = {"metrics": ["recall_at_1", "recall_at_1000"]}
+    shown = table("scores_beside_printed", frame, ours(frame), **options)
+    names = ["recall_at_1", "recall_at_1000", "recall_at_1_last_epoch"]
+    assert [column.name for column in shown.columns] == names
+    assert shown.notes == ()
+
+
+def test_recipes_stand_in_panels_against_the_same_printed_numbers():
+    frame = printed("07", embedding_dim="512")
+    code = ours(frame, add=[0.01]).assign(recipe="code")
+    scores = pd.concat([ours(frame), code.assign(run=code.run + "code")])
+    options = {"metrics": ["recall_at_1"], "printed": frame, "panel": "recipe"}
+    shown = table("scores_beside_printed", frame, scores, **options)
+    assert row(shown, "arcface", "psomas2020")["recall_at_1_difference"] == "+0.00"
+    assert row(shown, "arcface", "code")["recall_at_1_difference"] == "+1.00"
+
+
+def folds(frame, shift=0.0):
+    """Table 13 as scores of ours, folds counted from 0."""
+    scores = as_scores(frame, selection="best_validation_epoch")
+    fold = frame.variant.str.extract(r"=(\d+)", expand=False).astype(int) - 1
+    split = "half10fold-fold" + fold.astype(str)
+    role = frame.split.replace("val", "validation")
+    return scores.assign(split=split, role=role, run=split, value=scores.value + shift)
+
+
+def test_folds_fold_by_fold():
+    frame = printed("13")
+    options = {"printed": frame, "selection": "best_validation_epoch"}
+    shown = table("scores_by_split", frame, folds(frame, 0.01), **options)
+    assert [row.label for row in shown.rows] == [str(fold) for fold in range(1, 11)]
+    assert row(shown, "10") == {
+        "validation_recall_at_1": "98.92",
+        "validation_recall_at_1_printed": "97.92",
+        "validation_recall_at_1_difference": "+1.00",
+        "test_recall_at_1": "63.34",
+        "test_recall_at_1_printed": "62.34",
+        "test_recall_at_1_difference": "+1.00",
+    }
+
+
+def test_table_13_summed_up_is_table_12():
+    frame, summary = printed("13"), printed("12")
+    options = {"printed": summary, "selection": "best_validation_epoch"}
+    shown = table("fold_summary", summary, folds(frame), **options)
+    mine = row(shown, "multi similarity")
+    assert mine["recall_at_1"] == mine["recall_at_1_printed"] == "63.61 ± 0.59"
+    assert mine["recall_at_1_inside"] == "yes"
+    assert row(shown, "soft triple")["recall_at_1"] == "not run"
+
+
+def test_shares_of_validation_classes():
+    frame = printed("14")
+    scores = as_scores(frame, selection="best_validation_epoch")
+    split = "fixed-" + frame.variant.str.extract(r"=(\d+)", expand=False)
+    role = frame.split.replace("val", "validation")
+    scores = scores.assign(split=split, role=role, run=split)
+    options = {"printed": frame, "selection": "best_validation_epoch"}
+    shown = table("scores_by_split", frame, scores, **options)
+    assert [row.label for row in shown.rows] == ["70/30", "80/20", "90/10", "95/5"]
+    assert row(shown, "90/10")["test_recall_at_1"] == "64.38"
+    two = pd.concat([scores, scores.assign(method="triplet", run="other")])
+    with pytest.raises(UserError, match="several values of method"):
+        table("scores_by_split", frame, two, **options)
+
+
+def test_the_tournament_shows_what_does_not_follow_from_the_printed_scores():
+    frame = printed("11", "06", "07", "08")
+    grids = printed("06", "07", "08")
+    shown = table("tournament_beside_printed", grids, ours(grids), printed=frame)
+    triplet = row(shown, "triplet")
+    assert triplet["ours_total_rank"] == triplet["printed_total_rank"] == "103"
+    assert (triplet["ours_average_rank"], triplet["recomputed_average_rank"]) == ("8.58", "8.58")
+    assert triplet["printed_average_rank"] == "8.85"
+    assert shown.rows[0].label == "proxy anchor"
+
+
+def test_latex_parses(latex_problems):
+    frame = printed("06")
+    scores = ours(frame, add=[0, 0.004])
+    options = {"metrics": ["recall_at_1", "recall_at_2"], "printed": frame}
+    text = table("scores_beside_printed", frame, scores, **options).to_latex()
+    assert latex_problems(text) == []
+    assert latex_problems(text.replace("&", "", 1)) != []
+    assert latex_problems(text.replace("}}", "}", 1)) != []
+
+
+def figure(kind, frame, scores, **options):
+    context = {"title": "T", "selection": SELECTION, "baseline": None, "years": {}}
+    context["methods"] = list(dict.fromkeys(frame.method))
+    view = registry.build("presentation/figures", kind, context=context, **options)
+    return view(scores, {key: key for key in ("resnet50", "bninception", "googlenet")})
+
+
+def hollow(shown):
+    """Heights of the hollow marks, sorted."""
+    lines = [line for axes in shown.axes for line in axes.lines]
+    marks = [line for line in lines if line.get_marker() not in ("", "None", None)]
+    marks = [line for line in marks if colors.same_color(line.get_markerfacecolor(), "white")]
+    return sorted(float(y) for line in marks for y in line.get_ydata())
+
+
+@pytest.mark.parametrize(
+    ("kind", "tables", "where", "options"),
+    [
+        (
+            "recall_by_method",
+            ["06"],
+            {"embedding_dim": "128"},
+            {"metrics": ["recall_at_1", "recall_at_2"], "embedding_dim": 128},
+        ),
+        ("recall_by_embedding_dim", ["06"], {"metric": "recall_at_1"}, {}),
+        (
+            "recall_by_network",
+            ["06", "07", "08"],
+            {"embedding_dim": "512", "metric": "recall_at_1"},
+            {},
+        ),
+    ],
+)
+def test_figures_mark_the_printed_numbers(kind, tables, where, options):
+    frame = printed(*tables, **where)
+    frame = frame[frame.metric.isin(["recall_at_1", "recall_at_2"])]
+    scores = ours(frame, add=[0.01])
+    shown = figure(kind, frame, scores, printed=printed(*tables), **options)
+    assert hollow(shown) == pytest.approx(sorted(frame.number))
+    texts = [text.get_text() for axes in shown.axes for text in axes.texts]
+    assert any(re.search(r"(Hollow|Diamond): printed", text) for text in texts)
+    assert hollow(figure(kind, frame, scores, **options)) == []
+
+
+def test_networks_of_several_sizes_do_not_go_into_one_figure():
+    frame = printed("06", "07", metric="recall_at_1")
+    with pytest.raises(UserError, match="several embedding sizes"):
+        figure("recall_by_network", frame, ours(frame))
