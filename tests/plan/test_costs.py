@@ -1,0 +1,178 @@
+"""What trainings will cost: fits against NumPy, the prior against torch's own count."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from dmlbench import plan, registry
+from dmlbench.plan import Run, costs
+from dmlbench.plan.read import read_yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+PRIOR = read_yaml(CONFIG / "costs.yaml", costs.Prior)
+NETWORKS = yaml.safe_load((CONFIG / "networks.yaml").read_text())
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """The plan of studies, whose results are in a folder of its own."""
+
+    def load(*studies):
+        configuration = {"pathvars": {"results": str(tmp_path)}, "studies": list(studies)}
+        return plan.load(configuration, CONFIG)
+
+    return load
+
+
+def has_run(folder, run, seconds):
+    file = folder / "costs" / "train" / f"{run.path}.tsv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:00\t-\n")
+
+
+def is_done(folder, run):
+    file = folder / "runs" / run.path / "model.safetensors"
+    file.parent.mkdir(parents=True)
+    file.touch()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 10**7), min_size=2, max_size=20, unique=True),
+    st.floats(0, 1000),
+    st.floats(1e-4, 1),
+)
+def test_a_line_is_found_again(images, start, an_image):
+    found = costs.fit([(count, start + an_image * count) for count in images])
+    assert found.files == len(images)
+    for count in images:
+        predicted = found.start + found.an_image * count
+        assert predicted == pytest.approx(start + an_image * count, rel=1e-6, abs=1e-3)
+
+
+def test_scattered_trainings_are_fitted_as_numpy_fits_them():
+    generator = np.random.default_rng(0)
+    images = generator.integers(10**4, 10**6, 30).astype(float)
+    seconds = 50 + 0.002 * images + generator.normal(0, 20, 30)
+    slope, start = np.polyfit(images, seconds, 1)
+    found = costs.fit(list(zip(images, seconds, strict=True)))
+    assert (found.start, found.an_image) == (pytest.approx(start), pytest.approx(slope))
+
+
+@pytest.mark.parametrize(
+    ("points", "wanted"),
+    [
+        ([(100, 20)], (0, 0.2)),
+        ([(100, 20), (100, 40)], (0, 0.3)),
+        ([(100, 10), (200, 40)], (0, 0.18)),  # would start at -20 s
+        ([(100, 40), (200, 20)], (30, 0)),  # would get faster with every image
+        ([(0, 3)], (3, 0)),  # the untrained network
+    ],
+)
+def test_no_part_of_a_fit_is_negative(points, wanted):
+    found = costs.fit(points)
+    assert (found.start, found.an_image) == (pytest.approx(wanted[0]), pytest.approx(wanted[1]))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_multiply_adds_are_what_torch_counts(network):
+    entry = NETWORKS[network]
+    backbone = {"name": entry["backbone"]}
+    if isinstance(entry["backbone"], dict):
+        backbone = dict(entry["backbone"])
+    work = PRIOR.networks[network]
+    channels = 1 if entry["mode"] == "gray" else 3
+    with torch.device("meta"):
+        built = registry.build(
+            "networks/backbones",
+            backbone.pop("name"),
+            context={"input_channels": channels},
+            **backbone,
+        )
+        images = torch.randn(2, channels, work.pixels, work.pixels)
+    with FlopCounterMode(display=False) as counter:
+        built(images)
+    per_image = counter.get_total_flops() / 2 / len(images)
+    assert work.multiply_adds == pytest.approx(per_image / 1e9, rel=5e-3)
+
+
+def test_the_prior_by_hand():
+    # ResNet-50: 3 * 2 * 4.087e9 operations at 0.4 * 19.5e12 a second are 3.14 ms.
+    assert PRIOR.seconds_an_image("resnet50", 224) == pytest.approx(3.144e-3, rel=1e-3)
+    assert PRIOR.seconds_an_image("resnet50", 448) == pytest.approx(4 * 3.144e-3, rel=1e-3)
+    assert PRIOR.seconds_an_image("unheard_of", 224) is None
+
+
+def test_targets_by_name_ask_for_their_runs(loaded):
+    both = loaded("demo", "omniglot")
+    asked = {
+        target: {study: len(runs) for study, runs in costs.asked(both, [target]).items()}
+        for target in (
+            "all",
+            "demo",
+            "demo_tournament",
+            "demo_figure_recall_at_k",
+            "demo_figure_map_unseen_characters",
+            "demo_table_nothing",
+            "data_all",
+        )
+    }
+    demo = len(both.runs("demo"))
+    assert asked["all"] == {"demo": demo, "omniglot": len(both.runs("omniglot"))}
+    assert asked["demo"] == {"demo": demo, "omniglot": 0}
+    assert asked["demo_tournament"]["demo"] == demo
+    assert asked["demo_figure_recall_at_k"]["demo"] == demo // 2
+    assert asked["demo_figure_map_unseen_characters"]["demo"] == 2
+    assert asked["demo_table_nothing"] == asked["data_all"] == {"demo": 0, "omniglot": 0}
+    assert costs.summary(both, ["data_all"]) == []
+
+
+def test_the_prior_is_named_before_anything_has_run(loaded):
+    demo = loaded("demo")
+    lines = costs.summary(demo, ["demo"])
+    runs = len(demo.runs("demo"))
+    assert lines[0].startswith(f"{runs} trainings asked for, 0 shared with other studies, 0 done")
+    assert lines[1].startswith(f"the other {runs} take about a minute")
+    assert "assumed before any has run: 40% of the peak of one NVIDIA A100" in lines[2]
+
+
+def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
+    demo = loaded("demo")
+    trained = [run for run in demo.runs("demo") if run.method != "untrained"]
+    untrained = [run for run in demo.runs("demo") if run.method == "untrained"]
+    for run in trained[:4]:
+        has_run(tmp_path, run, 3607)
+        is_done(tmp_path, run)
+    for run in untrained:
+        has_run(tmp_path, run, 7)
+    lines = costs.summary(demo, ["demo"])
+    assert lines[0].endswith(", 4 done already")
+    hours = (len(trained) - 4) * 3607 / 3600
+    assert f"take about {hours:.0f} hours" in lines[1]
+    assert f"fitted on {4 + len(untrained)} trainings here: 7 s +" in lines[2]
+
+
+def test_other_networks_and_forgotten_methods_do_not_count(loaded, tmp_path):
+    demo = loaded("demo")
+    run = demo.runs("demo")[-1]
+    for other in (
+        Run("omniglot", "convnet4", 64, "triplet", "omniglot", "official", None, 0),
+        Run(run.dataset, run.network, 64, "forgotten", run.recipe, run.split, None, 0),
+    ):
+        has_run(tmp_path, other, 10**6)
+    (cost,) = costs.estimate(demo, [run], tmp_path / "costs" / "train")
+    assert cost.source.startswith("assumed")
+    assert cost.seconds < 60
+
+
+def test_runs_of_another_study_are_shared(loaded):
+    # Omniglot is asked for by one study alone; what another lists as well is shared.
+    both = loaded("demo", "omniglot")
+    both._runs["omniglot"] = [*both.runs("omniglot"), *both.runs("demo")[:3]]
+    assert ", 3 shared with other studies," in costs.summary(both, ["demo"])[0]
+    assert ", 0 shared with other studies," in costs.summary(both, ["all"])[0]
