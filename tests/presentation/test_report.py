@@ -5,6 +5,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
@@ -130,6 +131,21 @@ def test_the_headline_is_the_winner_beside_the_untrained_network(study, tmp_path
     assert found
     assert re.search(r"Untrained network 20\.5 %", words)
     assert "of 3 losses in 2 experiments" in words
+
+
+def test_the_board_says_how_sure_its_ranks_are(study, tmp_path):
+    report([study], tmp_path / "without.html")
+    without = (tmp_path / "without.html").read_text()
+    # Three methods in the same order twice: chi-square 4 with 2 degrees, p = exp(-2).
+    assert "p = 0.14; Nemenyi's critical difference of mean ranks: 2.34" in without
+    assert "other test images" not in without
+    board = pd.read_csv(study["tournament"])
+    board = board.assign(rank_low=1, rank_high=[1, 2.5, 3], probability_first=[0.75, 0.25, 0])
+    board.to_csv(study["tournament"], index=False)
+    report([study], tmp_path / "with.html")
+    shown = (tmp_path / "with.html").read_text()
+    assert "other test images" in shown
+    assert "<td>1.0–2.5</td><td>25 %</td>" in shown
 
 
 def test_the_page_needs_nothing_else(study, tmp_path):
