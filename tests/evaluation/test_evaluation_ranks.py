@@ -283,6 +283,23 @@ def test_read_only_arrays_are_read():
     assert evaluate(x, np.arange(30) % 5, metrics=["mrr"]).scores["mrr"] > 0
 
 
+@pytest.mark.parametrize("spread", [0, 1e-7, 2e-6, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+@pytest.mark.parametrize("metrics", [["mrr"], ["recall_at_1"], ["map_at_r", "recall_at_100"]])
+def test_a_collapsed_space_is_not_decided_pair_by_pair(spread, precision, metrics, monkeypatch):
+    """Where a tile's product cannot tell pairs apart, the tile is made exact and sorted."""
+    pairs = []
+    exactly = products.Products.exactly
+    monkeypatch.setattr(
+        products.Products, "exactly", lambda *of: (pairs.append(len(of[1])), exactly(*of))[1]
+    )
+    monkeypatch.setattr(walk, "_NARROWEST", 512)
+    rng = np.random.default_rng(0)
+    x, y = 1 + spread * rng.normal(size=(1200, 16)), np.arange(1200) % 30
+    find(x, y, precision=precision, metrics=metrics, memory=2**26)
+    assert sum(pairs) <= 1200**2 / 64
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_gpu_ranks_as_a_cpu_does(precision):

@@ -190,7 +190,7 @@ class Board:
         slot = first + nearest[owner] + inside
         tied = value[owner] == self._similarity[slot]
         earlier = age[owner] < self._age[slot]
-        self._remember_ties(slot[tied], earlier[tied])
+        self._remember_ties(slot[tied], earlier[tied].long(), (~earlier[tied]).long())
         nearer = (value[owner] > self._similarity[slot]) | (tied & earlier)
         return place - torch.zeros_like(span).index_add_(0, owner, nearer.long())
 
@@ -216,25 +216,38 @@ class Board:
                 self._break_ties(values, here.start + row, slot[row, which], columns)
 
     def _break_ties(self, values: torch.Tensor, row, slot, columns: slice) -> None:
-        """Among negatives exactly as near as a positive, the older ones count as nearer."""
+        """Among negatives exactly as near as a positive, the older ones count as nearer.
+
+        Equally near positives of a query share one search for those negatives.
+        """
         age = self._products.space.gallery.age[columns]
-        for some in torch.arange(len(row), device=row.device).split(
+        everyone = len(self._products.space.gallery.age)
+        level = self._similarity[slot]
+        leads = torch.ones_like(slot, dtype=torch.bool)
+        leads[1:] = (row[1:] != row[:-1]) | (level[1:] != level[:-1])
+        group = leads.cumsum(0) - 1
+        lead = leads.nonzero().flatten()
+        for some in torch.arange(len(lead), device=lead.device).split(
             max(1, self._memory // (128 * values.shape[1]))
         ):
-            pair, column = (values[row[some]] == self._similarity[slot[some], None]).nonzero(
+            tied, column = (values[row[lead[some]]] == level[lead[some], None]).nonzero(
                 as_tuple=True
             )
-            tied = slot[some][pair]
-            earlier = age[column] < self._age[tied]
-            self._nearer.index_add_(0, tied, earlier.long())
-            self._remember_ties(tied, earlier)
+            ages = (tied * everyone + age[column]).sort().values
+            mine = (group >= some[0]) & (group <= some[-1])
+            here, which = group[mine] - some[0], slot[mine]
+            begin = torch.searchsorted(ages, here * everyone)
+            end = torch.searchsorted(ages, (here + 1) * everyone)
+            older = torch.searchsorted(ages, here * everyone + self._age[which])
+            self._nearer.index_add_(0, which, older - begin)
+            self._remember_ties(which, older - begin, end - older)
 
-    def _remember_ties(self, slot: torch.Tensor, earlier: torch.Tensor) -> None:
-        for before, some in ((True, slot[earlier]), (False, slot[~earlier])):
-            if len(some):
-                if before not in self._ties:
-                    self._ties[before] = torch.zeros_like(self._nearer)
-                self._ties[before].index_add_(0, some, torch.ones_like(some))
+    def _remember_ties(self, slot: torch.Tensor, before: torch.Tensor, after: torch.Tensor) -> None:
+        for first, count in ((True, before), (False, after)):
+            if bool(count.any()):
+                if first not in self._ties:
+                    self._ties[first] = torch.zeros_like(self._nearer)
+                self._ties[first].index_add_(0, slot, count)
 
     def _negatives(self, tile: Tile, flat, rows: slice, columns: slice, across: bool):
         upper = flat // tile.values.shape[1]
