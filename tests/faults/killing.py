@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from boards import Function, board, strategy
 from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
+from dmlbench.files import whole
 from dmlbench.parquet import read_table
+from dmlbench.search.worker import work
 from dmlbench.training import checkpoint
 from dmlbench.training.export import export_embeddings
 from safetensors.torch import load_file
@@ -62,6 +65,16 @@ def embeds(data: Data, folder: Path) -> None:
     )
 
 
+def searches(data: Data, folder: Path) -> None:
+    """Work on a search whose trials take a moment, until its budget is spent."""
+    state = folder / ".state"
+    objective = Function(before=lambda number: time.sleep(0.02))
+    work(board(state, budget=24), strategy("coordinate"), objective)
+    found = [(trial.number, trial.params, trial.value) for trial in board(state).trials()]
+    with whole(folder / "trials") as unfinished:
+        unfinished.write_text(repr(found))
+
+
 def child(work: Callable, data: Data, folder: Path) -> int:
     """Start a piece of work; returns the process."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -89,24 +102,28 @@ def results(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in found}
 
 
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
 def main(name: str, folder: Path) -> None:
-    work = {"train": trains, "pack": packs, "embed": embeds}[name]
+    piece = {"train": trains, "pack": packs, "embed": embeds, "search": searches}[name]
     data, chance = Data(folder / "data"), random.Random(name)
     if name == "embed":
         assert finished(child(lambda *_: train(data.index.parent / "trained", data), data, folder))
     start = time.monotonic()
-    assert finished(child(work, data, folder / "undisturbed"))
+    assert finished(child(piece, data, folder / "undisturbed"))
     duration = time.monotonic() - start
     expected = results(folder / "undisturbed")
     disturbed, killed, ended = folder / "disturbed", 0, 0
     while killed < KILLS or not ended:
-        pid = child(work, data, disturbed)
+        pid = child(piece, data, disturbed)
         if killed < KILLS:
             time.sleep(chance.uniform(0, duration))
             os.kill(pid, signal.SIGKILL)
         if finished(pid):
             assert results(disturbed) == expected, "another result"
-            left = {path.name for path in disturbed.iterdir()} - set(expected)
+            left = names(disturbed) - names(folder / "undisturbed")
             assert not left, f"left over: {left}"
             shutil.rmtree(disturbed)
             ended += 1
