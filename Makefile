@@ -65,9 +65,10 @@ slurm: ## let Snakemake find the Slurm profile as `--profile slurm`
 	@echo "snakemake --profile slurm works here; name your account in profiles/slurm/site.yaml"
 
 .PHONY: benchmark
-benchmark: .venv/ready ## time losses and evaluation beside the library everyone uses
+benchmark: .venv/ready ## time losses, evaluation and input beside the libraries everyone uses
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/evaluation.py
+	@$(BIN)/python benchmarks/input.py
 
 .PHONY: record-training
 record-training: .venv/ready ## record the code of training, after VERSION was raised or need not be
