@@ -55,9 +55,9 @@ dry-run: .venv/ready ## plan every study
 	done
 
 .PHONY: rehearsal
-rehearsal: .venv/ready ## every study, rule, table and figure at toy size
+rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studies or of STUDY=...
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) --quiet rules \
-		--configfile config/config.yaml config/rehearsal.yaml
+		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
 .PHONY: slurm
 slurm: ## let Snakemake find the Slurm profile as `--profile slurm`

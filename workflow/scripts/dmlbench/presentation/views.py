@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from dmlbench import registry
@@ -15,6 +16,12 @@ from dmlbench.plan.run import Run
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect
 from dmlbench.statistics.printed import read_printed_files, read_printed_settings
+
+_THUMBNAIL = 64
+"""Pixels of the side of an image in a map."""
+
+_AT_ONCE = 256
+"""Images that are made small at once."""
 
 
 class Searched(NamedTuple):
@@ -85,7 +92,7 @@ def write_embedding_map(
         for run, path in zip(runs, embeddings, strict=True)
     }
     image_ids, labels, _ = next(iter(panels.values()))
-    images = Pixels(pixels, pixel_table).images(image_ids).permute(0, 2, 3, 1).numpy()
+    images = _thumbnails(Pixels(pixels, pixel_table), image_ids)
     figure = embedding_map(
         {title: vectors for title, (_, _, vectors) in panels.items()},
         labels,
@@ -95,6 +102,20 @@ def write_embedding_map(
         classes=facts["classes"],
     )
     style.save(figure, **files)
+
+
+def _thumbnails(pixels, image_ids: np.ndarray) -> np.ndarray:
+    """The middles of images of any sizes, [N, S, S, C], S at most `_THUMBNAIL`."""
+    from dmlbench.data.ragged import Ragged
+    from dmlbench.data.transforms.center_crop import CenterCrop
+    from dmlbench.data.transforms.resize import Resize
+
+    parts = []
+    for ids in np.array_split(image_ids, -(-len(image_ids) // _AT_ONCE)):
+        batch = pixels.batch(ids)
+        side = min(_THUMBNAIL, int(Ragged.of(batch).sizes.min()))
+        parts.append(CenterCrop(size=side)(Resize(size=side)(batch)).permute(0, 2, 3, 1).numpy())
+    return np.concatenate(parts)
 
 
 def _tested(roles: dict[str, Embedded]) -> Embedded:

@@ -75,7 +75,7 @@ class TournamentBesidePrinted:
             f"embedding size); 1 is best, equal scores share the average of their ranks. "
             f"{selected(self.selection)} Best in bold, second best underlined."
         )
-        return Table(self.id, self.title, caption, "Loss", _columns(), tuple(rows))
+        return Table(self.id, self.title, caption, "Loss", _columns(boards), tuple(rows))
 
     def _ranks(self, scores: pd.DataFrame) -> pd.DataFrame:
         found = tournament(
@@ -90,13 +90,15 @@ class TournamentBesidePrinted:
         return ranks.pivot(index="method", columns="rank", values="number")
 
 
-def _columns() -> tuple[Column, ...]:
+def _columns(boards: Mapping[str, pd.DataFrame]) -> tuple[Column, ...]:
+    halves = any((board.total_rank % 1 > 0).any() for board in boards.values())
+    decimals = {"total_rank": 1 if halves else 0}
     return tuple(
         Column(
             f"{board}_{rank}",
             header,
             group,
-            decimals=0 if rank == "total_rank" else 2,
+            decimals=decimals.get(rank, 2),
             better="" if rank == "rank_std" else "lower",
         )
         for board, group in _GROUPS.items()

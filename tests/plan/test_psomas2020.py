@@ -1,0 +1,190 @@
+"""psomas2020's study against what the thesis prints about it, and its rehearsal."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from dmlbench import plan
+from dmlbench.errors import UserError
+from dmlbench.plan import Run, pages, views
+from dmlbench.plan.studies import Where
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+STUDY = "psomas2020"
+GRID = Where(recipe="psomas2020", split=["half", "official"])
+
+
+def load(**changes):
+    values = yaml.safe_load((CONFIG / "config.yaml").read_text())
+    return plan.load(values | {"studies": [STUDY]} | changes, CONFIG)
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load()
+
+
+@pytest.fixture(scope="module")
+def rehearsed():
+    return load(**yaml.safe_load((CONFIG / "rehearsal.yaml").read_text()))
+
+
+@pytest.fixture(scope="module")
+def settings(shared):
+    """What the thesis prints about its protocol: table -> rows, as strings."""
+    folder = shared / "reference" / STUDY
+    names = ("03", "04", "05")
+    return {name: pd.read_csv(folder / f"settings_table_{name}.csv", dtype=str) for name in names}
+
+
+def spec(loaded, dataset, network, method, split=None, fold=None, recipe=STUDY):
+    split = split or ("official" if dataset == "sop" else "half")
+    return loaded.spec(Run(dataset, network, 512, method, recipe, split, fold, 0))
+
+
+def test_learning_rates_are_those_of_table_3(loaded, settings):
+    for row in settings["03"].itertuples():
+        found = spec(loaded, row.dataset, row.network, "proxy_anchor")
+        assert found.optimizer.learning_rate == float(row.learning_rate), row
+        assert found.schedule.step == int(row.step_size_epochs), row
+        assert found.schedule.gamma == float(row.gamma), row
+        assert found.batch_size == (100 if row.network == "resnet50" else 180)
+        assert found.loss_factor == 100
+        assert found.network.pooling == "sum"
+
+
+@pytest.mark.parametrize("dataset", ["cub200", "cars196", "sop"])
+def test_hyperparameters_are_those_of_table_4(loaded, settings, dataset):
+    named = {"margin λ": "margin", "scale s": "scale", "l_2": "l2"}
+    named |= {"scale α": "alpha", "scale β": "beta"}
+    for row in settings["04"].itertuples():
+        found = spec(loaded, dataset, "bninception", row.method)
+        if row.hyperparameter.endswith(" lr"):
+            assert found.loss_learning_rate == float(row.value), row
+        elif row.hyperparameter == "epsilon":
+            assert found.miner.hyperparameters["epsilon"] == float(row.value), row
+        else:
+            key = named.get(row.hyperparameter, row.hyperparameter)
+            assert found.loss.hyperparameters[key] == float(row.value), row
+
+
+def test_mining_is_that_of_table_5(loaded, settings):
+    miners = {
+        "-": None,
+        "semi-hard": "semi_hard",
+        "hard": "multi_similarity",
+        "distance weighted": "distance_weighted_pairs",
+    }
+    for row in settings["05"].itertuples():
+        miner = spec(loaded, "cub200", "bninception", row.method).miner
+        assert (miner and miner.name) == miners[row.mining], row
+
+
+def test_the_codes_values_differ_where_it_contradicts_the_text(loaded):
+    text, code = (
+        {
+            method: spec(loaded, "cub200", "bninception", method, recipe=recipe)
+            for method in ("arcface", "multi_similarity")
+        }
+        for recipe in (STUDY, "psomas2020_code")
+    )
+    assert text["arcface"].loss.hyperparameters["scale"] == 64
+    assert code["arcface"].loss.hyperparameters["scale"] == 220
+    similarity = code["multi_similarity"]
+    assert similarity.loss.hyperparameters == {"alpha": 17.97, "beta": 75.66, "margin": 0.77}
+    assert similarity.miner.hyperparameters == {"epsilon": 0.39}
+    assert (text["arcface"].schedule.gamma, code["arcface"].schedule.gamma) == (0.1, 0.5)
+
+
+def test_every_printed_cell_has_its_run(loaded):
+    """Each score in the printed tables belongs to a run of the study, and to one alone."""
+    runs = loaded.runs(STUDY)
+    folder = CONFIG / "reference" / STUDY
+    grids = ("06", "07", "08", "09", "10", "17", "18", "19", "20", "21")
+    for table in grids:
+        printed = pd.read_csv(folder / f"table_{table}.csv", dtype=str)
+        cells = printed[["dataset", "network", "embedding_dim", "method"]].drop_duplicates()
+        for cell in cells.itertuples(index=False):
+            fitting = [
+                run
+                for run in runs
+                if (run.dataset, run.network, str(run.embedding_dim), run.method) == tuple(cell)
+                and GRID.holds(run)
+            ]
+            assert len(fitting) == 1, cell
+    assert len(runs) == 3 * 3 * 4 * 10 + 3 * 10 + 4 + 3 * 2 + 10
+
+
+def test_every_result_of_the_thesis_has_a_view(loaded, shared):
+    index = pd.read_csv(shared / "reference" / "INDEX.csv", dtype=str)
+    # Cited from other papers: figures 7 and 12.
+    results = set(index[index.study == STUDY].id) - {"figure_07", "figure_12"}
+    description = loaded.studies[STUDY]
+    tables = {f"table_{name}" for name in description.tables}
+    figures = {f"figure_{name}" for name in (*description.figures, *description.embedding_maps)}
+    assert results <= tables | figures
+
+
+def test_each_view_has_one_selection_rule(loaded):
+    rules = {
+        name: views.facts(loaded, STUDY, "table", name)["selection"]
+        for name in loaded.studies[STUDY].tables
+    }
+    honest = {name for name, rule in rules.items() if rule == "best_validation_epoch"}
+    assert honest == {"12", "13", "14", "15", "16"}
+    assert {rules[name] for name in set(rules) - honest} == {"best_test_epoch"}
+
+
+def test_two_selection_rules_do_not_go_into_one_view(tmp_path):
+    with pytest.raises(UserError, match=r"tables\.06\.where: .*best_test_epoch.*one rule a view"):
+        changed(tmp_path, "where", {"dataset": "cub200", "network": "bninception"})
+
+
+def test_a_table_that_is_not_printed_is_named(tmp_path):
+    kind = {"name": "scores_beside_printed", "metrics": ["recall_at_1"], "printed": ["66"]}
+    with pytest.raises(UserError, match=r"tables\.06\.kind\.printed: .*'66'; allowed: 06, 07"):
+        changed(tmp_path, "kind", kind)
+
+
+def changed(folder, key, value):
+    """The plan of a copy of the study whose table 6 is changed."""
+    for file in CONFIG.iterdir():
+        (folder / file.name).symlink_to(file)
+    (folder / "studies").unlink()
+    (folder / "studies").mkdir()
+    study = yaml.safe_load((CONFIG / "studies" / f"{STUDY}.yaml").read_text())
+    study["tables"]["06"][key] = value
+    (folder / "studies" / f"{STUDY}.yaml").write_text(yaml.safe_dump(study))
+    values = yaml.safe_load((CONFIG / "config.yaml").read_text())
+    return plan.load(values | {"studies": [STUDY]}, folder)
+
+
+def test_targets_are_named_as_the_thesis_numbers_them(loaded):
+    targets = pages.targets(loaded, STUDY)
+    assert {"psomas2020_table_06", "psomas2020_table_21", "psomas2020_figure_27"} <= set(targets)
+    assert len(targets["psomas2020_figure_31"]) == 3
+
+
+def test_a_run_stands_for_itself_outside_a_rehearsal(loaded):
+    assert loaded.stand_ins == {}
+
+
+def test_in_a_rehearsal_a_stand_in_is_the_same_training(rehearsed):
+    stand_ins = rehearsed.stand_ins
+    assert set(stand_ins) == set(rehearsed.runs())
+    assert len(set(stand_ins.values())) < 60
+    for run, other in stand_ins.items():
+        mine, theirs = (
+            rehearsed.spec(each).model_copy(update={"dataset": "", "split": ""})
+            for each in (run, other)
+        )
+        assert mine == theirs
+        rules = [rehearsed.datasets[each.dataset].splits[each.split] for each in (run, other)]
+        assert rules[0] == rules[1]
+        assert stand_ins[other] == other
+
+
+def test_a_rehearsal_keeps_every_name(loaded, rehearsed):
+    assert rehearsed.runs() == loaded.runs()
+    assert pages.targets(rehearsed, STUDY).keys() == pages.targets(loaded, STUDY).keys()
