@@ -1,7 +1,6 @@
 """Fixtures shared by all tests."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
+from toy_data import ToyData
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -20,20 +20,6 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no folder of real data at {folder}; set DMLBENCH_SHARED")
     return folder
-
-
-@dataclass(frozen=True)
-class ToyData:
-    """Twenty printed characters of 16 x 16 pixels, packed and split, as keyword arguments."""
-
-    index: Path
-    split: Path
-    pixels: Path
-    pixel_table: Path
-
-    def as_arguments(self) -> dict[str, Path]:
-        """What training and embedding take."""
-        return vars(self)
 
 
 @pytest.fixture(scope="session")

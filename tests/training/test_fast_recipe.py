@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from conftest import ToyData
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
@@ -15,6 +14,7 @@ from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec, merged, resolve
 from dmlbench.training import loop
 from scipy import stats
+from toy_data import ToyData
 from toy_training import history, outputs
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"

@@ -5,12 +5,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import ToyData
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
 from PIL import Image
+from toy_data import ToyData
 from toy_training import equal, history, train
 
 CHANGES = {

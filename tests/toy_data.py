@@ -1,0 +1,18 @@
+"""The files of a packed data set, as tests hand them on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ToyData:
+    """A data set packed and split, as keyword arguments."""
+
+    index: Path
+    split: Path
+    pixels: Path
+    pixel_table: Path
+
+    def as_arguments(self) -> dict[str, Path]:
+        """What training and embedding take."""
+        return vars(self)
