@@ -41,6 +41,10 @@ test-slow: .venv/ready ## the slow tests, then whole workflows at toy size
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
 	@$(BIN)/python -m pytest -q -rs -m cluster tests/cluster
 
+.PHONY: test-rehearsal
+test-rehearsal: .venv/ready ## psomas2020 in full at toy size: no table or figure missing, no cell empty
+	@$(BIN)/python -m pytest -q -m rehearsal
+
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files
 	@$(BIN)/ruff check

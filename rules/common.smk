@@ -11,6 +11,7 @@ sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan, registry
 from dmlbench.errors import UserError
+from dmlbench.files import claim
 from dmlbench.plan import cluster, costs, pages, searches, views
 from dmlbench.plan.sources import stage_digest
 from dmlbench.training.version import VERSION as TRAINING_VERSION

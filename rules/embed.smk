@@ -14,11 +14,11 @@ rule embed:
         "<results>/logs/embed/{run}.log",
     benchmark:
         "<results>/costs/embed/{run}.tsv"
+    # A run is scored before the next is trained, and its checkpoint removed.
+    priority: 1
     conda:
         ENVIRONMENT
     threads: threads_of
-    # A run is scored before the next is trained, and its checkpoint removed.
-    priority: 1
     resources:
         **NEEDS.of("embed"),
     params:

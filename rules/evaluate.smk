@@ -13,10 +13,10 @@ rule evaluate:
         "<results>/logs/evaluate/{run}.log",
     benchmark:
         "<results>/costs/evaluate/{run}.tsv"
+    priority: 1
     conda:
         ENVIRONMENT
     threads: threads_of
-    priority: 1
     resources:
         **NEEDS.of("evaluate"),
     params:

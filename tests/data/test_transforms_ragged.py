@@ -290,9 +290,7 @@ def test_transforms_work_without_gradients_too():
     "steps", [[], [{"random_horizontal_flip": None}], [{"resize": {"size": 9}}]]
 )
 def test_several_sizes_without_a_crop_say_what_to_do(steps):
-    with pytest.raises(
-        UserError, match=r"needs images of one size, .* list center_crop"
-    ):
+    with pytest.raises(UserError, match=r"needs images of one size, .* list center_crop"):
         build_transforms(steps)(ragged(noise()))
 
 

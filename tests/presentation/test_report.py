@@ -10,6 +10,7 @@ import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation.report import duration, report
+from dmlbench.presentation.study import headline
 from dmlbench.presentation.style import save
 from dmlbench.presentation.table import write
 from dmlbench.presentation.terminal import summary
@@ -51,6 +52,7 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
         "selection": selection,
         "metric": "recall_at_1",
         "methods": methods,
+        "ranked": sorted(set(scores["run"])),
         "baseline": "untrained",
         "titles": titles,
         "scores": folder / "scores.parquet",
@@ -94,6 +96,16 @@ class Page(HTMLParser):
 
     def words(self):
         return " ".join(" ".join(self.text).split())
+
+
+def test_the_headline_is_about_the_runs_of_the_tournament(study):
+    everything = headline(study)
+    small = [run for run in study["ranked"] if "/d64/" in run]
+    fewer = headline(study | {"ranked": small})
+    assert everything.runs == fewer.runs
+    assert fewer.averaged < everything.averaged
+    (_, best, *_), *_ = fewer.metrics
+    assert best == pytest.approx(80.0)
 
 
 def test_the_page_shows_every_part_of_the_study(study, tmp_path):

@@ -5,7 +5,7 @@ from boards import OPTIMUM, PARAMETERS, START, Function, board, search, strategy
 from dmlbench.plan.searches import Parameter, trials_of_a_pass
 from dmlbench.search.trials import best_of, values_of
 from dmlbench.search.worker import work
-from dmlbench.training.watch import LossNotFinite
+from dmlbench.training.watch import NonFiniteLossError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +73,7 @@ def test_coordinate_starts_where_it_is_told_to(tmp_path):
 def test_coordinate_passes_over_values_that_failed(tmp_path):
     def fails_at_large_margins(values):
         if values[MARGIN] > 0.5:
-            raise LossNotFinite("loss is nan")
+            raise NonFiniteLossError("loss is nan")
         return values[MARGIN] + values[FACTOR]
 
     shared, _ = search(tmp_path, "coordinate", Function(fails_at_large_margins))

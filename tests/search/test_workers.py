@@ -11,7 +11,7 @@ from boards import PARAMETERS, START, Function, board, search, strategy
 from dmlbench.errors import UserError
 from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
-from dmlbench.training.watch import LossNotFinite
+from dmlbench.training.watch import NonFiniteLossError
 from optuna.trial import TrialState
 
 HERE = Path(__file__).parent
@@ -152,7 +152,7 @@ def test_an_error_that_is_no_trials_fault_ends_the_worker_and_leaves_the_trial(t
 def test_a_trial_without_a_number_fails_and_counts(tmp_path):
     def explodes(number):
         if number == 2:
-            raise LossNotFinite("loss is nan in epoch 1")
+            raise NonFiniteLossError("loss is nan in epoch 1")
 
     shared, objective = search(tmp_path, "random", Function(before=explodes), budget=4)
     failed = shared.trials()[2]

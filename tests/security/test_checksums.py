@@ -39,6 +39,6 @@ def test_an_archive_without_a_hash_that_holds_something_else_goes_no_further(tmp
         (folder / "1.png").touch()
     output = tmp_path / "images.parquet"
     for numbers in ({"images": 4, "classes": 3}, {"images": 3, "classes": 4}):
-        with pytest.raises(UserError, match="expected 4 .*, found 3"):
+        with pytest.raises(UserError, match=r"expected 4 .*, found 3"):
             index([tmp_path / "archive"], "class_folders", output, **numbers)
     assert not output.exists()

@@ -24,7 +24,9 @@ def test_a_run_leaves_spec_weights_and_history(tmp_path, toy_data):
     rows = history(tmp_path)
     assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
     assert rows[-1]["loss"] < rows[0]["loss"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    checkpoint, *results = sorted(path.name for path in tmp_path.iterdir())
+    assert re.fullmatch(r"checkpoint-[0-9a-f]{16}-v\d+\.pt", checkpoint)
+    assert results == [
         "history.parquet",
         "last.safetensors",
         "model.safetensors",

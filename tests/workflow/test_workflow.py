@@ -162,6 +162,24 @@ def test_nothing_is_left_to_do(finished):
     assert finished.planned() == {}
 
 
+def test_a_dry_run_says_once_what_its_trainings_cost(finished):
+    def told(*arguments):
+        lines = finished.snakemake(*arguments, "--quiet", "all").splitlines()
+        return [line for line in lines if line.startswith("dmlbench: ")]
+
+    trainings = len(list((finished.results / "runs").rglob("model.safetensors")))
+    done = f"dmlbench: {trainings} trainings asked for, 0 shared with other studies, "
+    assert told("--dry-run", "toy") == [f"{done}{trainings} done already"]
+    assert told("--dry-run") == told("--dry-run", "toy")
+    assert told("toy") == []
+    shutil.rmtree(next((finished.results / "runs").rglob("model.safetensors")).parent)
+    first, total, of_network = told("--dry-run", "toy", "toy_table_recall")
+    assert first == f"{done}{trainings - 1} done already"
+    assert total.startswith("dmlbench: the other 1 take about ")
+    assert f"fitted on {trainings} trainings here" in of_network
+    finished.snakemake("toy")
+
+
 def test_a_caption_never_trains_again(finished):
     text = finished.study.read_text()
     finished.study.write_text(text.replace("Recall of a toy", "Recall, renamed"))

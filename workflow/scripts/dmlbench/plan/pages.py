@@ -22,6 +22,7 @@ def page(plan: Plan, study: str) -> dict:
         "selection": views.selection(plan, study, description.tournament.where),
         "metric": description.tournament.metric,
         "methods": views.ranked_methods(plan, study),
+        "ranked": [run.path for run in plan.runs(study, description.tournament.where)],
         "baseline": views.baseline(plan, study),
         "titles": views.titles(plan),
         "scores": f"{folder}/scores.parquet",

@@ -57,6 +57,7 @@ class Study(TypedDict):
         selection: the selection rule of its scores.
         metric: the metric of its tournament.
         methods: the methods of its tournament.
+        ranked: folders of the runs that take part in it; the headline is about them.
         baseline: the method shown beside the winner, or None.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
@@ -75,6 +76,7 @@ class Study(TypedDict):
     selection: str
     metric: str
     methods: Sequence[str]
+    ranked: Sequence[str]
     baseline: str | None
     titles: Mapping[str, str]
     scores: Path
@@ -120,7 +122,8 @@ def read_tournament(study: Study) -> pd.DataFrame:
 
 def headline(study: Study) -> Headline:
     """The tournament's winner beside the baseline, and how much was run."""
-    scores = read_scores(study["scores"])
+    everything = read_scores(study["scores"])
+    scores = everything[everything["run"].isin(list(study["ranked"]))]
     board = read_tournament(study)
     winner, baseline = board["method"].iloc[0], study["baseline"]
     rule = study["selection"]
@@ -135,7 +138,7 @@ def headline(study: Study) -> Headline:
     return Headline(
         winner=name(study["titles"], winner),
         baseline=name(study["titles"], baseline) if there else None,
-        runs=scores["run"].nunique(),
+        runs=everything["run"].nunique(),
         experiments=int(board["experiments"].iloc[0]),
         averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),

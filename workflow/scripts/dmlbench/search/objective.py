@@ -28,7 +28,7 @@ class TrainingObjective:
         """Train; the score is that of the best epoch on validation images.
 
         Raises:
-            LossNotFinite: these values give no number.
+            NonFiniteLossError: these values give no number.
             UserError: as `train`.
         """
         metric = self.spec["selection_metric"]

@@ -8,7 +8,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from dmlbench.search.trials import Board, Strategy, Values, best_of, values_of
-from dmlbench.training.watch import LossNotFinite
+from dmlbench.training.watch import NonFiniteLossError
 
 Report = Callable[[int, float], None]
 
@@ -59,7 +59,7 @@ def _evaluate(board: Board, trial: FrozenTrial, objective: Objective) -> None:
         score, state = objective.evaluate(trial.number, values, report), TrialState.COMPLETE
     except optuna.TrialPruned:
         score, state = None, TrialState.PRUNED
-    except LossNotFinite as error:
+    except NonFiniteLossError as error:
         board.note(trial, problem=str(error))
         score, state = None, TrialState.FAIL
     board.note(trial, seconds=round(time.monotonic() - start, 2))

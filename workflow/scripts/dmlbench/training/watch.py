@@ -12,7 +12,7 @@ from dmlbench.errors import UserError
 INTERVAL = 20
 
 
-class LossNotFinite(UserError):
+class NonFiniteLossError(UserError):
     """The loss is no finite number: settings, and not files or machines, are what is wrong."""
 
 
@@ -32,7 +32,7 @@ class LossWatch:
         """Note the loss of a batch.
 
         Raises:
-            LossNotFinite: it, or one of the last few.
+            NonFiniteLossError: it, or one of the last few.
         """
         self.unseen.append((image_ids, loss.detach()))
         if len(self.unseen) == INTERVAL:
@@ -43,7 +43,7 @@ class LossWatch:
         losses = torch.stack([loss for _, loss in self.unseen]).tolist() if self.unseen else []
         for (image_ids, _), value in zip(self.unseen, losses, strict=True):
             if not np.isfinite(value):
-                raise LossNotFinite(
+                raise NonFiniteLossError(
                     f"loss is {value} {self.describe(len(self.values))}; "
                     f"image ids of the batch: {' '.join(map(str, image_ids))}"
                 )

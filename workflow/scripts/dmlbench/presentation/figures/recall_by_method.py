@@ -10,6 +10,9 @@ from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
 
+_HOLDS_A_NUMBER = 12
+"""Percent from which a bar is high enough for its number."""
+
 
 class RecallByMethod:
     """R@k by loss in chronological order, one group of bars a loss, like psomas2020's figure 27.
@@ -103,15 +106,16 @@ class RecallByMethod:
                     self._first(axes, x, width, height, ends.loc[method, metric], fill)
 
     def _first(self, axes, x, width, height, end, fill) -> None:
+        inside = height >= _HOLDS_A_NUMBER
         axes.annotate(
             f"{height:.1f}",
-            (x, 0),
+            (x, 0 if inside else height),
             xytext=(0, 5),
             textcoords="offset points",
             ha="center",
             va="bottom",
             rotation=90,
-            color=style.legible_on(fill),
+            color=style.legible_on(fill) if inside else style.INK,
             fontsize=8,
             fontweight="bold",
         )
