@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
+from small_disk import Disk
 from toy_data import ToyData
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -33,3 +35,15 @@ def toy_data(tmp_path_factory) -> ToyData:
     split(index, "half", half)
     pack(index, [archive], 16, "gray", data.pixels, data.pixel_table)
     return data
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 256 KiB, with as little left on it as a test asks for."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("mounting a small file system is not allowed here")
+    yield Disk(folder)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -1,10 +1,12 @@
 """A disk that is really full: one line, nothing half-written, and the next call goes on."""
 
 import itertools
+import json
 import os
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,45 +19,31 @@ from dmlbench.data.index import index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
+from dmlbench.evaluation.run_scores import write_scores
+from dmlbench.presentation.style import save
+from dmlbench.presentation.table import Cell, Column, Row, Table, write
+from dmlbench.search.journal import open_study
+from dmlbench.statistics.aggregation import aggregate, timings
+from dmlbench.statistics.audit import audit
+from dmlbench.statistics.tournament import write_tournament
+from matplotlib.figure import Figure
 from toy_training import equal, train
 
 SCRIPTS = Path(files.__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 256 KiB, with as little left on it as a test asks for."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("mounting a small file system is not allowed here")
-    yield Disk(folder)
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-class Disk:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def fill(self, left):
-        """Leave so many bytes, of 256 KiB at first."""
-        with open(self.folder / "ballast", "wb") as ballast:
-            used = sum(path.stat().st_blocks * 512 for path in self.folder.rglob("*"))
-            ballast.write(bytes(256 * 1024 - left - used))
-
-    def free(self):
-        (self.folder / "ballast").unlink()
-
-    @property
-    def files(self):
-        return sorted(path.name for path in self.folder.rglob("*") if path.is_file())
+PRINTED = SCRIPTS.parents[1] / "config" / "reference" / "psomas2020"
+RUN = "glyphs/convnet3/d64/triplet/glyphs/half/seed0"
+FACES = ("pdf", "svg", "png")
+SCORERS = [
+    *("scores", "queries", "aggregate", "timings", "tournament", "audit", "search"),
+    *(f"table.{face}" for face in ("csv", "md", "tex", "html")),
+    *(f"figure.{face}" for face in FACES),
+]
 
 
 def vectors(count):
     ids = np.arange(count)
     embeddings = np.random.default_rng(0).random((count, 64), np.float32)
-    return {"last_epoch": {"test": Embedded(ids, ids, embeddings)}}
+    return {"last_epoch": {"test": Embedded(ids, ids // 4, embeddings)}}
 
 
 @pytest.fixture
@@ -101,6 +89,57 @@ def test_each_write_ends_with_one_line_and_leaves_nothing(
         write()
     assert "\n" not in str(full.value)
     assert set(small_disk.files) <= {"ballast", "file.part"}
+
+
+def scorers(tmp_path, out):
+    """Each write from embeddings on, but for the report."""
+    embedded, scores = tmp_path / "embeddings.parquet", tmp_path / "scores.parquet"
+    write_embeddings(embedded, vectors(40), {})
+    scored = {"embeddings": embedded, "metrics": ["recall_at_1"], "threads": 1}
+    write_scores(RUN, **scored, output=scores)
+    of_all = {"metric": "recall_at_1", "methods": ["triplet"], "selection": "last_epoch"}
+    table = Table("t", "A table", "", "Loss", (Column("r", "R@1"),), (Row("Triplet", (Cell(1),)),))
+    faces = {face: out / f"table.{face}" for face in ("csv", "md", "tex", "html")}
+    return {
+        "scores": lambda: write_scores(RUN, **scored, output=out / "scores.parquet"),
+        "queries": lambda: write_scores(RUN, **scored, output=scores, queries=out / "q.parquet"),
+        "aggregate": lambda: aggregate([scores], out / "all.parquet"),
+        "timings": lambda: timings({}, out / "timings.csv"),
+        "tournament": lambda: write_tournament([scores], out / "tournament.csv", **of_all),
+        "audit": lambda: audit(PRINTED, tmp_path / "audit.csv", out / "audit.md"),
+        **{f"table.{face}": partial(write, table, **{face: faces[face]}) for face in faces},
+        **{f"figure.{end}": partial(save, Figure(), **{end: out / end}) for end in FACES},
+        "search": lambda: open_study(out, "a search"),
+    }
+
+
+@pytest.mark.parametrize("writer", SCORERS)
+def test_each_result_ends_with_one_line_and_leaves_nothing(small_disk, tmp_path, writer):
+    write = scorers(tmp_path, small_disk.folder)[writer]
+    small_disk.fill(0)
+    with pytest.raises(UserError, match="the disk is full; free some space and run again") as full:
+        write()
+    assert "\n" not in str(full.value)
+    assert set(small_disk.files) <= {"ballast", "journal.log", "journal"}
+
+
+def for_long(study):
+    for _ in range(1000):
+        study.tell(study.ask(), 0.5)
+
+
+def test_a_trial_that_does_not_fit_is_an_error_and_no_half_line(small_disk):
+    study = open_study(small_disk.folder, "a search")
+    small_disk.fill(0)
+    journal = small_disk.folder / "journal.log"
+    with pytest.raises(UserError, match=r"journal\.log: the disk is full"):
+        for_long(study)
+    small_disk.free()
+    told = len(open_study(small_disk.folder, "a search").trials)
+    study = open_study(small_disk.folder, "a search")
+    study.tell(study.ask(), 0.5)
+    assert len(open_study(small_disk.folder, "a search").trials) == told + 1
+    assert all(json.loads(line) for line in journal.read_text().splitlines())
 
 
 def test_a_job_whose_log_has_no_room_says_so_in_one_line(small_disk):

@@ -303,3 +303,10 @@ def test_the_page_names_machine_and_software(study, tmp_path):
     words = Page(tmp_path / "results" / "report.html").words()
     assert re.search(r"with Python 3\.\d+\.\d+, torch \d", words)
     assert re.search(r"Machine: \w+ .*\d+ cores", words)
+
+
+def test_a_full_disk_leaves_no_page(small_disk, study):
+    small_disk.fill(0)
+    with pytest.raises(UserError, match=r"report\.html: the disk is full"):
+        report([study], small_disk.folder / "report.html")
+    assert small_disk.files == ["ballast"]

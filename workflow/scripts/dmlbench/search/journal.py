@@ -10,6 +10,7 @@ from optuna.pruners import BasePruner
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
+from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.search import locks
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -46,10 +47,16 @@ class _Journal(JournalFileBackend):
 
     def append_logs(self, logs: list[dict]) -> None:
         lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
-        with locks.held(self.lock), open(self.path, "rb+", buffering=0) as file:
+        with (
+            full_disk_is_a_user_error(self.path),
+            locks.held(self.lock),
+            open(self.path, "rb+") as file,
+        ):
             file.truncate(_end_of_last_line(file))
             file.seek(0, os.SEEK_END)
             file.write(lines.encode())
+            # An unbuffered write would take what fits on a full disk, and say nothing.
+            file.flush()
             os.fsync(file.fileno())
 
 
