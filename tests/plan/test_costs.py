@@ -7,14 +7,14 @@ import pytest
 import torch
 import yaml
 from dmlbench import plan, registry
-from dmlbench.plan import Run, costs
+from dmlbench.plan import Run, cost_model, costs
 from dmlbench.plan.read import read_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-PRIOR = read_yaml(CONFIG / "costs.yaml", costs.Prior)
+PRIOR = read_yaml(CONFIG / "costs.yaml", cost_model.Prior)
 NETWORKS = yaml.safe_load((CONFIG / "networks.yaml").read_text())
 
 
@@ -48,7 +48,7 @@ def is_done(folder, run):
     st.floats(1e-4, 1),
 )
 def test_a_line_is_found_again(images, start, an_image):
-    found = costs.fit([(count, start + an_image * count) for count in images])
+    found = cost_model.fit([(count, start + an_image * count) for count in images])
     assert found.files == len(images)
     for count in images:
         predicted = found.start + found.an_image * count
@@ -60,7 +60,7 @@ def test_scattered_trainings_are_fitted_as_numpy_fits_them():
     images = generator.integers(10**4, 10**6, 30).astype(float)
     seconds = 50 + 0.002 * images + generator.normal(0, 20, 30)
     slope, start = np.polyfit(images, seconds, 1)
-    found = costs.fit(list(zip(images, seconds, strict=True)))
+    found = cost_model.fit(list(zip(images, seconds, strict=True)))
     assert (found.start, found.an_image) == (pytest.approx(start), pytest.approx(slope))
 
 
@@ -75,7 +75,7 @@ def test_scattered_trainings_are_fitted_as_numpy_fits_them():
     ],
 )
 def test_no_part_of_a_fit_is_negative(points, wanted):
-    found = costs.fit(points)
+    found = cost_model.fit(points)
     assert (found.start, found.an_image) == (pytest.approx(wanted[0]), pytest.approx(wanted[1]))
 
 
@@ -135,9 +135,10 @@ def test_targets_by_name_ask_for_their_runs(loaded):
 def test_the_prior_is_named_before_anything_has_run(loaded):
     demo = loaded("demo")
     lines = costs.summary(demo, ["demo"])
-    runs = len(demo.runs("demo"))
+    # What is only scored, the untrained network, is no training.
+    runs = len([run for run in demo.runs("demo") if run.method != "untrained"])
     assert lines[0].startswith(f"{runs} trainings asked for, 0 shared with other studies, 0 done")
-    assert lines[1].startswith(f"the other {runs} take about a minute")
+    assert lines[1].startswith("what is left takes about a minute")
     assert "assumed before any has run: 40% of the peak of one NVIDIA A100" in lines[2]
 
 
@@ -153,7 +154,7 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
     lines = costs.summary(demo, ["demo"])
     assert lines[0].endswith(", 4 done already")
     hours = (len(trained) - 4) * 3607 / 3600
-    assert f"take about {hours:.0f} hours" in lines[1]
+    assert f"takes about {hours:.0f} hours" in lines[1]
     assert f"fitted on {4 + len(untrained)} trainings here: 7 s +" in lines[2]
 
 
@@ -165,14 +166,37 @@ def test_other_networks_and_forgotten_methods_do_not_count(loaded, tmp_path):
         Run(run.dataset, run.network, 64, "forgotten", run.recipe, run.split, None, 0),
     ):
         has_run(tmp_path, other, 10**6)
-    (cost,) = costs.estimate(demo, [run], tmp_path / "costs" / "train")
-    assert cost.source.startswith("assumed")
-    assert cost.seconds < 60
+    model = cost_model.CostModel(demo, tmp_path / "costs" / "train")
+    seconds, source = model.seconds(run.network, demo.spec(run))
+    assert source.startswith("assumed")
+    assert seconds < 60
 
 
 def test_runs_of_another_study_are_shared(loaded):
     # Omniglot is asked for by one study alone; what another lists as well is shared.
     both = loaded("demo", "omniglot")
-    both._runs["omniglot"] = [*both.runs("omniglot"), *both.runs("demo")[:3]]
+    both._runs["omniglot"] = [*both.runs("omniglot"), *both.runs("demo")[-3:]]
     assert ", 3 shared with other studies," in costs.summary(both, ["demo"])[0]
     assert ", 0 shared with other studies," in costs.summary(both, ["all"])[0]
+
+
+def test_searches_cost_their_trials_and_a_training_each(loaded, tmp_path):
+    thesis = loaded("psomas2020")
+    budgets = sum(search.budget for search in thesis.searches.values())
+    trainings, asked, total, searches = costs.summary(thesis, ["psomas2020_table_16"])
+    assert trainings.startswith("0 trainings asked for")
+    assert asked == f"{len(thesis.searches)} searches asked for, 0 done"
+    assert searches.startswith(f"  {len(thesis.searches)} searches, at most {budgets} trials: ")
+    # CUB's 5,894 training images in each of 20 epochs, and as many tested at a third of the cost.
+    an_image = PRIOR.seconds_an_image("bninception", 224)
+    epochs = 20 * budgets + 100 * len(thesis.searches)
+    hours = epochs * 5_894 * (1 + 1 / 3) * an_image / 3600
+    assert f"takes about {hours:.0f} hours" in total
+    for name in list(thesis.searches)[:-1]:
+        (tmp_path / "searches" / name).mkdir(parents=True)
+        (tmp_path / "searches" / name / "scores.parquet").touch()
+    last = list(thesis.searches)[-1]
+    lines = costs.summary(thesis, ["psomas2020_table_15"])
+    assert lines[1].endswith(f"{len(thesis.searches) - 1} done")
+    assert lines[-1].startswith(f"  1 searches, at most {thesis.searches[last].budget} trials")
+    assert costs.summary(thesis, [f"search_{last}"])[1].startswith("1 searches asked for, 0 done")

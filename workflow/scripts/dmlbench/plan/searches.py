@@ -145,7 +145,7 @@ def facts(plan, name: str) -> dict[str, Any]:
     return values | {
         "run": search.tuned.path,
         "tuned_spec": tuned.as_dict(),
-        "trial_spec": _of_trials(plan, name).as_dict(),
+        "trial_spec": of_trials(plan, name).as_dict(),
         "code": _code(search),
     }
 
@@ -179,7 +179,7 @@ def check(plan, name: str) -> None:
     """
     search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
     plan.combinations(Grid.model_validate(search.run.model_dump()), f"{where}.run")
-    trial = _of_trials(plan, name).as_dict()
+    trial = of_trials(plan, name).as_dict()
     if trial["selection"] != "best_validation_epoch":
         raise UserError(
             f"{where}.run: selection {trial['selection']}; allowed: best_validation_epoch, so that "
@@ -203,7 +203,7 @@ def _code(search: Search) -> list[str]:
     return [module_digest(file) for file in files]
 
 
-def _of_trials(plan, name: str) -> Spec:
+def of_trials(plan, name: str) -> Spec:
     """The spec of a search's trials, but for the searched values."""
     search = plan.searches[name]
     values = merged(plan.spec(search.tuned).as_dict(), search.set)
