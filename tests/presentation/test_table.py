@@ -3,9 +3,11 @@
 import math
 
 import pytest
+from dmlbench.presentation._latex import _ESCAPED
 from dmlbench.presentation._latex import escape as latex_escape
 from dmlbench.presentation._markdown import escape as markdown_escape
 from dmlbench.presentation.table import Cell, Column, Row, Table, write
+from latex import typeset
 
 
 def row(label, *cells, baseline=False):
@@ -157,3 +159,17 @@ def test_write_leaves_the_files_asked_for(table, tmp_path):
     write(table, csv=tmp_path / "a" / "t.csv", md=tmp_path / "a" / "t.md")
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["t.csv", "t.md"]
     assert (tmp_path / "a" / "t.md").read_text(encoding="utf-8") == table.to_markdown()
+
+
+def test_latex_is_typeset(table, tmp_path):
+    every = Table(
+        id="escapes",
+        title="".join(_ESCAPED),
+        caption="As they are.",
+        row_header="Sign",
+        columns=(Column("name", "Name", better=""),),
+        rows=tuple(row(sign, f"[{sign}]") for sign in _ESCAPED),
+    )
+    for each in (table, every):
+        (tmp_path / f"{each.id}.tex").write_text(each.to_latex(), encoding="utf-8")
+    assert typeset(sorted(tmp_path.glob("*.tex")), tmp_path).exists()

@@ -10,46 +10,56 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.plan import pages
+from latex import typeset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIG = REPOSITORY / "config"
 STUDY = "psomas2020"
-SUBSET = ("table_14", "table_17", "table_text_or_code", "figure_27", "figure_31")
+SOME = [
+    f"{STUDY}_{view}"
+    for view in ("table_14", "table_17", "table_text_or_code", "figure_27", "figure_31")
+]
 
 
-@pytest.fixture
-def rehearse(tmp_path):
-    """Snakemake on targets, its results in a folder of their own; returns the declared files."""
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(SOME, marks=pytest.mark.workflow, id="some"),
+        pytest.param([STUDY], marks=pytest.mark.rehearsal, id="all"),
+    ],
+)
+def files(request, tmp_path_factory):
+    """The files that the targets declare, after Snakemake has made them."""
+    folder = tmp_path_factory.mktemp("rehearsal")
     rehearsal = yaml.safe_load((CONFIG / "rehearsal.yaml").read_text())
-    rehearsal["pathvars"]["results"] = str(tmp_path / "results")
-    (tmp_path / "rehearsal.yaml").write_text(yaml.safe_dump(rehearsal))
-
-    def run(*targets):
-        configuration = yaml.safe_load((CONFIG / "config.yaml").read_text())
-        declared = pages.targets(plan.load(configuration | rehearsal, CONFIG), STUDY)
-        files = ("--configfile", str(CONFIG / "config.yaml"), str(tmp_path / "rehearsal.yaml"))
-        cores = str(len(os.sched_getaffinity(0)))
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "snakemake"),
-                *("--snakefile", str(REPOSITORY / "Snakefile"), "--directory", str(tmp_path)),
-                *("--cores", cores, *files, "--", *targets),
-            ],
-            cwd=REPOSITORY,
-            env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return declared
-
-    return run
+    rehearsal["pathvars"]["results"] = str(folder / "results")
+    (folder / "rehearsal.yaml").write_text(yaml.safe_dump(rehearsal))
+    configuration = yaml.safe_load((CONFIG / "config.yaml").read_text())
+    declared = pages.targets(plan.load(configuration | rehearsal, CONFIG), STUDY)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")),
+            *("--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0)))),
+            *("--configfile", str(CONFIG / "config.yaml"), str(folder / "rehearsal.yaml")),
+            *("--", *request.param),
+        ],
+        cwd=REPOSITORY,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [Path(file) for target in request.param for file in declared[target]]
 
 
-def check(files):
-    """Every file of a table or figure is there; no cell of a table is empty."""
-    for file in map(Path, files):
-        assert file.stat().st_size, file
+def test_all_files_are_there(files):
+    assert files
+    assert {".csv", ".md", ".tex", ".pdf", ".png"} <= {file.suffix for file in files}
+    assert all(file.stat().st_size for file in files)
+
+
+def test_no_cell_is_empty(files):
+    for file in files:
         if file.suffix == ".csv":
             cells = pd.read_csv(file, dtype=str, keep_default_na=False)
             assert len(cells), file
@@ -57,15 +67,5 @@ def check(files):
             assert not cells.isin(["not run", "nan"]).any(axis=None), file
 
 
-@pytest.mark.workflow
-def test_some_tables_and_figures(rehearse):
-    targets = [f"{STUDY}_{name}" for name in SUBSET]
-    declared = rehearse(*targets)
-    for target in targets:
-        check(declared[target])
-
-
-@pytest.mark.rehearsal
-def test_all_tables_and_figures(rehearse):
-    for files in rehearse(STUDY).values():
-        check(files)
+def test_tables_are_typeset(files, tmp_path):
+    typeset([file for file in files if file.suffix == ".tex"], tmp_path)
