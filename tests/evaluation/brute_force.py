@@ -15,9 +15,18 @@ def whole_numbers(rows, distance, longest=None):
 
 
 def neighbours(
-    queries, query_labels, gallery=None, gallery_labels=None, ids=None, distance="cosine"
+    queries,
+    query_labels,
+    gallery=None,
+    gallery_labels=None,
+    ids=None,
+    distance="cosine",
+    positives_first=None,
 ):
-    """For each query with a positive: its row, its class size and which neighbours are positive."""
+    """For each query with a positive: its row, its class size and which neighbours are positive.
+
+    Exact ties are broken by id, or for (True) or against (False) the positives.
+    """
     own = gallery is None
     gallery = queries if own else gallery
     gallery_labels = np.asarray(query_labels if own else gallery_labels)
@@ -30,7 +39,10 @@ def neighbours(
         nearness = 2 * (g * q[row]).sum(1)
         if distance == "euclidean":
             nearness = nearness - (g * g).sum(1)
-        order = sorted(range(len(g)), key=lambda j: (-nearness[j], ids[j]))
+        tie = ids
+        if positives_first is not None:
+            tie = (gallery_labels == query_labels[row]) != positives_first
+        order = sorted(range(len(g)), key=lambda j: (-nearness[j], tie[j]))
         if own:
             order.remove(row)
         hits = gallery_labels[order] == query_labels[row]

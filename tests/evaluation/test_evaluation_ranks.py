@@ -11,7 +11,7 @@ import torch
 from dmlbench.evaluation import board, products, ranks, walk, whole
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.ranks import find_ranks
-from dmlbench.evaluation.retrieval import FAR
+from dmlbench.evaluation.retrieval import FAR, per_query
 from dmlbench.evaluation.scoring import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,6 +114,24 @@ def test_whole_rows_rank_as_tiles_do(case, metrics, queries):
     assert (whole.best is None) == (tiled.best is None)
 
 
+@settings(deadline=None, max_examples=80)
+@given(spaces, st.sampled_from(REACHES), st.sampled_from(["auto", *PRECISIONS]))
+def test_scores_are_told_to_hang_on_ties_exactly_where_they_do(case, metrics, precision):
+    """Also where the positive, by the ids, stands beyond what the metric looks at."""
+    rng = np.random.default_rng(case["seed"])
+    x = draw(rng, case["points"], case["dim"], case["values"])
+    y = rng.integers(0, case["classes"], case["points"])
+    y[1] = y[0]
+    found = find(x, y, precision=precision, metrics=metrics, distance=case["distance"])
+    for positives_first, ours in ((True, found.best), (False, found.worst)):
+        _, rank = expected_ranks(x, y, distance=case["distance"], positives_first=positives_first)
+        other = found.ranks._replace(rank=rank)
+        for name in metrics:
+            np.testing.assert_array_equal(
+                per_query(name, ours or found.ranks), per_query(name, other)
+            )
+
+
 def test_whole_rows_see_every_tie():
     """A positive as near as a negative, at every depth that a metric may look to."""
     x = np.array([[1, 0]] + [[0.9**n, 0.1 * n] for n in range(1, 8)] + [[0.9**4, -0.4]])
@@ -123,6 +141,14 @@ def test_whole_rows_see_every_tie():
         positives = (space.queries.classes == space.queries.classes[:, None]).sum(1) - 1
         limits = ranks._limits(metrics, positives, positives + 1)
         assert whole.whole_ranks(space, positives, *limits) is None
+
+
+def test_whole_rows_see_a_tie_that_goes_on_beyond_what_a_metric_looks_at():
+    """Five positives and six negatives at one distance: the ids decide which are the first four."""
+    found = find(np.ones((12, 1)), np.arange(12) // 6, precision="auto", metrics=["precision_at_4"])
+    assert found.ranks.hits(4).tolist() == [4] * 6 + [0] * 6
+    assert found.best.hits(4).tolist() == [4] * 12
+    assert found.worst.hits(4).tolist() == [0] * 12
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -314,14 +340,16 @@ def test_a_gpu_ranks_as_a_cpu_does(precision):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak as Linux gives it")
 @pytest.mark.parametrize("memory", [2**26, 2**28])
-def test_memory_is_kept_to(memory):
-    """The similarities of all pairs would take 3.6 GB in float32."""
+@pytest.mark.parametrize("distinct", [1, 10, 30_000])
+def test_memory_is_kept_to(memory, distinct):
+    """The similarities of all pairs would take 3.6 GB in float32; few distinct rows are all ties."""
     code = (
         f"import sys, resource; sys.path.insert(0, {str(LIBRARY)!r})\n"
         "import numpy as np\n"
         "from dmlbench.evaluation import evaluate\n"
         "r = np.random.default_rng(0); y = r.integers(0, 3000, 30_000)\n"
-        "x = r.standard_normal((30_000, 32), dtype=np.float32)\n"
+        f"x = r.standard_normal(({distinct}, 32), dtype=np.float32)\n"
+        f"x = x[np.arange(30_000) % {distinct}]\n"
         "names = ['recall_at_1000', 'map_at_r', 'map_at_1000']\n"
         f"evaluate(x[:99], y[:99] % 9, metrics=names, memory={memory})\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -33,8 +33,8 @@ class Candidates(NamedTuple):
 class Board:
     """Ranks of the positives of consecutive queries, filled in tile by tile.
 
-    A positive with more nearer negatives than its limit allows is given up, so that a query
-    never lists many more candidates than its limit.
+    A positive with more nearer negatives than its limit allows, equally near ones not counted,
+    is given up, so that a query never lists many more candidates than its limit.
 
     Args:
         products: tiles and exact similarities.
@@ -114,8 +114,9 @@ class Board:
 
     def ranks(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Ranks of all positives, int64 [P] each: as broken by age, at best, and at worst."""
-        rank = self._order + 1 + self._nearer
-        best, worst = rank - self._ties.get(True, 0), rank + self._ties.get(False, 0)
+        everything = slice(0, len(self._order))
+        rank, best = self._rank(everything), self._best(everything)
+        worst = rank + self._ties.get(False, 0)
         kept = ~self._stopper
         return tuple(
             torch.where(some <= self._limit, some, FAR)[kept] for some in (rank, best, worst)
@@ -172,9 +173,8 @@ class Board:
             middle = (inside + beyond) // 2
             slot = start + (middle - 1).clamp(min=0)
             ceiling = _above(self._similarity[slot] + tile.error, tile.values.dtype)
-            rank = self._order[slot] + 1 + self._nearer[slot]
             nearer = count_above(tile.values, _beside(ceiling, across), self._mask)
-            fits = (middle == 0) | (rank + nearer <= self._limit[slot])
+            fits = (middle == 0) | (self._best(slot) + nearer <= self._limit[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
         hopeless = self._order[first:last] >= inside[self._row_of_slot(rows)]
         self._nearer[first:last][hopeless] = _BEYOND
@@ -211,17 +211,22 @@ class Board:
             below = ordered[here].gather(1, (upper - 1).clamp_(min=0))
             self._nearer.index_add_(0, slot[counts], (values.shape[1] - upper)[counts])
             tied = counts & (upper > 0) & (below == wanted)
-            row, which = tied.nonzero(as_tuple=True)
-            if len(row):
-                self._break_ties(values, here.start + row, slot[row, which], columns)
+            if bool(tied.any()):
+                # Beyond its limit in any case by age, a positive may still be within it at best.
+                late = tied & (self._rank(slot) > self._limit[slot])
+                many = upper - torch.searchsorted(ordered[here], wanted)
+                self._remember_ties(slot[late], many[late], torch.zeros_like(many[late]))
+                self._nearer.index_add_(0, slot[late], many[late])
+                row, which = (tied & ~late).nonzero(as_tuple=True)
+                if len(row):
+                    self._break_ties(values, here.start + row, slot[row, which], columns)
 
     def _break_ties(self, values: torch.Tensor, row, slot, columns: slice) -> None:
         """Among negatives exactly as near as a positive, the older ones count as nearer.
 
-        Equally near positives of a query share one search for those negatives.
+        Equally near positives of a query share one count of those negatives.
         """
-        age = self._products.space.gallery.age[columns]
-        everyone = len(self._products.space.gallery.age)
+        age, by_age = self._products.space.gallery.age[columns].sort()
         level = self._similarity[slot]
         leads = torch.ones_like(slot, dtype=torch.bool)
         leads[1:] = (row[1:] != row[:-1]) | (level[1:] != level[:-1])
@@ -230,17 +235,14 @@ class Board:
         for some in torch.arange(len(lead), device=lead.device).split(
             max(1, self._memory // (128 * values.shape[1]))
         ):
-            tied, column = (values[row[lead[some]]] == level[lead[some], None]).nonzero(
-                as_tuple=True
-            )
-            ages = (tied * everyone + age[column]).sort().values
+            tied = values[row[lead[some]]] == level[lead[some], None]
+            # Column n: how many of the n oldest images of the tile are tied.
+            count = torch.nn.functional.pad(tied[:, by_age].cumsum(1, dtype=torch.int32), (1, 0))
             mine = (group >= some[0]) & (group <= some[-1])
             here, which = group[mine] - some[0], slot[mine]
-            begin = torch.searchsorted(ages, here * everyone)
-            end = torch.searchsorted(ages, (here + 1) * everyone)
-            older = torch.searchsorted(ages, here * everyone + self._age[which])
-            self._nearer.index_add_(0, which, older - begin)
-            self._remember_ties(which, older - begin, end - older)
+            older = count[here, torch.searchsorted(age, self._age[which])].long()
+            self._nearer.index_add_(0, which, older)
+            self._remember_ties(which, older, count[here, -1] - older)
 
     def _remember_ties(self, slot: torch.Tensor, before: torch.Tensor, after: torch.Tensor) -> None:
         for first, count in ((True, before), (False, after)):
@@ -260,14 +262,22 @@ class Board:
         """Find each query's farthest positive whose rank can still be within its limit."""
         first, last = self._slots(rows)
         start = self._start[self._local(rows)]
-        rank = self._order[first:last] + 1 + self._nearer[first:last]
-        alive = (rank <= self._limit[first:last]).long()
+        alive = (self._best(slice(first, last)) <= self._limit[first:last]).long()
         count = torch.zeros_like(start).index_add_(0, self._row_of_slot(rows), alive)
         slot = start + (count - 1).clamp(min=0)
         local = self._local(rows)
         self._alive[local] = count
         self._farthest[local] = torch.where(count > 0, self._similarity[slot], torch.inf)
         self._listed[local] = torch.where(count > 0, self._nearer[slot], 0)
+
+    def _rank(self, slot: torch.Tensor | slice) -> torch.Tensor:
+        """Ranks of these positives so far, exact ties broken by age."""
+        return self._order[slot] + 1 + self._nearer[slot]
+
+    def _best(self, slot: torch.Tensor | slice) -> torch.Tensor:
+        """Ranks of these positives so far, exact ties broken for them."""
+        rank = self._rank(slot)
+        return rank - self._ties[True][slot] if True in self._ties else rank
 
     def _slots(self, rows: slice) -> tuple[int, int]:
         return int(self._start[rows.start - self._begin]), int(self._start[rows.stop - self._begin])

@@ -51,7 +51,7 @@ def whole_ranks(
         deepest = limit[rows].max()
         if deepest:
             top = _top(keys, deepest + 1)
-            if (top[:, :-1] ^ top[:, 1:] == 1).any():
+            if _is_tied(top, keys):
                 return None
             row, place = np.nonzero(top & 1)
             inside = place < limit[rows[row]]
@@ -79,3 +79,12 @@ def _top(keys: np.ndarray, depth: int) -> np.ndarray:
     if depth < keys.shape[1]:
         keys = np.partition(keys, -depth, axis=1)[:, -depth:]
     return (np.sort(keys, axis=1)[:, ::-1] / _POSITIVE).astype(np.int64)
+
+
+def _is_tied(top: np.ndarray, keys: np.ndarray) -> bool:
+    """Whether any of the largest keys is of a positive exactly as near as any negative."""
+    if (top[:, :-1] ^ top[:, 1:] == 1).any():
+        return True
+    # Equally near positives come first: behind the last of these keys there may be a negative.
+    open_end = np.flatnonzero(top[:, -1] & 1)
+    return bool((keys[open_end] == (top[open_end, -1:] - 1) * _POSITIVE).any())
