@@ -80,6 +80,15 @@ def test_jitter_is_torchvisions_on_bytes_within_its_roundings():
         assert (found[number] - expected).abs().max() < 7 / 255
 
 
+def test_jitter_of_photographs_is_torchvisions(photographs):
+    batch = torch.stack([F.center_crop(image, [128, 128]) for image in photographs])
+    found = build_transforms([{"color_jitter": JITTER}])(batch, seeded())
+    draws = torch.rand((2, 4, len(batch)), generator=seeded(), dtype=torch.float64).numpy()
+    for number, image in enumerate(batch):
+        expected = torchvisions(image / 255, draws, number)
+        torch.testing.assert_close(found[number], expected, rtol=0, atol=2e-5)
+
+
 def test_no_jitter_changes_nothing():
     found = build_transforms([{"color_jitter": None}])(images(), seeded())
     assert torch.equal(found, images() / 255)

@@ -1,8 +1,5 @@
 """Crops and resizes of images of any sizes against torchvision, on noise and on photographs."""
 
-import io
-import zipfile
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +9,6 @@ from dmlbench.data.transforms.random_resized_crop import RandomResizedCrop
 from dmlbench.errors import UserError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
 from scipy.stats import ks_2samp, kstest
 from torchvision.transforms import RandomResizedCrop as TorchvisionCrop
 from torchvision.transforms import functional as F
@@ -39,16 +35,6 @@ def noise(sizes=SIZES, channels=3, seed=0):
 
 def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
-
-
-@pytest.fixture(scope="module")
-def photographs(shared):
-    """Forty photographs of many sizes, uint8 [3, H, W]."""
-    with zipfile.ZipFile(shared / "datasets" / "grocery81" / "grocery81.zip") as archive:
-        names = [name for name in archive.namelist() if name.endswith(".jpg")]
-        chosen = np.random.default_rng(0).choice(names, 40, replace=False)
-        read = [Image.open(io.BytesIO(archive.read(name))).convert("RGB") for name in chosen]
-    return [F.pil_to_tensor(image) for image in read]
 
 
 RESIZERS = [_resampling.resized_one_by_one, _resampling.resized_by_products]

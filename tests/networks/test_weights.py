@@ -10,12 +10,13 @@ import pytest
 import torch
 from dmlbench import registry
 from dmlbench.data.download import download
-from dmlbench.errors import UserError
+from dmlbench.errors import DamagedError, UserError
 from dmlbench.networks.weights import load_weights
 from dmlbench.plan.spec import SpecWeights
 from safetensors.torch import save_file
 from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 from torchvision import models
+from toy_training import train
 
 MOBILENET = "a3761d30fcbcc0b8c1305bc6f31037187a1dc53902d02a0425ef5c1428e1bfc8"
 
@@ -105,7 +106,9 @@ def test_a_truncated_file_and_a_wrong_hash_are_refused(published, path):
     whole = digest(path)
     assert "expected weights of sha256 00000000" in refused(backbone("resnet18"), path, "0" * 8)[0]
     path.write_bytes(path.read_bytes()[:10_000])
-    assert f"expected weights of sha256 {whole}" in refused(backbone("resnet18"), path, whole)[0]
+    # Named as damaged, it is removed by its job, and fetched again by the next call.
+    with pytest.raises(DamagedError, match=f"expected weights of sha256 {whole[:16]}, found "):
+        load(backbone("resnet18"), path, whole)
     assert "no file of weights" in refused(backbone("resnet18"), path)[0]
 
 
@@ -219,6 +222,23 @@ def test_a_missing_file_and_a_backbone_without_weights_are_refused(path):
     with pytest.raises(UserError, match="backbone ConvNet has no published weights"):
         load_weights(convnet, named, path)
     load_weights(convnet, None, None)
+
+
+@pytest.mark.parametrize("content", [None, b"another file"])
+def test_no_epoch_is_trained_without_the_right_file(tmp_path, path, toy_data, content):
+    if content:
+        path.write_bytes(content)
+    network = {
+        "backbone": {"name": "resnet18"},
+        "weights": {"file": path.name, "sha256": "0" * 8},
+        "mode": "rgb",
+        "mean": [0.5] * 3,
+        "std": [0.5] * 3,
+    }
+    run = tmp_path / "run"
+    with pytest.raises(UserError, match=r"resnet18\.pth: (no such file|damaged or incomplete)"):
+        train(run, toy_data, {"network": network}, weights=path)
+    assert list(run.iterdir()) == []
 
 
 def test_a_download_may_know_only_how_its_hash_begins(tmp_path):

@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from dmlbench.errors import UserError
+from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import digest
 from dmlbench.networks.backbones._published import Published
 from dmlbench.plan.spec import SpecWeights
@@ -28,8 +28,9 @@ def load_weights(backbone: nn.Module, weights: SpecWeights | None, path: Path | 
             or of safetensors.
 
     Raises:
-        UserError: no such file, or another than the spec's; no file of tensors by name; a backbone
-            that has no published weights; missing or unexpected names, or tensors of other shapes.
+        DamagedError: another file than the spec's.
+        UserError: no such file; no file of tensors by name; a backbone that has no published
+            weights; missing or unexpected names, or tensors of other shapes.
     """
     if weights is None:
         return
@@ -56,7 +57,8 @@ def load_weights(backbone: nn.Module, weights: SpecWeights | None, path: Path | 
 def _check_digest(path: Path, expected: str) -> None:
     found = digest(path)
     if not found.startswith(expected):
-        raise UserError(f"{path}: expected weights of sha256 {expected}, found {found}")
+        words = f"expected weights of sha256 {expected[:16]}, found {found[:16]}"
+        raise DamagedError(path, ValueError(words))
 
 
 def _read(path: Path) -> dict[str, Tensor]:
