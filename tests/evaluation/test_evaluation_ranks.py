@@ -342,7 +342,7 @@ def test_a_gpu_ranks_as_a_cpu_does(precision):
 @pytest.mark.parametrize("memory", [2**26, 2**28])
 @pytest.mark.parametrize("distinct", [1, 10, 30_000])
 def test_memory_is_kept_to(memory, distinct):
-    """The similarities of all pairs would take 3.6 GB in float32; few distinct rows are all ties."""
+    """All similarities would take 3.6 GB in float32. Few distinct rows: nearly all are ties."""
     code = (
         f"import sys, resource; sys.path.insert(0, {str(LIBRARY)!r})\n"
         "import numpy as np\n"

@@ -95,6 +95,9 @@ def _lloyd(vectors: torch.Tensor, centres, iterations: int, search: Search) -> C
         changed = (before != centres).any(1)
         if not changed.any():
             break
+        if changed.all():
+            assignment, distance = search(vectors, centres)
+            continue
         lost = changed[assignment].nonzero().flatten()
         kept = (~changed[assignment]).nonzero().flatten()
         changed = changed.nonzero().flatten()
@@ -132,9 +135,7 @@ def _nearest_by_torch(vectors: torch.Tensor, centres: torch.Tensor):
 def _means(vectors, assignment, centres: torch.Tensor) -> torch.Tensor:
     """The mean of each cluster; half of the largest one splits off for each empty one."""
     count = torch.bincount(assignment, minlength=len(centres))
-    # Summed in one order, so that a cluster that keeps its rows keeps its centre bit by bit.
-    order = assignment.argsort(stable=True)
-    means = torch.segment_reduce(vectors[order], "mean", lengths=count, axis=0, initial=0.0)
+    means = _sums(vectors, assignment, count) / count.clamp(min=1)[:, None]
     empty = (count == 0).nonzero().flatten()
     if len(empty):
         largest = count.argsort(descending=True, stable=True)[: len(empty)]
@@ -146,3 +147,15 @@ def _means(vectors, assignment, centres: torch.Tensor) -> torch.Tensor:
         means[empty] = means[largest] * shift
         means[largest] = means[largest] * (2 - shift)
     return means
+
+
+def _sums(vectors: torch.Tensor, assignment: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    """The sum of each cluster, always in the order of the rows.
+
+    A cluster that keeps its rows thereby keeps its centre bit by bit.
+    """
+    if not vectors.is_cuda:
+        return vectors.new_zeros(len(count), vectors.shape[1]).index_add_(0, assignment, vectors)
+    # There, index_add_ sums in any order.
+    order = assignment.argsort(stable=True)
+    return torch.segment_reduce(vectors[order], "sum", lengths=count, axis=0, initial=0.0)
