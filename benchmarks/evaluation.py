@@ -6,9 +6,10 @@
 
 Every measurement is a process of its own, so that its peak memory is its own; the peak counts
 everything, the libraries' code (about 0.5 GB with torch) and the embeddings included. What takes
-less than two seconds is repeated, and the median counts; imports and a first call on 5,000
-images are timed apart. Both sides cluster with one start and at most 20 iterations. Beside them stands the
-time of the product of all pairs in float32, which a search by the whole product cannot go below.
+less than two seconds is repeated, and the median counts; imports and a first call on 5,000 images
+are timed apart. Both sides cluster with one start and at most 20 iterations. Beside them stands
+the time of the product of all pairs in float32, which a search by the whole product cannot go
+below.
 
 Embeddings are Gaussian classes with noise of varying strength, recall@1 about 0.7; collapsed ones
 are 1, 2 or 10 distinct points. Prints a table and writes results/benchmarks/evaluation.json, where

@@ -326,6 +326,29 @@ def test_a_collapsed_space_is_not_decided_pair_by_pair(spread, precision, metric
     assert sum(pairs) <= 1200**2 / 64
 
 
+@pytest.mark.parametrize("gallery", [False, True])
+def test_progress_is_told_in_pairs_and_only_when_it_takes_long(gallery, monkeypatch):
+    bars = []
+
+    class Bar(walk.tqdm):
+        def __init__(self, **options):
+            self.options, self.told = options, 0
+            bars.append(self)
+            super().__init__(**options | {"disable": True})
+
+        def update(self, pairs=1):
+            self.told += pairs
+
+    monkeypatch.setattr(walk, "tqdm", Bar)
+    x, y = np.random.default_rng(0).normal(size=(150, 4)), np.arange(150) % 20
+    other = {"gallery": x[:70], "gallery_labels": y[:70]} if gallery else {}
+    find(x, y, precision="float32", **other)
+    (bar,) = bars
+    assert bar.told == bar.options["total"] == 150 * (70 if gallery else 150)
+    assert bar.options["delay"] == 3
+    assert bar.options["disable"] is None  # hidden where standard error is no terminal
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_gpu_ranks_as_a_cpu_does(precision):

@@ -64,12 +64,18 @@ def precision_at(k: int, ranks: Ranks) -> np.ndarray:
 
 
 def r_precision(ranks: Ranks) -> np.ndarray:
-    """Share of positives among the R nearest images, R the number of positives (musgrave2020)."""
+    """Share of positives among the R nearest images, R the number of positives (musgrave2020).
+
+    1 where all positives come first.
+    """
     return ranks.hits(ranks.positives) / ranks.positives
 
 
 def map_at_r(ranks: Ranks) -> np.ndarray:
-    """Precision at each positive among the R nearest, summed and divided by R (musgrave2020)."""
+    """Precision at each positive among the R nearest, summed and divided by R (musgrave2020).
+
+    It never exceeds `r_precision`; 1 where all positives come first.
+    """
     return ranks.summed_precision(ranks.positives) / ranks.positives
 
 
@@ -123,7 +129,7 @@ def map_at_1000_eq_30(ranks: Ranks) -> np.ndarray:
 
 
 def mrr(ranks: Ranks) -> np.ndarray:
-    """Reciprocal rank of the nearest positive."""
+    """Reciprocal rank of the nearest positive, in (0, 1]."""
     return 1.0 / ranks.first
 
 

@@ -12,6 +12,8 @@ class Spread(NamedTuple):
     Attributes:
         pi_intra: mean Euclidean distance between two images of one class, over all such pairs.
         pi_inter: mean Euclidean distance between the centres of two classes, over all pairs.
+
+    Both are at least 0, and at most 2 for rows of unit norm.
     """
 
     pi_intra: float
@@ -48,9 +50,10 @@ def class_spread(vectors: torch.Tensor, classes: torch.Tensor) -> Spread:
 
 
 def singular_values(vectors: torch.Tensor) -> np.ndarray:
-    """Singular values of the embeddings [N, D] as they are, not centred; float64, descending.
+    """Singular values of the embeddings [N, D] as they are, not centred (roth2020, section 5).
 
-    There are min(N, D) of them, from the eigenvalues of the smaller Gram matrix.
+    There are min(N, D) of them, float64, descending: roots of the eigenvalues of the smaller Gram
+    matrix.
     """
     gram = torch.zeros(2 * (min(vectors.shape),), dtype=torch.float64, device=vectors.device)
     if len(vectors) < vectors.shape[1]:
@@ -95,7 +98,7 @@ def spectral_decay(spectrum: np.ndarray) -> float:
 def structure_scores(
     vectors: torch.Tensor, classes: torch.Tensor, metrics: list[str]
 ) -> dict[str, float]:
-    """The structure metrics of these names."""
+    """The structure metrics of these names; arguments as of `class_spread`."""
     scores = {}
     if any(name.startswith("pi_") for name in metrics):
         spread = class_spread(vectors, classes)
