@@ -5,7 +5,7 @@ import io
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -93,7 +93,9 @@ def pack(
         _tables.write(packed.sort_values("image_id"), SCHEMA, facts, table)
 
 
-def _write(images: Iterator[tuple[int, np.ndarray, str | None]], file: IO[bytes]) -> tuple:
+def _write(
+    images: Iterator[tuple[int, np.ndarray, str | None]], file: IO[bytes]
+) -> tuple[pandas.DataFrame, str]:
     """Write the images one after another; returns their table and the digest of the pixels."""
     digest, offset, packed = hashlib.sha256(), 0, []
     _write_header(file, 0)
@@ -125,7 +127,7 @@ def _log_converted(packed: pandas.DataFrame) -> None:
 
 
 def _prepared(
-    rows, archives: list[Archive], prepare, pool
+    rows: pandas.DataFrame, archives: list[Archive], prepare: Callable, pool: ThreadPoolExecutor
 ) -> Iterator[tuple[int, np.ndarray, str | None]]:
     """(image id, pixels, how converted) in the order in which the images lie in the archives."""
     ids = dict(
@@ -165,7 +167,7 @@ def _resized(width: int, height: int, size: int) -> tuple[int, int]:
     return size * width // shorter, size * height // shorter
 
 
-def _attempt(function, *arguments):
+def _attempt(function: Callable, *arguments):
     """The function's result, or the error that says that the image is damaged."""
     try:
         return function(*arguments)

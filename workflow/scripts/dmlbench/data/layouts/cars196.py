@@ -21,8 +21,8 @@ class Cars196:
     - `car_ims/000001.jpg` with cars_annos.mat (car_ims.tgz; CARS196.zip holds both);
     - `cars_train/00001.jpg` and `cars_test/00001.jpg` with cars_annos.mat, cars_train_annos.mat
       and cars_test_annos_withlabels.mat. No official list says which image is which of car_ims:
-      an image is recognised by its subset, class and bounding box, which no two images of
-      different classes share;
+      an image is recognised by its subset, class and bounding box; of two images that share all
+      three, either may stand for the other;
     - `train/<class>/00001.jpg` and `test/<class>/00001.jpg` with cars_annos.mat, anno_train.csv
       and anno_test.csv, in the same way;
     - `<class>/000001.jpg` without a list. Here classes are counted as their first images are,
@@ -58,7 +58,9 @@ class Cars196:
         return rows[COLUMNS].reset_index(drop=True)
 
 
-def _by_list(official, images, archives: list[Archive]) -> pandas.DataFrame:
+def _by_list(
+    official: pandas.DataFrame, images: pandas.DataFrame, archives: list[Archive]
+) -> pandas.DataFrame:
     if (images["numbering"] == "all").any():
         listed = official.merge(images[images["numbering"] == "all"], how="left", on="number")
     else:
@@ -75,7 +77,9 @@ def _by_list(official, images, archives: list[Archive]) -> pandas.DataFrame:
     return listed
 
 
-def _joined(official, boxes, archives: list[Archive]) -> pandas.DataFrame:
+def _joined(
+    official: pandas.DataFrame, boxes: pandas.DataFrame, archives: list[Archive]
+) -> pandas.DataFrame:
     """The official list with the archive and member of the same subset, class and box."""
     key = ["subset", "label", *_BOX]
     # Two images of one class have one box: either order gives the same rows but for the members.

@@ -47,20 +47,23 @@ def resized_one_by_one(images: Ragged, sizes: np.ndarray) -> Ragged:
 
 def resized_by_products(images: Ragged, sizes: np.ndarray) -> Ragged:
     """All images by two batched products: rows, then columns."""
-    parts, start = [], 0
     padded = int(images.sizes.max(axis=0).prod()) * images.channels
     step = max(1, _VALUES_AT_ONCE // padded)
-    for begin in range(0, len(images), step):
-        some = slice(begin, begin + step)
-        part = _by_products(images.rows(some), sizes[some])
-        parts.append(part)
-    flat = torch.cat([part.flat for part in parts]) if len(parts) > 1 else parts[0].flat
-    offsets = []
-    for part in parts:
-        offsets.append(part.offsets + start)
-        start += len(part.flat)
-    pitches = np.concatenate([part.pitches for part in parts])
-    return Ragged(flat, np.concatenate(offsets), sizes, pitches, images.channels)
+    some = [slice(begin, begin + step) for begin in range(0, len(images), step)]
+    return _joined([_by_products(images.rows(rows), sizes[rows]) for rows in some])
+
+
+def _joined(parts: list[Ragged]) -> Ragged:
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.flat) for part in parts[:-1])])
+    return Ragged(
+        torch.cat([part.flat for part in parts]),
+        np.concatenate([part.offsets + start for part, start in zip(parts, starts, strict=True)]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.pitches for part in parts]),
+        parts[0].channels,
+    )
 
 
 def _by_products(images: Ragged, sizes: np.ndarray) -> Ragged:
