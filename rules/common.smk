@@ -19,12 +19,15 @@ from dmlbench.training.version import VERSION as TRAINING_VERSION
 CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
 
 try:
-    PLAN = plan.load(config, CONFIG)
+    load = plan.load if workflow.is_main_process else plan.reload
+    PLAN = load(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
 RESULTS = config["pathvars"]["results"]
+# Where a file comes from, in a catalogue.
+SOURCES = {"urls", "note"}
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 
 # Before a job's time is over, a cluster sends SIGUSR1 to all of its processes. It is meant for the
@@ -67,7 +70,23 @@ def dataset_of(wildcards):
 
 
 def archive_of(wildcards):
-    return dataset_of(wildcards).archives[wildcards.archive].model_dump()
+    """How an archive is recognised."""
+    return dataset_of(wildcards).archives[wildcards.archive].model_dump(exclude=SOURCES)
+
+
+def weights_of_file(wildcards):
+    """How a file of weights is recognised."""
+    return PLAN.weights[wildcards.file].model_dump(exclude=SOURCES)
+
+
+# Parameters that are made with the output's help are not compared by Snakemake: a new address is no
+# reason to fetch a file again, and to train again after that.
+def sources_of_archive(wildcards, output):
+    return dataset_of(wildcards).archives[wildcards.archive].model_dump(include=SOURCES)
+
+
+def sources_of_weights(wildcards, output):
+    return PLAN.weights[wildcards.file].model_dump(include=SOURCES)
 
 
 def archives_of(wildcards):

@@ -18,6 +18,7 @@ rule download:
         **NEEDS.of("download"),
     params:
         archive=archive_of,
+        sources=sources_of_archive,
     script:
         "../workflow/scripts/download.py"
 
@@ -34,7 +35,8 @@ rule weights:
     resources:
         **NEEDS.of("weights"),
     params:
-        weights=lambda wildcards: PLAN.weights[wildcards.file].model_dump(),
+        weights=weights_of_file,
+        sources=sources_of_weights,
     script:
         "../workflow/scripts/weights.py"
 

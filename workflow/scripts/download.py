@@ -8,7 +8,7 @@ with job(snakemake):
     download(
         name=snakemake.wildcards.archive,
         dataset=snakemake.wildcards.dataset,
-        urls=archive["urls"],
+        **snakemake.params.sources,
         bytes=archive["bytes"],
         sha256=archive["sha256"],
         md5=archive["md5"],

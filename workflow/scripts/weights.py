@@ -8,7 +8,7 @@ with job(snakemake):
     download(
         name=weights["file"],
         dataset="weights",
-        urls=weights["urls"],
+        **snakemake.params.sources,
         bytes=weights["bytes"],
         sha256=weights["sha256"],
         mirrors=mirrors(snakemake.config["data"]["mirrors"]),

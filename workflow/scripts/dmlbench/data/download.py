@@ -40,6 +40,7 @@ def download(
     bytes: int | None = None,
     dataset: str | None = None,
     md5: str | None = None,
+    note: str | None = None,
 ) -> None:
     """Fetch a file from the first source that has it whole.
 
@@ -59,6 +60,7 @@ def download(
         bytes: the published size, of files with the published hash; None where unknown.
         dataset: the folder in a mirror.
         md5: the published hash where no sha256 is.
+        note: how to come by a file that has no address, for the message when no source works.
 
     Raises:
         UserError: no source works; one line with the reason of each. A full disk.
@@ -77,9 +79,10 @@ def download(
             return
         except _SourceError as failure:
             failures.append(f"{source}: {failure}")
+    noted = f" ({note})" if note else ""
     raise UserError(
-        f"{name}: no source works: {'; '.join(failures) or 'none is known'}. Put the file into a "
-        f"folder and name that folder in DMLBENCH_MIRROR or under data.mirrors"
+        f"{name}: no source works: {'; '.join(failures) or 'none is known'}. Put the file{noted} "
+        f"into a folder and name that folder in DMLBENCH_MIRROR or under data.mirrors"
     )
 
 

@@ -31,9 +31,11 @@ class Archive(Model):
         sha256, md5: of the published file; the md5 counts where no sha256 is published. Without
             either, the content is checked by what the index must count.
         mirror_sha256: of files that a mirror may hold instead (the same images, zipped again).
+        note: how to come by a file that has no address; shown when no source works.
     """
 
     urls: list[str] = []
+    note: str | None = None
     bytes: PositiveInt | None = None
     sha256: Sha256 | None = None
     md5: Md5 | None = None

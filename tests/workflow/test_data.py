@@ -1,0 +1,114 @@
+"""Data sets through Snakemake: the catalogue, files that no address gives, one's own pictures."""
+
+import re
+import shutil
+
+import pandas
+import pytest
+import yaml
+from dmlbench.data.generate import generate
+from dmlbench.data.pixels import Pixels
+from test_workflow import Workflow
+
+pytestmark = pytest.mark.workflow
+
+FOUR_LINES = """
+my_flowers:
+  title: My flowers
+  folder: {folder}
+  splits: {{half: half}}
+  metrics: [recall_at_1, r_precision, map_at_r]
+"""
+
+
+@pytest.fixture(scope="module")
+def workflow(tmp_path_factory):
+    """The project with the data sets as they are, not as a rehearsal has them."""
+    workflow = Workflow(tmp_path_factory.mktemp("workflow"))
+    path = workflow.folder / "config" / "config.yaml"
+    values = yaml.safe_load(path.read_text())
+    del values["rehearsal"]
+    path.write_text(yaml.safe_dump(values))
+    return workflow
+
+
+@pytest.fixture
+def catalogue(workflow):
+    """The catalogue of data sets; it is put back as it was."""
+    path = workflow.folder / "config" / "datasets.yaml"
+    text = path.read_text()
+    yield path
+    path.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def pictures(workflow):
+    """A folder of class folders, and a zip of it beside it."""
+    folder = workflow.folder / "my pictures"
+    generate("glyphs", folder.with_suffix(".zip"), characters=20, images_per_character=2, size=16)
+    shutil.unpack_archive(folder.with_suffix(".zip"), folder)
+    return folder
+
+
+def said(output):
+    return [line for line in output.splitlines() if line.startswith("dmlbench")]
+
+
+def test_data_all_prepares_every_data_set_of_the_catalogue(workflow, catalogue):
+    datasets = yaml.safe_load(catalogue.read_text())
+    assert {"cub200", "cars196", "sop", "inshop", "fgvc_aircraft", "omniglot", "grocery81"} < set(
+        datasets
+    )
+    planned = workflow.planned("data_all", "--forceall")
+    assert planned["index"] == len(datasets)
+    assert planned["download"] == sum(len(one.get("archives", [])) for one in datasets.values())
+
+
+def test_four_lines_make_a_data_set(workflow, catalogue, pictures):
+    catalogue.write_text(catalogue.read_text() + FOUR_LINES.format(folder=pictures))
+    data = "results/rehearsal/data/my_flowers"
+    split = "results/rehearsal/splits/my_flowers/half.parquet"
+    workflow.snakemake(f"{data}/pixels-16-rgb.npy", split)
+    index = pandas.read_parquet(workflow.folder / data / "images.parquet")
+    assert sorted(index["member"]) == sorted(
+        path.relative_to(pictures).as_posix() for path in pictures.rglob("*.png")
+    )
+    assert index["class_name"].nunique() == len([p for p in pictures.rglob("*") if p.is_dir()])
+    roles = pandas.read_parquet(workflow.folder / split).merge(index, on="image_id")
+    assert roles.groupby("role")["label"].nunique().to_dict() == {"train": 10, "test": 10}
+    pixels = [workflow.folder / data / f"pixels-16-rgb.{kind}" for kind in ("npy", "parquet")]
+    assert len(Pixels(*pixels)) == len(index)
+
+
+def test_what_is_given_out_on_request_says_so_and_the_rest_goes_on(workflow, catalogue, pictures):
+    catalogue.write_text(catalogue.read_text() + FOUR_LINES.format(folder=pictures))
+    indices = [f"results/rehearsal/data/{name}/images.parquet" for name in ("inshop", "my_flowers")]
+    (workflow.folder / indices[1]).unlink(missing_ok=True)
+    output = workflow.snakemake("--keep-going", *indices, check=False)
+    lines = said(output)
+    assert 1 <= len(lines) <= 2
+    for line in lines:
+        assert re.search(r"(img\.zip|partition\.txt): no source works: none is known\.", line)
+        assert re.search(r"Put the file \((Img|Eval)/.*, given out .*\) into a folder", line)
+        assert "name that folder in DMLBENCH_MIRROR or under data.mirrors" in line
+    assert "Traceback" not in output
+    assert (workflow.folder / indices[1]).exists()
+
+
+def test_a_new_address_is_no_reason_to_fetch_again(workflow, catalogue, pictures):
+    index = "results/rehearsal/data/fetched/images.parquet"
+    archive = {"urls": [pictures.with_suffix(".zip").as_uri()]}
+    entry = yaml.safe_load(FOUR_LINES.format(folder=pictures))["my_flowers"]
+    del entry["folder"]
+    text = catalogue.read_text()
+
+    def publish(**changes):
+        archives = {"pictures.zip": archive | changes}
+        catalogue.write_text(text + yaml.safe_dump({"fetched": entry | {"archives": archives}}))
+
+    publish()
+    workflow.snakemake(index)
+    publish(urls=["https://example.org/pictures.zip", *archive["urls"]], note="ask us")
+    assert workflow.planned(index) == {}
+    publish(sha256="0" * 64)
+    assert "download" in workflow.planned(index)
