@@ -19,7 +19,8 @@ from dmlbench.training.version import VERSION as TRAINING_VERSION
 CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
 
 try:
-    PLAN = plan.load(config, CONFIG)
+    load = plan.load if workflow.is_main_process else plan.reload
+    PLAN = load(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")

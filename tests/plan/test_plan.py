@@ -9,7 +9,7 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import Run
+from dmlbench.plan import Run, pages
 from dmlbench.plan.studies import Where
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +70,16 @@ def test_a_study_is_every_combination(folder):
     runs = plan.load(CONFIGURATION, folder).runs("mine")
     assert len(runs) == len(set(runs)) == 2 * 3 * 2
     assert runs[0].path == "glyphs/convnet3/d8/untrained/glyphs/half/seed0"
+
+
+def test_a_job_takes_the_plan_that_its_call_has_checked(folder):
+    whole, again = (read(CONFIGURATION, folder) for read in (plan.load, plan.reload))
+    assert again.runs("mine") == whole.runs("mine")
+    assert all(again.spec(run) == whole.spec(run) for run in whole.runs())
+    assert pages.files(again, "mine") == pages.files(whole, "mine")
+    change(folder / "studies" / "mine.yaml", ["tournament", "where"], {"seed": 7})
+    assert "fits none of the study's 12 runs" in problem(folder)
+    assert plan.reload(CONFIGURATION, folder).runs("mine") == whole.runs("mine")
 
 
 def test_two_studies_share_their_runs(folder):

@@ -4,9 +4,9 @@ Standard library and pydantic only: Snakemake imports this at parse time, so tor
 load here.
 """
 
-from dmlbench.plan.load import load
+from dmlbench.plan.load import load, reload
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec
 
-__all__ = ["Plan", "Run", "Spec", "load"]
+__all__ = ["Plan", "Run", "Spec", "load", "reload"]

@@ -11,8 +11,6 @@ FIGURE_FACES = ("png", "svg", "pdf")
 def page(plan: Plan, study: str) -> dict:
     """A study as `dmlbench.presentation.study.Study` describes it."""
     description = plan.studies[study]
-    folder = f"{plan.configuration.pathvars.results}/studies/{study}"
-    audit = f"{plan.configuration.pathvars.results}/audit/{description.audit}"
     return {
         "id": study,
         "title": description.title,
@@ -25,25 +23,14 @@ def page(plan: Plan, study: str) -> dict:
         "ranked": [run.path for run in plan.runs(study, description.tournament.where)],
         "baseline": views.baseline(plan, study),
         "titles": views.titles(plan),
-        "scores": f"{folder}/scores.parquet",
-        "tournament": f"{folder}/tournament.csv",
-        "timings": f"{folder}/timings.csv",
-        "tables": [
-            _faces(f"{folder}/tables/{name}", name, table, TABLE_FACES)
-            for name, table in description.tables.items()
-        ],
-        "figures": [
-            _faces(f"{folder}/figures/{name}", name, figure, FIGURE_FACES)
-            for name, figure in _figures(description).items()
-        ],
         "protocol": _protocol(plan, study),
-        "audit": {"csv": f"{audit}.csv", "md": f"{audit}.md"} if description.audit else None,
+        **_content(plan, study),
     }
 
 
 def files(plan: Plan, study: str) -> list[str]:
     """Every file of a study's page."""
-    content = page(plan, study)
+    content = _content(plan, study)
     faces = [
         view[face]
         for views_, names in ((content["tables"], TABLE_FACES), (content["figures"], FIGURE_FACES))
@@ -56,11 +43,32 @@ def files(plan: Plan, study: str) -> list[str]:
 
 def targets(plan: Plan, study: str) -> dict[str, list[str]]:
     """Target name -> files, for every table and figure of a study by name."""
-    content = page(plan, study)
+    content = _content(plan, study)
     return {
         f"{study}_{kind}_{view['id']}": [view[face] for face in faces]
         for kind, faces in (("table", TABLE_FACES), ("figure", FIGURE_FACES))
         for view in content[f"{kind}s"]
+    }
+
+
+def _content(plan: Plan, study: str) -> dict:
+    """The files of a study's page; they follow from its description, whatever its runs are."""
+    description = plan.studies[study]
+    folder = f"{plan.configuration.pathvars.results}/studies/{study}"
+    audit = f"{plan.configuration.pathvars.results}/audit/{description.audit}"
+    return {
+        "scores": f"{folder}/scores.parquet",
+        "tournament": f"{folder}/tournament.csv",
+        "timings": f"{folder}/timings.csv",
+        "tables": [
+            _faces(f"{folder}/tables/{name}", name, table, TABLE_FACES)
+            for name, table in description.tables.items()
+        ],
+        "figures": [
+            _faces(f"{folder}/figures/{name}", name, figure, FIGURE_FACES)
+            for name, figure in _figures(description).items()
+        ],
+        "audit": {"csv": f"{audit}.csv", "md": f"{audit}.md"} if description.audit else None,
     }
 
 
