@@ -17,10 +17,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real data and printed numbers; a test that needs it skips without."""
+    """The folder of real data, printed numbers and a Slurm; a test that needs it skips without."""
     folder = Path(os.environ.get("DMLBENCH_SHARED", REPOSITORY.parent / "shared"))
     if not folder.is_dir():
-        pytest.skip(f"no folder of real data at {folder}; set DMLBENCH_SHARED")
+        pytest.skip(f"no {folder} with real data, printed numbers and a Slurm; set DMLBENCH_SHARED")
     return folder
 
 

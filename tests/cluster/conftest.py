@@ -16,7 +16,8 @@ def cluster(shared):
         pytest.skip("only root can start a Slurm for tests")
     start = subprocess.run([scripts / "start-slurm.sh"], capture_output=True, text=True)
     if start.returncode != 0:
-        pytest.skip(f"Slurm does not start here: {start.stderr.strip().splitlines()[-1]}")
+        said = [line for line in start.stderr.splitlines() if "ERROR" in line]
+        pytest.skip(f"Slurm does not start here: {' '.join(said) or start.stderr}")
     yield scripts
     if "was already up" not in start.stdout:
         subprocess.run([scripts / "stop-slurm.sh"], check=True, capture_output=True)

@@ -38,7 +38,7 @@ STUDY = {
     },
     "figures": {},
 }
-PATIENCE = 240  # seconds for anything that must happen; a loaded machine takes long
+PATIENCE = 600  # seconds for anything that must happen; a loaded machine takes long
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,7 @@ class Project:
 
     def __init__(self, folder: Path, training: dict | None = None, needs: dict | None = None):
         self.folder, self.calls = folder, 0
+        folder.mkdir(exist_ok=True)
         for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
             source = REPOSITORY / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
@@ -140,6 +141,11 @@ class Project:
         """Whether a run has left a checkpoint, and no result yet."""
         return any(self.run(method).glob("checkpoint-*.pt"))
 
+    def has_trained_anew(self, method: str) -> bool:
+        """Whether a run's last attempt began with the first epoch."""
+        log = self.folder / "results" / "logs" / "train" / f"{self.path(method)}.log"
+        return "training:   0%" in log.read_text()
+
     def forget(self, method: str) -> None:
         """Remove the checkpoints of a run."""
         for path in self.run(method).glob("checkpoint-*.pt"):
@@ -158,6 +164,8 @@ class Project:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                # A test run in the background ignores Ctrl-C, and what it starts would, too.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         return Call(process, log)
 
@@ -172,6 +180,11 @@ class Project:
         data = ["splits/glyphs/half.parquet", "data/glyphs/pixels-16-gray.npy"]
         call = self.snakemake("--cores", "2", *(f"results/{file}" for file in data))
         assert call.wait() == 0, call.output
+
+    def take_data(self, other: "Project") -> None:
+        """Copy the data that another one has prepared."""
+        for name in ("data", "splits"):
+            shutil.copytree(other.folder / "results" / name, self.folder / "results" / name)
 
     def _edit(self, name: str, change: Callable[[dict], dict]) -> None:
         path = self.folder / name

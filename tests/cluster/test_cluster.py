@@ -32,6 +32,20 @@ def finished(tmp_path_factory):
     return project, call
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """What makes a project whose data are there, so that a test begins with the training."""
+    first = Project(tmp_path_factory.mktemp("prepared"))
+    first.prepare_data()
+
+    def make(folder: Path, training: dict, needs: dict | None = None) -> Project:
+        project = Project(folder, training, needs)
+        project.take_data(first)
+        return project
+
+    return make
+
+
 def test_a_study_runs_with_one_job_a_run(finished):
     project, call = finished
     assert (project.folder / "results/report.html").exists()
@@ -58,10 +72,9 @@ def test_nothing_is_left_to_do_and_nothing_lies_about(finished):
     assert not list((project.folder / "results").rglob("*.unfinished"))
 
 
-def test_a_job_over_its_memory_is_tried_once_more_with_twice_as_much(tmp_path):
+def test_a_job_over_its_memory_is_tried_once_more_with_twice_as_much(tmp_path, prepared):
     needs = {rule: {"mem_mb": 700} for rule in ("train", "embed", "evaluate")}
-    project = Project(tmp_path, QUICK, needs)
-    project.prepare_data()
+    project = prepared(tmp_path, QUICK, needs)
     call = project.on_slurm(project.scores(METHOD))
     assert call.wait() == 0, call.output
     first, second = call.jobs()
@@ -69,9 +82,8 @@ def test_a_job_over_its_memory_is_tried_once_more_with_twice_as_much(tmp_path):
     assert (second.state, second.mem) == ("COMPLETED", "1400M")
 
 
-def test_a_failed_scoring_does_not_train_again(tmp_path):
-    project = Project(tmp_path, QUICK)
-    project.prepare_data()
+def test_a_failed_scoring_does_not_train_again(tmp_path, prepared):
+    project = prepared(tmp_path, QUICK)
     script = project.folder / "workflow" / "scripts" / "evaluate.py"
     # It fails in the first of the two attempts, after the training has ended.
     once = "import pathlib; pathlib.Path('fail').exists() and pathlib.Path('fail').unlink() != 1/0"
@@ -82,11 +94,10 @@ def test_a_failed_scoring_does_not_train_again(tmp_path):
     assert [job.state for job in call.jobs()] == ["FAILED", "COMPLETED"]
 
 
-def test_a_training_at_its_time_limit_goes_on_from_its_checkpoint(tmp_path):
+def test_a_training_at_its_time_limit_goes_on_from_its_checkpoint(tmp_path, prepared):
     minute = {rule: {"runtime": 1} for rule in ("train", "embed", "evaluate")}
-    project = Project(tmp_path / "interrupted", OVER_A_MINUTE, minute)
-    project.prepare_data()
-    undisturbed = Project(tmp_path / "undisturbed", OVER_A_MINUTE)
+    project = prepared(tmp_path / "interrupted", OVER_A_MINUTE, minute)
+    undisturbed = prepared(tmp_path / "undisturbed", OVER_A_MINUTE)
     reference = undisturbed.snakemake("--cores", "1", undisturbed.scores(METHOD))
     # The warning, two minutes before the three are over, comes 30 to 60 seconds after the start.
     call = project.on_slurm(project.scores(METHOD))
@@ -103,9 +114,8 @@ def test_a_training_at_its_time_limit_goes_on_from_its_checkpoint(tmp_path):
     assert histories[0] == histories[1]
 
 
-def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path):
-    project = Project(tmp_path, SECONDS)
-    project.prepare_data()
+def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path, prepared):
+    project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     for attempt in (1, 2):
         until(f"job {attempt} trains", lambda: project.is_training(METHOD))
@@ -117,9 +127,25 @@ def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path):
     assert [job.state for job in call.jobs()] == ["CANCELLED", "CANCELLED"]
 
 
-def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path):
-    project = Project(tmp_path, SECONDS)
-    project.prepare_data()
+def test_a_job_that_slurm_queues_again_goes_on_from_its_checkpoint(tmp_path, prepared):
+    project = prepared(tmp_path, SECONDS)
+    call = project.on_slurm(project.scores(METHOD))
+    until("it trains", lambda: project.is_training(METHOD))
+    (job,) = call.waiting()
+    slurm("scontrol", "requeue", job)
+    until(
+        "it waits again", lambda: slurm("squeue", "-h", f"--job={job}", "-o", "%T") == ["PENDING"]
+    )
+    assert project.is_training(METHOD)
+    # Slurm lets it wait for two minutes.
+    slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+    assert call.wait() == 0, call.output
+    assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
+    assert not project.has_trained_anew(METHOD)
+
+
+def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path, prepared):
+    project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
     call.interrupt()
@@ -131,13 +157,11 @@ def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path):
     again = project.on_slurm(project.scores(METHOD))
     assert again.wait() == 0, again.output
     assert [job.rules for job in again.jobs()] == [GROUP]
-    log = project.folder / "results/logs/train" / f"{project.path(METHOD)}.log"
-    assert "training:   0%" not in log.read_text()
+    assert not project.has_trained_anew(METHOD)
 
 
-def test_a_controller_that_starts_again_costs_nothing(tmp_path, cluster):
-    project = Project(tmp_path, SECONDS)
-    project.prepare_data()
+def test_a_controller_that_starts_again_costs_nothing(tmp_path, prepared, cluster):
+    project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
     restart_controller(cluster)
