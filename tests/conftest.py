@@ -9,10 +9,15 @@ from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
+from hypothesis import settings
 from small_disk import Disk
 from toy_data import ToyData
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# A busy machine is no defect: no example has to end within a time.
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")
