@@ -1,0 +1,352 @@
+"""What planning, scheduling and keeping a run cost, from 100 runs to 100,000.
+
+    python benchmarks/planning.py                     # about an hour on a quiet machine
+    python benchmarks/planning.py --runs 100 1000     # five minutes
+    python benchmarks/planning.py --account NAME      # with the Slurm that answers here
+    python benchmarks/planning.py --results FOLDER    # whose finished runs are weighed
+
+Studies of so many runs (ten losses, two embedding sizes, seeds) are planned in folders of their
+own, each call in a process of its own that is ended at ten minutes of CPU time or 10 GB; a call
+that was ended is not made at a larger size. CPU seconds count all threads; other load spoils them
+less than seconds. Writes results/benchmarks/planning.json and prints the tables of docs/scaling.md.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
+
+import pydantic  # noqa: E402
+import snakemake  # noqa: E402
+from dmlbench import plan  # noqa: E402
+from dmlbench.files import whole  # noqa: E402
+from dmlbench.plan import pages  # noqa: E402
+from dmlbench.plan.studies import Where  # noqa: E402
+
+RUNS = (100, 1_000, 10_000, 100_000)
+RUNS_A_BATCH = 1_000
+CPU_LIMIT, MEMORY_LIMIT = 600, 10 * 10**9  # seconds, bytes
+JOBS = {"one core": 200, "Slurm": 20}
+MB = 10**6
+TOUCH, DONE = "all, `--touch --forceall`", "all, everything done"
+# Test images of the data sets' official halves.
+EMBEDDED = {"cub200": 5_924, "cars196": 8_131, "sop": 60_502}
+METHODS = (
+    *("contrastive", "triplet", "lifted_structure", "n_pair", "proxy_nca", "margin"),
+    *("arcface", "multi_similarity", "soft_triple", "proxy_anchor"),
+)
+SNAKEMAKE = (sys.executable, "-m", "snakemake")
+LOAD = """
+import sys, yaml
+sys.path.insert(0, "workflow/scripts")
+from pathlib import Path
+from dmlbench import plan
+plan.load(yaml.safe_load(Path("config/config.yaml").read_text()), Path("config"))
+"""
+EMPTY_JOBS = """
+rule all:
+    localrule: True
+    input: [f"jobs/{number}" for number in range(config["jobs"])]
+rule job:
+    output: touch("jobs/{number}")
+    script: "empty.py"
+"""
+
+
+class Spent(NamedTuple):
+    """What a call took; `ended` says by which limit it was ended, if it was."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
+    ended: str | None
+
+
+def call(command: Sequence[str], folder: Path) -> Spent:
+    """Run a command under the limits."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+
+    with tempfile.TemporaryFile("w+") as output:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=folder, preexec_fn=limit, stdout=output, stderr=subprocess.STDOUT
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        said = output.read()
+    ended = None
+    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        ended = f"ended at {CPU_LIMIT} CPU seconds"
+    elif "MemoryError" in said:
+        ended = f"ended at {MEMORY_LIMIT / 10**9:g} GB"
+    elif process.returncode:
+        sys.exit(f"{' '.join(command)}: status {process.returncode}\n{said[-2000:]}")
+    return Spent(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / MB, ended)
+
+
+def project(folder: Path, runs: int) -> plan.Plan:
+    """A copy of the project with one study, `scaling`, of so many runs; returns its plan."""
+    for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
+        source = REPOSITORY / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    sizes = [16, 64]
+    grid = {
+        **{"dataset": "glyphs", "network": "convnet3", "recipe": "glyphs", "split": "half"},
+        **{"method": list(METHODS), "embedding_dim": sizes},
+        "seed": list(range(runs // (len(METHODS) * len(sizes)))),
+    }
+    kind = {"name": "scores_by_method", "metrics": ["recall_at_1"]}
+    study = {
+        **{"title": "Scaling", "question": "How far?", "description": "Many runs."},
+        **{"runs": [grid], "tournament": {}, "tables": {"recall": {"title": "", "kind": kind}}},
+        "figures": {"sizes": {"title": "", "kind": "recall_by_embedding_dim"}},
+    }
+    (folder / "config/studies/scaling.yaml").write_text(yaml.safe_dump(study))
+    configuration = yaml.safe_load((folder / "config/config.yaml").read_text())
+    configuration["studies"] = ["scaling"]
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(configuration))
+    return plan.load(configuration, folder / "config")
+
+
+def pretend_done(folder: Path, study: plan.Plan) -> None:
+    """Leave an empty file for everything that the study would make, in order."""
+    data = ["data/drawn/glyphs.zip", "data/glyphs/images.parquet", "splits/glyphs/half.parquet"]
+    data += [f"data/glyphs/pixels-28-gray.{ending}" for ending in ("npy", "parquet")]
+    names = ["spec.yaml", "model.safetensors", "last.safetensors", "history.parquet"]
+    names += ["embeddings.parquet", "scores.parquet", "queries.parquet"]
+    runs = [f"runs/{run.path}/{name}" for run in study.runs() for name in names]
+    views = [*pages.files(study, "scaling"), "results/report.html"]
+    for file in [*(f"results/{file}" for file in data + runs), *views]:
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def calls(study: plan.Plan) -> dict[str, list[str]]:
+    """Name of a row -> what is called; the last two where everything is done."""
+    runs = study.runs("scaling")
+    batches = max(1, len(runs) // RUNS_A_BATCH)
+    quiet = [*SNAKEMAKE, "--dry-run", "--quiet", "all"]
+    touch = [*SNAKEMAKE, "--touch", "--forceall", "--quiet", "all", "--cores", "1000"]
+    batch = ["--batch", f"aggregate=1/{batches}", "--", "results/studies/scaling/scores.parquet"]
+    return {
+        "plan.load": [sys.executable, "-c", LOAD],
+        "one run": [*quiet, "--", f"results/runs/{runs[-1].path}/scores.parquet"],
+        f"a batch of {min(RUNS_A_BATCH, len(runs)):,}": [*quiet, *batch],
+        "all": [*quiet, "--", "scaling"],
+        TOUCH: [*touch, "--", "scaling"],
+        DONE: [*quiet, "--", "scaling"],
+    }
+
+
+def plan_studies(sizes: Sequence[int]) -> list[dict]:
+    """A row a size and call."""
+    rows, ended = [], {}
+    for runs in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            study = project(folder, runs)
+            for what, command in calls(study).items():
+                row = {"runs": runs, "call": what}
+                # What was ended leaves files in no order.
+                earlier = ended.get(what) or (what == DONE and ended.get(TOUCH))
+                if earlier:
+                    row["ended"] = f"not tried, see {earlier:,} runs"
+                else:
+                    if what == TOUCH:
+                        pretend_done(folder, study)
+                    row |= call(command, folder)._asdict()
+                    if row["ended"]:
+                        ended[what] = runs
+                rows.append(row)
+                print(row, file=sys.stderr, flush=True)
+    return rows
+
+
+def schedule_jobs(account: str | None) -> list[dict]:
+    """What Snakemake, and Slurm where an account is given, add to each job."""
+    places = {"one core": ["--cores", "1"]}
+    if account:
+        places["Slurm"] = _on_slurm(account)
+    rows = []
+    for where, options in places.items():
+        with tempfile.TemporaryDirectory() as name:
+            folder, jobs = Path(name), JOBS[where]
+            (folder / "Snakefile").write_text(EMPTY_JOBS)
+            (folder / "empty.py").write_text("")
+            command = [*SNAKEMAKE, "--quiet", "all", "--config", f"jobs={jobs}"]
+            start = call([*command, "--dry-run"], folder)
+            spent = call([*command, *options], folder)
+            row = {"where": where, "jobs": jobs}
+            row["seconds_a_job"] = (spent.seconds - start.seconds) / jobs
+            row["cpu_seconds_a_job"] = (spent.cpu_seconds - start.cpu_seconds) / jobs
+            if where == "Slurm":
+                row["seconds_in_a_job"] = _seconds_in_jobs(folder)
+            rows.append(row)
+            print(row, file=sys.stderr, flush=True)
+    return rows
+
+
+def _on_slurm(account: str) -> list[str]:
+    needs = [f"slurm_account={account}", "mem_mb=500", "runtime=5"]
+    return [
+        *("--executor", "slurm", "--jobs", "100", "--latency-wait", "10"),
+        *("--default-resources", *needs, "--slurm-status-command", "squeue"),
+        *("--slurm-init-seconds-before-status-checks", "10"),
+        *("--slurm-keep-successful-logs", "--slurm-logdir", "logs"),
+    ]
+
+
+def _seconds_in_jobs(folder: Path) -> float:
+    """Median time that Slurm gave to the jobs whose logs lie in a folder."""
+    ids = ",".join(log.stem for log in folder.glob("logs/**/*.log"))
+    lines = subprocess.run(
+        ["sacct", "-XnP", f"--jobs={ids}", "--format=ElapsedRaw"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    return statistics.median(map(int, lines))
+
+
+def weigh_runs(folders: Sequence[Path]) -> list[dict]:
+    """Mean sizes of the finished runs of results folders, by data set, network and dimensions."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for folder in folders:
+        for scores in sorted((folder / "runs").glob("*/*/d*/*/*/*/seed*/scores.parquet")):
+            what = ", ".join(scores.relative_to(folder / "runs").parts[:3])
+            sizes = {file.name: file.stat().st_size / MB for file in scores.parent.iterdir()}
+            found.setdefault(what, []).append(sizes)
+    return [
+        {
+            "what": what,
+            "runs": len(runs),
+            "weights_mb": _mean(runs, "model.safetensors", "last.safetensors"),
+            "embeddings_mb": _mean(runs, "embeddings.parquet"),
+            "all_mb": _mean(runs, *{name for sizes in runs for name in sizes}),
+        }
+        for what, runs in found.items()
+    ]
+
+
+def _mean(runs: list[dict[str, float]], *names: str) -> float:
+    return statistics.fmean(sum(sizes.get(name, 0) for name in names) for sizes in runs)
+
+
+def reckon_run(network: str, dimensions: int, images: dict[str, int]) -> list[dict]:
+    """The same by computation: float32 weights and embeddings, of selected and last epoch each.
+
+    Args:
+        images: data set -> how many are embedded, which are all but the training ones.
+    """
+    from dmlbench.networks.embedder import Embedder
+
+    configuration = yaml.safe_load((REPOSITORY / "config" / "config.yaml").read_text())
+    everything = plan.load(configuration, REPOSITORY / "config")
+    where = Where(network=[network], embedding_dim=[dimensions])
+    spec = everything.spec(everything.runs(where=where)[0])
+    weights = sum(values.nbytes for values in Embedder(spec).state_dict().values()) / MB
+    rows = []
+    for dataset, count in images.items():
+        sizes = {"weights_mb": 2 * weights, "embeddings_mb": 2 * count * dimensions * 4 / MB}
+        what = f"{dataset}, {network}, d{dimensions}"
+        rows.append({"what": what, "runs": None, **sizes, "all_mb": sum(sizes.values())})
+    return rows
+
+
+def markdown(heads: list[str], rows: list[list]) -> str:
+    """A table; floats get as many decimals as they need."""
+
+    def text(value) -> str:
+        if isinstance(value, float):
+            return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+        return "" if value is None else f"{value:,}" if isinstance(value, int) else value
+
+    cells = [heads, ["---"] * len(heads), *([text(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def tables(report: dict) -> str:
+    """The report as docs/scaling.md shows it."""
+    spent = ("cpu_seconds", "seconds", "peak_mb")
+    planning = [
+        [row["runs"], row["call"], *(row.get(key) for key in spent), row.get("ended")]
+        for row in report["planning"]
+    ]
+    keys = ("where", "jobs", "cpu_seconds_a_job", "seconds_a_job", "seconds_in_a_job")
+    scheduling = [[row.get(key) for key in keys] for row in report["scheduling"]]
+    keys = ("what", "weights_mb", "embeddings_mb", "all_mb")
+    storage = [
+        [*(row[key] for key in keys), f"{row['runs']} runs" if row["runs"] else "computed"]
+        for row in report["storage"]
+    ]
+    return "\n\n".join(
+        (
+            markdown(["runs", "planned", "CPU seconds", "seconds", "peak MB", ""], planning),
+            markdown(["where", "jobs", "CPU seconds", "seconds", "seconds in Slurm"], scheduling),
+            markdown(["a run", "weights, MB", "embeddings, MB", "all, MB", ""], storage),
+        )
+    )
+
+
+def machine() -> dict:
+    """What the numbers were measured on."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+    return {
+        "cpu": cpu[0].split(":")[1].strip() if cpu else platform.processor(),
+        "cores": os.cpu_count(),
+        "load_before": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "snakemake": snakemake.__version__,
+        "pydantic": pydantic.VERSION,
+        "commit": commit.stdout.strip() or None,
+    }
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, nargs="+", default=RUNS, help="multiples of 20")
+    parser.add_argument("--account", help="what jobs on the Slurm are charged to; none for no jobs")
+    parser.add_argument("--results", type=Path, nargs="+", default=[REPOSITORY / "results"])
+    output = REPOSITORY / "results/benchmarks/planning.json"
+    parser.add_argument("--output", type=Path, default=output)
+    options = parser.parse_args()
+    report = {
+        "machine": machine(),
+        "limits": {"cpu_seconds": CPU_LIMIT, "bytes": MEMORY_LIMIT},
+        "planning": plan_studies(options.runs),
+        "scheduling": schedule_jobs(options.account),
+        "storage": weigh_runs(options.results) + reckon_run("resnet50", 512, EMBEDDED),
+    }
+    with whole(options.output) as path:
+        path.write_text(json.dumps(report, indent=1) + "\n")
+    print(tables(report))
+
+
+if __name__ == "__main__":
+    main()
