@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+from slurm_project import Call
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +22,11 @@ def cluster(shared):
     yield scripts
     if "was already up" not in start.stdout:
         subprocess.run([scripts / "stop-slurm.sh"], check=True, capture_output=True)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_outlives_its_test():
+    """A job that a failed test left would hold the GPU of the next."""
+    yield
+    while Call.started:
+        Call.started.pop().end()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 
@@ -56,8 +57,11 @@ class Job:
 class Call:
     """A Snakemake that runs."""
 
+    started: ClassVar[list["Call"]] = []
+
     def __init__(self, process: subprocess.Popen, log: Path):
         self.process, self.log = process, log
+        self.started.append(self)
 
     @property
     def output(self) -> str:
@@ -70,6 +74,15 @@ class Call:
     def interrupt(self) -> None:
         """Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> None:
+        """Leave neither the process nor a job of it."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        for job in self.waiting():
+            slurm("scancel", job)
+        until("no job is left", lambda: not self.waiting())
 
     def jobs(self) -> list[Job]:
         """Every job that it has submitted, in order."""
