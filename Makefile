@@ -3,6 +3,8 @@
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
+# Tests compute on small tensors: one thread is faster, and steady beside other work.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 
 .PHONY: help
 help: ## list the targets
@@ -30,20 +32,20 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 
 .PHONY: test
 test: .venv/ready ## the fast tests
-	@$(BIN)/python -m pytest -q
+	@$(PYTEST)
 
 .PHONY: test-slow
 test-slow: .venv/ready ## the slow tests, then whole workflows at toy size
-	@$(BIN)/python -m pytest -q -m slow
-	@$(BIN)/python -m pytest -q -m workflow
+	@$(PYTEST) -m slow
+	@$(PYTEST) -m workflow
 
 .PHONY: test-cluster
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
-	@$(BIN)/python -m pytest -q -rs -m cluster tests/cluster
+	@$(PYTEST) -rs -m cluster tests/cluster
 
 .PHONY: test-rehearsal
 test-rehearsal: .venv/ready ## psomas2020 in full at toy size: no table or figure missing, no cell empty
-	@$(BIN)/python -m pytest -q -m rehearsal
+	@$(PYTEST) -m rehearsal
 
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files
