@@ -145,7 +145,8 @@ def test_the_tournament_ranks_what_trains(finished):
 
 def test_embeddings_and_runs_name_no_study(finished):
     runs = sorted((finished.results / "runs").rglob("embeddings.parquet"))
-    assert len(runs) == 6
+    # Both embedding sizes are the same toy network, which is trained once.
+    assert len(runs) == 3
     assert not any("toy" in path.relative_to(finished.results).as_posix() for path in runs)
     assert {b"spec", b"model", b"split"} <= set(pq.read_schema(runs[0]).metadata)
     assert not list(finished.results.rglob("checkpoint-*"))
