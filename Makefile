@@ -36,12 +36,13 @@ test: .venv/ready ## the fast tests
 
 .PHONY: test-slow
 test-slow: .venv/ready ## the slow tests, then whole workflows at toy size
-	@$(PYTEST) -m slow
+	@$(PYTEST) -m 'slow and not cluster'
 	@$(PYTEST) -m workflow
 
 .PHONY: test-cluster
+CLUSTER ?= cluster
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
-	@$(PYTEST) -rs -m cluster tests/cluster
+	@$(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
 
 .PHONY: test-rehearsal
 test-rehearsal: .venv/ready ## psomas2020 in full at toy size: no table or figure missing, no cell empty
