@@ -72,6 +72,7 @@ def test_nothing_is_left_to_do_and_nothing_lies_about(finished):
     assert not list((project.folder / "results").rglob("*.unfinished"))
 
 
+@pytest.mark.slow
 def test_a_job_over_its_memory_is_tried_once_more_with_twice_as_much(tmp_path, prepared):
     needs = {rule: {"mem_mb": 700} for rule in ("train", "embed", "evaluate")}
     project = prepared(tmp_path, QUICK, needs)
@@ -147,6 +148,7 @@ def test_a_job_that_slurm_queues_again_goes_on_from_its_checkpoint(tmp_path, pre
     assert not project.has_trained_anew(METHOD)
 
 
+@pytest.mark.slow
 def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path, prepared):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
