@@ -175,12 +175,12 @@ def test_a_dry_run_says_once_what_its_trainings_cost(finished):
     assert told("--dry-run", "toy") == [f"{done}{trainings} done already"]
     assert told("--dry-run") == told("--dry-run", "toy")
     assert told("toy") == []
-    shutil.rmtree(trained[0])
+    elsewhere = trained[0].rename(finished.folder / "elsewhere")
     first, total, of_network = told("--dry-run", "toy", "toy_table_recall")
     assert first == f"{done}{trainings - 1} done already"
     assert total.startswith("dmlbench: what is left takes about ")
     assert f"fitted on {len(scored)} trainings here" in of_network
-    finished.snakemake("toy")
+    elsewhere.rename(trained[0])
 
 
 def test_a_caption_never_trains_again(finished):
@@ -222,8 +222,10 @@ def test_edited_library_code_is_noticed_and_a_comment_is_not(finished):
 
 
 def test_one_table_plans_only_what_it_needs(finished):
-    assert finished.planned("toy_table_small", "--forceall")["train"] == 3
-    assert finished.planned("toy_table_recall", "--forceall")["train"] == 6
+    assert finished.planned("toy_table_small", "--forceall")["evaluate"] == 3
+    # Both embedding sizes are the same toy network.
+    assert finished.planned("toy_table_recall", "--forceall")["train"] == 3
+    assert finished.planned("toy_table_recall", "--forceall")["evaluate"] == 6
 
 
 def test_bad_configuration_is_one_line_before_any_job(finished):
