@@ -1,4 +1,4 @@
-"""What tables, tournament and report may not load: jobs that need no torch start without it."""
+"""What scores, tables, tournament and report may not load: jobs that need no torch start without it."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ import sys
 import pytest
 
 NUMBERS = (
+    "dmlbench.evaluation.run_scores",
     "dmlbench.statistics.aggregation",
     "dmlbench.statistics.audit",
     "dmlbench.statistics.tournament",

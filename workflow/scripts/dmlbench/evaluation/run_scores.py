@@ -1,12 +1,13 @@
 """The scores of one run, in long format, and what each query found."""
 
+import os
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
+from threadpoolctl import threadpool_limits
 
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.evaluation.roles import scored, spaces
@@ -35,13 +36,13 @@ def write_scores(
         run: the run's path.
         embeddings: Parquet file of `dmlbench.data.embeddings`.
         metrics: names of `dmlbench.evaluation.names`.
-        threads: CPU threads of torch.
+        threads: CPU threads of the process.
         output: the Parquet file to write.
         queries: where to write, too, a row a query that has a positive: run, image_id, label,
             role, selection, first_rank (of the nearest positive, counted from 1), r_precision
             and map_at_r (fractions). None keeps none.
     """
-    torch.set_num_threads(threads)
+    _limit_threads(threads)
     wanted = dict.fromkeys([*metrics, *(_OF_A_QUERY if queries else ())])
     rows, found = [], []
     for selection, embedded in read_embeddings(embeddings).items():
@@ -62,6 +63,12 @@ def write_scores(
     if queries:
         with whole(queries) as unfinished:
             pq.write_table(pa.concat_tables(found), unfinished)
+
+
+def _limit_threads(threads: int) -> None:
+    """Of NumPy now, and of torch when it loads: small spaces are scored without it."""
+    threadpool_limits(threads)
+    os.environ["OMP_NUM_THREADS"] = str(threads)
 
 
 def _named(run: str) -> dict[str, str | int]:
