@@ -1,4 +1,4 @@
-"""What scores, tables, tournament and report may not load: jobs that need no torch start without it."""
+"""What scores, tables, tournament and report may not load: jobs without torch start sooner."""
 
 import subprocess
 import sys
