@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt
 
 from dmlbench.plan.catalogues import Network
-from dmlbench.plan.choices import Folder, Generator, Identifier, Model, SplitRule
+from dmlbench.plan.choices import Folder, Generator, Identifier, Metric, Model, SplitRule
 
 
 class SearchRehearsal(Model):
@@ -24,6 +24,7 @@ class Rehearsal(Model):
         network: the toy network that stands behind every network.
         set: values laid over the spec of every run.
         searches: how they are shortened; in full where not given.
+        unscored: metrics that are not computed.
     """
 
     generator: Generator
@@ -31,6 +32,7 @@ class Rehearsal(Model):
     network: Network
     set: dict[str, Any]
     searches: SearchRehearsal | None = None
+    unscored: list[Metric] = []
 
 
 class Data(Model):
