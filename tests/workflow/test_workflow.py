@@ -207,7 +207,8 @@ def test_a_hyperparameter_trains_the_runs_that_have_it(finished):
     path.write_text(
         text.replace("name: contrastive, margin: 0.5", "name: contrastive, margin: 0.4")
     )
-    assert finished.planned("toy")["train"] == 2
+    planned = finished.planned("toy")
+    assert (planned["train"], planned["evaluate"]) == (1, 2)
     path.write_text(text)
 
 
