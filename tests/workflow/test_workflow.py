@@ -263,7 +263,8 @@ def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
     study = yaml.safe_load(finished.study.read_text())
     study["runs"][0]["method"].append("throw_away")
     finished.study.write_text(yaml.safe_dump(study))
-    assert finished.planned("toy_table_recall")["train"] == 2
+    planned = finished.planned("toy_table_recall")
+    assert (planned["train"], planned["evaluate"]) == (1, 2)
     finished.snakemake("toy_table_recall", "toy_tournament")
     folder = finished.results / "studies" / "toy"
     assert "ThrowAway (2026)" in (folder / "tables" / "recall.md").read_text()
