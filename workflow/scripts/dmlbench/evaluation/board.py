@@ -7,6 +7,7 @@ import torch
 from dmlbench.evaluation.pairs import Pairs
 from dmlbench.evaluation.products import Products, Tile, above, count_above, sorted_rows
 from dmlbench.evaluation.retrieval import FAR
+from dmlbench.evaluation.rounding import rounded_down, rounded_up
 
 # Sorting keys: 8 * row - similarity. Similarities lie in [-1.5, 1.01], a row's stopper at -3.
 _ROW = 8.0
@@ -161,7 +162,7 @@ class Board:
 
     def _floor(self, tile: Tile, rows: slice, across: bool) -> torch.Tensor | None:
         """What a negative must exceed to be nearer than a positive that still counts."""
-        floor = _below(self._farthest[self._local(rows)] - tile.error, tile.values.dtype)
+        floor = rounded_down(self._farthest[self._local(rows)] - tile.error, tile.values.dtype)
         return None if floor is None else _beside(floor, across)
 
     def _prune(self, tile: Tile, rows: slice, across: bool) -> None:
@@ -172,7 +173,7 @@ class Board:
         while bool((beyond - inside > 1).any()):
             middle = (inside + beyond) // 2
             slot = start + (middle - 1).clamp(min=0)
-            ceiling = _above(self._similarity[slot] + tile.error, tile.values.dtype)
+            ceiling = rounded_up(self._similarity[slot] + tile.error, tile.values.dtype)
             nearer = count_above(tile.values, _beside(ceiling, across), self._mask)
             fits = (middle == 0) | (self._best(slot) + nearer <= self._limit[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
@@ -294,28 +295,3 @@ class Board:
 def _beside(threshold: torch.Tensor, across: bool) -> torch.Tensor:
     """A threshold for each query in the shape that compares it with a tile."""
     return threshold[None, :] if across else threshold[:, None]
-
-
-def _below(floor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
-    """The floor in this precision, not rounded up; None where bfloat16 cannot be used.
-
-    Rounding to float32 is part of a tile's error. The bits of a positive float32, cut in half,
-    are the bfloat16 below it.
-    """
-    if dtype != torch.bfloat16:
-        return floor.to(dtype)
-    if bool((floor < 2.0**-24).any()):
-        return None
-    return _cut(floor - 2.0**-24)
-
-
-def _above(ceiling: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The ceiling in this precision, not rounded down, for what `_below` has taken."""
-    if dtype != torch.bfloat16:
-        return ceiling.to(dtype)
-    return (_cut(ceiling + 2.0**-24).view(torch.int16) + 1).view(torch.bfloat16)
-
-
-def _cut(threshold: torch.Tensor) -> torch.Tensor:
-    bits = threshold.float().view(torch.int32)
-    return (bits >> 16).to(torch.int16).view(torch.bfloat16)
