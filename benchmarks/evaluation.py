@@ -17,10 +17,8 @@ the sizes that were not measured keep their numbers; each size names its machine
 """
 
 import argparse
-import importlib.metadata
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -29,8 +27,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from machine import machine
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
+PACKAGES = ("numpy", "torch", "faiss-cpu", "pytorch-metric-learning")
 
 
 class Size(NamedTuple):
@@ -174,32 +175,10 @@ def measure(size: str, system: str, task: str) -> None:
     print(json.dumps(found))
 
 
-def machine(threads: int) -> dict:
-    """What a size is measured on."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
-    packages = ("numpy", "torch", "faiss-cpu", "pytorch-metric-learning")
-    return {
-        "cpu": cpu[0].split(":")[1].strip() if cpu else platform.processor(),
-        "cores": os.cpu_count(),
-        "threads": threads,
-        "load_before": os.getloadavg()[0],
-        "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in packages},
-        "commit": commit.stdout.strip() or None,
-    }
-
-
 def measure_size(size: str, threads: int) -> dict:
     """All measurements of a size, one process after the other, printed as they come."""
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
-    report = {"machine": machine(threads), "measurements": []}
+    report = {"machine": machine(PACKAGES) | {"threads": threads}, "measurements": []}
     for system, task in PLAN[size]:
         command = [sys.executable, __file__, "--measure", size, system, task]
         output = subprocess.run(

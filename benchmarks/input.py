@@ -18,10 +18,8 @@ tensors that lie there. Writes results/benchmarks/input.json and prints a table.
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,7 +32,6 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as in every job; torchvision has it too
 
 import numpy as np  # noqa: E402
-import PIL  # noqa: E402
 import torch  # noqa: E402
 import torchvision  # noqa: E402
 from dmlbench.data.archives import Archive  # noqa: E402
@@ -44,6 +41,7 @@ from dmlbench.data.pack import pack  # noqa: E402
 from dmlbench.data.pixels import Pixels  # noqa: E402
 from dmlbench.data.transforms import build_transforms  # noqa: E402
 from dmlbench.files import whole  # noqa: E402
+from machine import machine  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 from torchvision import transforms as T  # noqa: E402
 from torchvision.datasets import ImageFolder  # noqa: E402
@@ -219,23 +217,11 @@ def training_steps(stores: dict, device: torch.device, steps: int = 60) -> dict:
     return {name: round(value, 3) for name, value in rates.items()}
 
 
-def machine() -> dict:
-    """What the numbers were measured on."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
-    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+def device() -> dict:
+    """What torch computes on."""
     return {
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "cpu": cpu[0].split(":")[1].strip() if cpu else platform.processor(),
-        "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "load_before": os.getloadavg()[0],
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "torchvision": torchvision.__version__,
-        "pillow": PIL.__version__,
-        "commit": commit.stdout.strip() or None,
     }
 
 
@@ -250,7 +236,12 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.data / "grocery81.zip").is_file():
         sys.exit(f"{options.data}: no grocery81.zip there; say where with --data")
-    report = {"machine": machine(), "images": options.images, "cases": [], "gpu": None}
+    report = {
+        "machine": machine(("torch", "torchvision", "pillow")) | device(),
+        "images": options.images,
+        "cases": [],
+        "gpu": None,
+    }
     with tempfile.TemporaryDirectory() as folder:
         stores, ids, classes = prepare(options.data, Path(folder), options.images)
         for case in CASES:

@@ -13,9 +13,7 @@ import argparse
 import json
 import math
 import os
-import platform
 import statistics
-import subprocess
 import sys
 import time
 import warnings
@@ -33,6 +31,7 @@ sys.path.insert(0, str(REPOSITORY / "workflow/scripts"))
 
 from dmlbench.files import whole  # noqa: E402
 from dmlbench.losses import available, build_loss  # noqa: E402
+from machine import machine  # noqa: E402
 
 SETUPS = {"180 x 512, 100 classes": (180, 100), "512 x 512, 11318 classes": (512, 11318)}
 EMBEDDING_DIM = 512
@@ -228,26 +227,6 @@ def geometric_mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
-def machine(device: str) -> dict:
-    """What the numbers were measured on."""
-    import pytorch_metric_learning
-
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
-    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
-    return {
-        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
-        "cpu": cpu[0].split(":")[1].strip() if cpu else platform.processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "pytorch_metric_learning": pytorch_metric_learning.__version__,
-        "commit": commit.stdout.strip() or None,
-    }
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -258,6 +237,10 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", module="pytorch_metric_learning")
+    described = machine(("torch", "pytorch-metric-learning")) | {
+        "device": torch.cuda.get_device_name() if arguments.device == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+    }
     heads = ["library ms", "ratio", "MiB", "library MiB"]
     print(f"{'loss':28}{'batch':26}{'ours ms':>10}" + "".join(f"{head:>12}" for head in heads))
     rows = measure(arguments.losses, arguments.device)
@@ -266,7 +249,7 @@ def main() -> None:
     print(f"geometric mean {summary['geometric_mean_ratio']:.2f}x", end=", ")
     print(f"smallest {summary['smallest_ratio']:.2f}x over {len(ratios)} comparisons")
     with whole(arguments.output) as path:
-        result = {"machine": machine(arguments.device), "summary": summary, "rows": rows}
+        result = {"machine": described, "summary": summary, "rows": rows}
         path.write_text(json.dumps(result, indent=1) + "\n")
 
 

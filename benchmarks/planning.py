@@ -14,7 +14,6 @@ less than seconds. Writes results/benchmarks/planning.json and prints the tables
 import argparse
 import json
 import os
-import platform
 import resource
 import shutil
 import signal
@@ -32,12 +31,11 @@ import yaml
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
-import pydantic  # noqa: E402
-import snakemake  # noqa: E402
 from dmlbench import plan  # noqa: E402
 from dmlbench.files import whole  # noqa: E402
 from dmlbench.plan import pages  # noqa: E402
-from dmlbench.plan.studies import Where  # noqa: E402
+from machine import machine  # noqa: E402
+from storage import reckon_run, weigh_runs  # noqa: E402
 
 RUNS = (100, 1_000, 10_000, 100_000)
 RUNS_A_BATCH = 1_000
@@ -230,51 +228,6 @@ def _seconds_in_jobs(folder: Path) -> float:
     return statistics.median(map(int, lines))
 
 
-def weigh_runs(folders: Sequence[Path]) -> list[dict]:
-    """Mean sizes of the finished runs of results folders, by data set, network and dimensions."""
-    found: dict[str, list[dict[str, float]]] = {}
-    for folder in folders:
-        for scores in sorted((folder / "runs").glob("*/*/d*/*/*/*/seed*/scores.parquet")):
-            what = ", ".join(scores.relative_to(folder / "runs").parts[:3])
-            sizes = {file.name: file.stat().st_size / MB for file in scores.parent.iterdir()}
-            found.setdefault(what, []).append(sizes)
-    return [
-        {
-            "what": what,
-            "runs": len(runs),
-            "weights_mb": _mean(runs, "model.safetensors", "last.safetensors"),
-            "embeddings_mb": _mean(runs, "embeddings.parquet"),
-            "all_mb": _mean(runs, *{name for sizes in runs for name in sizes}),
-        }
-        for what, runs in found.items()
-    ]
-
-
-def _mean(runs: list[dict[str, float]], *names: str) -> float:
-    return statistics.fmean(sum(sizes.get(name, 0) for name in names) for sizes in runs)
-
-
-def reckon_run(network: str, dimensions: int, images: dict[str, int]) -> list[dict]:
-    """The same by computation: float32 weights and embeddings, of selected and last epoch each.
-
-    Args:
-        images: data set -> how many are embedded, which are all but the training ones.
-    """
-    from dmlbench.networks.embedder import Embedder
-
-    configuration = yaml.safe_load((REPOSITORY / "config" / "config.yaml").read_text())
-    everything = plan.load(configuration, REPOSITORY / "config")
-    where = Where(network=[network], embedding_dim=[dimensions])
-    spec = everything.spec(everything.runs(where=where)[0])
-    weights = sum(values.nbytes for values in Embedder(spec).state_dict().values()) / MB
-    rows = []
-    for dataset, count in images.items():
-        sizes = {"weights_mb": 2 * weights, "embeddings_mb": 2 * count * dimensions * 4 / MB}
-        what = f"{dataset}, {network}, d{dimensions}"
-        rows.append({"what": what, "runs": None, **sizes, "all_mb": sum(sizes.values())})
-    return rows
-
-
 def markdown(heads: list[str], rows: list[list]) -> str:
     """A table; floats get as many decimals as they need."""
 
@@ -310,23 +263,6 @@ def tables(report: dict) -> str:
     )
 
 
-def machine() -> dict:
-    """What the numbers were measured on."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
-    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
-    return {
-        "cpu": cpu[0].split(":")[1].strip() if cpu else platform.processor(),
-        "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0],
-        "python": platform.python_version(),
-        "snakemake": snakemake.__version__,
-        "pydantic": pydantic.VERSION,
-        "commit": commit.stdout.strip() or None,
-    }
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -337,7 +273,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=output)
     options = parser.parse_args()
     report = {
-        "machine": machine(),
+        "machine": machine(("snakemake", "pydantic")),
         "limits": {"cpu_seconds": CPU_LIMIT, "bytes": MEMORY_LIMIT},
         "planning": plan_studies(options.runs),
         "scheduling": schedule_jobs(options.account),
