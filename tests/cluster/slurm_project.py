@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import yaml
+from project import copy_project, environment
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 STUDY = {
     "title": "A toy study",
     "question": "Does it run on a cluster?",
@@ -112,9 +112,7 @@ class Project:
     def __init__(self, folder: Path, training: dict | None = None, needs: dict | None = None):
         self.folder, self.calls = folder, 0
         folder.mkdir(exist_ok=True)
-        for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
-            source = REPOSITORY / name
-            (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+        copy_project(folder)
         (folder / "slurm").symlink_to("profiles/slurm")
         self._edit("config/studies/toy.yaml", lambda _: STUDY)
         rehearsal = yaml.safe_load((folder / "config" / "rehearsal.yaml").read_text())
@@ -168,12 +166,11 @@ class Project:
         """Start Snakemake."""
         self.calls += 1
         log = self.folder / f"snakemake-{self.calls}.out"
-        scripts = Path(sys.executable).parent
         with log.open("w") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "snakemake", *arguments],
                 cwd=self.folder,
-                env=os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+                env=environment(),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -1,18 +1,14 @@
 """Searches through Snakemake at toy size."""
 
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
+from project import Project
 
 pytestmark = pytest.mark.workflow
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 RUN = {
     "dataset": "glyphs",
     "network": "convnet3",
@@ -54,15 +50,11 @@ STUDY = {
 }
 
 
-class Workflow:
+class Workflow(Project):
     """A copy of the project with two searches on rehearsal data."""
 
     def __init__(self, folder):
-        self.folder = folder
-        for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
-            source = REPOSITORY / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy
-            copy(source, folder / name)
+        super().__init__(folder)
         config = folder / "config"
         self.searches = config / "searches.yaml"
         pruned = {"strategy": "tpe", "pruner": "median", "title": "A toy search by TPE"}
@@ -76,7 +68,6 @@ class Workflow:
         del rehearsal["rehearsal"]["searches"]
         values = yaml.safe_load((config / "config.yaml").read_text()) | rehearsal
         self.write(config / "config.yaml", values | {"studies": ["searched"]})
-        self.results = folder / "results" / "rehearsal"
 
     def write(self, path, values):
         path.write_text(yaml.safe_dump(values, sort_keys=False))
@@ -86,20 +77,6 @@ class Workflow:
         content = yaml.safe_load(path.read_text())
         content[entry] |= values
         self.write(path, content)
-
-    def snakemake(self, *arguments):
-        scripts = Path(sys.executable).parent
-        environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        output = done.stdout + done.stderr
-        assert done.returncode == 0, output
-        return output
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import yaml
 from dmlbench import plan
 from dmlbench.plan import pages
 from latex import typeset
+from project import REPOSITORY, environment
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIG = REPOSITORY / "config"
 STUDY = "psomas2020"
 SOME = [
@@ -44,7 +44,7 @@ def files(request, tmp_path_factory):
             *("--", *request.param),
         ],
         cwd=REPOSITORY,
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        env=environment(),
         capture_output=True,
         text=True,
     )

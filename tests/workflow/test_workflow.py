@@ -1,19 +1,13 @@
 """The whole workflow at toy size, in a folder of its own."""
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from project import Project
 
 pytestmark = pytest.mark.workflow
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 STUDY = {
     "title": "A toy study",
     "question": "Does it run?",
@@ -54,46 +48,17 @@ STUDY = {
 }
 
 
-class Workflow:
+class Workflow(Project):
     """A copy of the project with one study, `toy`, on rehearsal data."""
 
     def __init__(self, folder):
-        self.folder = folder
-        for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
-            source = REPOSITORY / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy
-            copy(source, folder / name)
+        super().__init__(folder)
         self.study = folder / "config" / "studies" / "toy.yaml"
         self.study.write_text(yaml.safe_dump(STUDY))
         config = folder / "config" / "config.yaml"
         rehearsal = yaml.safe_load((folder / "config" / "rehearsal.yaml").read_text())
         values = yaml.safe_load(config.read_text()) | rehearsal
         config.write_text(yaml.safe_dump(values | {"studies": ["toy"]}))
-        self.results = folder / "results" / "rehearsal"
-
-    def snakemake(self, *arguments, check=True):
-        """Run Snakemake; returns what it printed."""
-        scripts = Path(sys.executable).parent
-        environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        output = done.stdout + done.stderr
-        assert done.returncode == 0 or not check, output
-        return output
-
-    def planned(self, *arguments):
-        """How many jobs of each rule a dry run would start."""
-        output = self.snakemake("--dry-run", *arguments)
-        if "Nothing to be done" in output:
-            return {}
-        rows = output.split("Job stats:")[1].split("total")[0].splitlines()
-        counted = [row.split() for row in rows if len(row.split()) == 2]
-        return {rule: int(count) for rule, count in counted if count.isdigit()}
 
 
 @pytest.fixture(scope="module")
