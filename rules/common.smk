@@ -155,7 +155,7 @@ def view_scores(kind):
 
     def scores(wildcards):
         view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
-        return [] if getattr(view, "searches", []) else scores_of(wildcards.study, view.where)
+        return [] if views.searches_of(view) else scores_of(wildcards.study, view.where)
 
     return scores
 

@@ -30,7 +30,7 @@ def _check_view(plan: Plan, study: str, view, where: str) -> None:
     if not plan.runs(study, view.where):
         runs = len(plan.runs(study))
         raise UserError(f"{where}.where: fits none of the study's {runs} runs")
-    for search in getattr(view, "searches", []):
+    for search in views.searches_of(view):
         if search not in plan.searches:
             raise UserError(f"{where}.searches: {unknown('search', search, plan.searches)}")
     try:

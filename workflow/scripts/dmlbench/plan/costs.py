@@ -8,7 +8,7 @@ from dmlbench.plan import searches
 from dmlbench.plan.cost_model import CostModel, pixels_learnt_from
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.run import Run
-from dmlbench.plan.views import View, view, views
+from dmlbench.plan.views import View, searches_of, view, views
 
 Costs = dict[str, list[tuple[float | None, str]]]
 """What costs -> (seconds, source) of each training in it."""
@@ -57,7 +57,7 @@ def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
     """The searches that targets by name need: by a view that shows them, or themselves."""
     named = [[name] for name in plan.searches if f"search_{name}" in targets]
     shown = (
-        getattr(chosen, "searches", [])
+        searches_of(chosen)
         for target in targets
         for study in plan.studies
         for chosen in _views(plan, study, target)
@@ -68,7 +68,7 @@ def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
 def _runs(plan: Plan, study: str, target: str) -> list[Run]:
     if target in ("all", study):
         return plan.runs(study)
-    chosen = [found for found in _views(plan, study, target) if not getattr(found, "searches", [])]
+    chosen = [found for found in _views(plan, study, target) if not searches_of(found)]
     return _once(plan.runs(study, found.where) for found in chosen)
 
 

@@ -47,6 +47,11 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
     return found[name]
 
 
+def searches_of(view: View) -> list[str]:
+    """The searches that a view shows in the place of runs; only tables can."""
+    return view.searches if isinstance(view, Table) else []
+
+
 def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]:
     """Plain values that a view is built from, its own options among them."""
     chosen = view(plan, study, kind, name)
@@ -76,8 +81,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
                     if plan.methods[method].year
                 },
                 "searches": {
-                    search: searches.shown(plan, search)
-                    for search in getattr(chosen, "searches", [])
+                    search: searches.shown(plan, search) for search in searches_of(chosen)
                 },
             }
             return common | own
@@ -131,7 +135,7 @@ def selection(plan: Plan, study: str, where: Where) -> str:
 
 def selection_of(plan: Plan, study: str, view: View) -> str:
     """The selection rule of what a view shows; raises as `selection`."""
-    if getattr(view, "searches", []):
+    if searches_of(view):
         return "best_validation_epoch"
     return selection(plan, study, view.where)
 
