@@ -1,7 +1,7 @@
 """Time and memory of scoring, beside pytorch-metric-learning with faiss, in one run.
 
     python benchmarks/evaluation.py                  # CUB200 and SOP size
-    python benchmarks/evaluation.py --size million
+    python benchmarks/evaluation.py --size million   # hours on two cores; --task takes a part
     python benchmarks/evaluation.py --size collapsed_1 collapsed_2 collapsed_10
 
 Every measurement is a process of its own, so that its peak memory is its own; the peak counts
@@ -12,8 +12,8 @@ the time of the product of all pairs in float32, which a search by the whole pro
 below.
 
 Embeddings are Gaussian classes with noise of varying strength, recall@1 about 0.7; collapsed ones
-are 1, 2 or 10 distinct points. Prints a table and writes results/benchmarks/evaluation.json, where
-the sizes that were not measured keep their numbers; each size names its machine, load and commit.
+are 1, 2 or 10 distinct points. Prints a table and writes results/benchmarks/evaluation.json after
+each measurement, which names its machine, load and commit; the others keep their numbers.
 """
 
 import argparse
@@ -175,26 +175,26 @@ def measure(size: str, system: str, task: str) -> None:
     print(json.dumps(found))
 
 
-def measure_size(size: str, threads: int) -> dict:
-    """All measurements of a size, one process after the other, printed as they come."""
+def measured(size: str, system: str, task: str, threads: int) -> dict:
+    """A measurement by a process of its own, with what it was made on."""
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
-    report = {"machine": machine(PACKAGES) | {"threads": threads}, "measurements": []}
-    for system, task in PLAN[size]:
-        command = [sys.executable, __file__, "--measure", size, system, task]
-        output = subprocess.run(
-            command, env=environment, check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
-        found = json.loads(output.splitlines()[-1])
-        report["measurements"].append(found)
-        shown = [name for name in (*THREE, "nmi") if name in found["scores"]]
-        print(
-            f"{size:12} {system:24} {task:6} {found['wall_s']:9.2f} {found['cpu_s']:9.2f} "
-            f"{found['start_s']:8.2f} {found['peak_gb']:8.2f}  "
-            + " ".join(f"{name} {found['scores'][name]:.6f}" for name in shown),
-            flush=True,
-        )
-    report["machine"]["load_after"] = os.getloadavg()[0]
-    return report
+    facts = machine(PACKAGES) | {"threads": threads}
+    command = [sys.executable, __file__, "--measure", size, system, task]
+    output = subprocess.run(
+        command, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    return json.loads(output.splitlines()[-1]) | {"machine": facts}
+
+
+def show(size: str, found: dict) -> None:
+    """Print a row."""
+    shown = [name for name in (*THREE, "nmi") if name in found["scores"]]
+    print(
+        f"{size:12} {found['system']:24} {found['task']:6} {found['wall_s']:9.2f} "
+        f"{found['cpu_s']:9.2f} {found['start_s']:8.2f} {found['peak_gb']:8.2f}  "
+        + " ".join(f"{name} {found['scores'][name]:.6f}" for name in shown),
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -202,6 +202,8 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", nargs="+", choices=SIZES, default=["cub200", "sop"])
+    tasks = sorted({task for plan in PLAN.values() for _, task in plan})
+    parser.add_argument("--task", nargs="+", choices=tasks, default=tasks)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument(
         "--output", type=Path, default=REPOSITORY / "results/benchmarks/evaluation.json"
@@ -211,14 +213,18 @@ def main() -> None:
     if options.measure:
         measure(*options.measure)
         return
-    known = json.loads(options.output.read_text()) if options.output.exists() else {}
-    report = {size: found for size, found in known.items() if size in SIZES}
+    report = json.loads(options.output.read_text()) if options.output.exists() else {}
     columns = f"{'wall s':>9} {'CPU s':>9} {'start s':>8} {'peak GB':>8}"
     print(f"{'size':12} {'system':24} {'task':6} {columns}  scores")
     for size in options.size:
-        report[size] = measure_size(size, options.threads)
-    with whole(options.output) as path:
-        path.write_text(json.dumps(report, indent=1) + "\n")
+        for system, task in PLAN[size]:
+            if task not in options.task:
+                continue
+            found = measured(size, system, task, options.threads)
+            show(size, found)
+            report.setdefault(size, {}).setdefault(system, {})[task] = found
+            with whole(options.output) as path:  # after each: the next may take hours
+                path.write_text(json.dumps(report, indent=1) + "\n")
     print(f"written to {options.output}")
 
 
