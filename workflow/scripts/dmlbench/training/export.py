@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
@@ -12,6 +11,7 @@ from dmlbench.data.pixels import Pixels
 from dmlbench.files import damage_is_named, digest
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
+from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import read_roles
 from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embed_images
@@ -38,7 +38,7 @@ def export_embeddings(
     """
     spec = Spec.model_validate(values)
     make_deterministic()
-    torch.set_num_threads(threads)
+    use_cpu(threads)
     where = pick_device(device)
     roles = read_roles(index, split, spec.fold)
     del roles["train"]

@@ -21,6 +21,7 @@ from dmlbench.networks.weights import load_weights
 from dmlbench.plan.spec import Spec
 from dmlbench.samplers import build_sampler
 from dmlbench.training.checkpoint import Checkpoint
+from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import Images, batches, iterations, read_roles
 from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embed_images, steps
@@ -224,7 +225,7 @@ def train(
     """
     spec = Spec.model_validate(values)
     make_deterministic()
-    torch.set_num_threads(threads)
+    use_cpu(threads)
     checkpoint = Checkpoint(Path(model).parent, spec)
     roles = read_roles(index, split, spec.fold)
     trainer = Trainer(spec, Pixels(pixels, pixel_table), roles, pick_device(device), weights)
