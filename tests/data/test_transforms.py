@@ -1,6 +1,7 @@
 """Batched transforms against Pillow, torchvision and the geometry they promise."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -60,6 +61,19 @@ def test_equal_seeds_give_equal_images_and_others_others():
     first = transform(batch(), None)
     torch.manual_seed(3)
     assert torch.equal(transform(batch()), first)
+
+
+@pytest.mark.parametrize("threads", [2, 5, 9])
+def test_any_number_of_threads_gives_the_same_images(threads):
+    transform, before = build_transforms(EVERY), torch.get_num_threads()
+    expected = transform(batch(), seeded())
+    try:
+        torch.set_num_threads(threads)
+        assert torch.equal(transform(batch(), seeded()), expected)
+        with ThreadPoolExecutor(1) as another:
+            assert another.submit(torch.get_num_threads).result() == threads
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_nothing_but_to_float_is_torchvisions_to_float():

@@ -80,8 +80,13 @@ class Pixels:
         if self.shape is None:
             return self._ragged(rows)
         channels, height, width = self.shape
-        places = torch.from_numpy(self._offsets[rows] // (channels * height * width))
-        images = self._flat.view(-1, height, width, channels)[places.to(self.device)]
+        places = self._offsets[rows] // (channels * height * width)
+        store = self._flat.view(-1, height, width, channels)
+        if self.device.type == "cpu":
+            # By NumPy, on one thread: reading goes on beside work that has the others.
+            images = torch.from_numpy(store.numpy()[places])
+        else:
+            images = store[torch.from_numpy(places).to(self.device)]
         # Of one channel, a view says what a transposition would leave open: rows lie in order.
         return images.view(-1, *self.shape) if channels == 1 else images.permute(0, 3, 1, 2)
 

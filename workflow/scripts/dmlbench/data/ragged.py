@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dmlbench.data._threads import on_threads
+
 
 @dataclass(frozen=True)
 class Ragged:
@@ -102,8 +104,12 @@ class Ragged:
         if self.device.type != "cpu":
             return self.gathered()
         out = self.flat.new_empty(len(self), height, width, self.channels).permute(0, 3, 1, 2)
-        for image, room in zip(self, out, strict=True):
-            room[:, : image.shape[1], : image.shape[2]].copy_(image)
+
+        def work(part: slice) -> None:
+            for image, room in zip(self.rows(part), out[part], strict=True):
+                room[:, : image.shape[1], : image.shape[2]].copy_(image)
+
+        on_threads(work, len(self))
         return out
 
     def gathered(self) -> Tensor:

@@ -5,12 +5,11 @@ GPU a batch is two products with matrices of weights. Both round to bytes what c
 differ from each other and from Pillow by 1 of 255 at most.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from dmlbench.data._threads import on_threads
 from dmlbench.data.ragged import Ragged
 
 _VALUES_AT_ONCE = 2**25
@@ -26,22 +25,14 @@ def resized(images: Ragged, sizes: np.ndarray) -> Ragged:
 def resized_one_by_one(images: Ragged, sizes: np.ndarray) -> Ragged:
     """Each image by torch's own kernel, with as many threads as torch may use."""
     out = Ragged.empty(sizes, like=images)
-    threads = min(torch.get_num_threads(), len(images))
-    inference = torch.is_inference_mode_enabled()
 
     def work(part: slice) -> None:
-        with torch.inference_mode(inference):
-            for image, room in zip(images.rows(part), out.rows(part), strict=True):
-                torch.ops.aten._upsample_bilinear2d_aa.out(
-                    image[None], room.shape[1:], align_corners=False, out=room[None]
-                )
+        for image, room in zip(images.rows(part), out.rows(part), strict=True):
+            torch.ops.aten._upsample_bilinear2d_aa.out(
+                image[None], room.shape[1:], align_corners=False, out=room[None]
+            )
 
-    parts = [slice(first, None, threads) for first in range(threads)]
-    if threads < 2:
-        work(slice(None))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, parts))
+    on_threads(work, len(images))
     return out
 
 

@@ -32,4 +32,4 @@ class Normalize:
         if given not in (1, channels):
             raise UserError(f"normalize: mean has {given} numbers, the images {channels} channels")
         self.mean, self.std = self.mean.to(images.device), self.std.to(images.device)
-        return (ToFloat()(images) - self.mean) / self.std
+        return (ToFloat()(images) - self.mean).div_(self.std)

@@ -4,7 +4,7 @@ import torch
 from torch import Generator, Tensor
 
 from dmlbench.data.transforms._random import uniform
-from dmlbench.data.transforms.to_float import ToFloat
+from dmlbench.data.transforms.to_float import ToFloat, floats_one_by_one
 from dmlbench.errors import UserError
 
 
@@ -29,8 +29,7 @@ class RandomHorizontalFlip:
         flipped = uniform(images, 0.0, 1.0, generator) < self.probability
         if images.device.type != "cpu":
             return ToFloat()(torch.where(flipped[:, None, None, None], images.flip(-1), images))
-        # One by one, a tenth of the time on a CPU; and with floats, one walk through memory less.
-        out = torch.empty_like(images, dtype=torch.float32)
-        for image, room, flip in zip(images, out, flipped.tolist(), strict=True):
-            room.copy_(image.flip(-1) if flip else image)
-        return out.div_(255) if images.dtype == torch.uint8 else out
+        flips = flipped.tolist()
+        return floats_one_by_one(
+            images, lambda place: images[place].flip(-1) if flips[place] else images[place]
+        )
