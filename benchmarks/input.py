@@ -41,6 +41,7 @@ from dmlbench.data.pack import pack  # noqa: E402
 from dmlbench.data.pixels import Pixels  # noqa: E402
 from dmlbench.data.transforms import build_transforms  # noqa: E402
 from dmlbench.files import whole  # noqa: E402
+from dmlbench.training.cpu import use_cpu  # noqa: E402
 from machine import machine  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 from torchvision import transforms as T  # noqa: E402
@@ -95,7 +96,7 @@ def prepare(
 
 def ours(store: Pixels, ids: np.ndarray, steps: list[dict] | None, threads: int) -> Iterator[int]:
     """Deliver every image once, in a random order; yields the batches' sizes."""
-    torch.set_num_threads(threads)
+    use_cpu(threads)
     transform = None if steps is None else build_transforms(steps)
     batches = np.array_split(ids, -(-len(ids) // BATCH))
     generator = torch.Generator().manual_seed(0)
@@ -105,7 +106,7 @@ def ours(store: Pixels, ids: np.ndarray, steps: list[dict] | None, threads: int)
 
 def theirs(folder: Path, chain: list, workers: int) -> Iterator[int]:
     """The same by torchvision."""
-    torch.set_num_threads(os.cpu_count())
+    use_cpu(os.cpu_count())
     images = ImageFolder(folder, T.Compose([*chain, T.ToTensor()]))
     for batch, _ in DataLoader(images, BATCH, shuffle=True, num_workers=workers):
         yield len(batch)
