@@ -6,9 +6,10 @@
     python benchmarks/planning.py --results FOLDER    # whose finished runs are weighed
 
 Studies of so many runs (ten losses, two embedding sizes, seeds) are planned in folders of their
-own, each call in a process of its own that is ended at ten minutes of CPU time, 15 minutes or 10 GB;
-a call that was ended is not made at a larger size. CPU seconds count all threads; other load spoils
-them less than seconds. Writes results/benchmarks/planning.json and prints the tables of docs/scaling.md.
+own, each call in a process of its own that is ended at ten minutes of CPU time, 15 minutes or
+10 GB; a call that was ended is not made at a larger size. CPU seconds count all threads; other
+load spoils them less than seconds. Writes results/benchmarks/planning.json and prints the tables
+of docs/scaling.md.
 """
 
 import argparse
