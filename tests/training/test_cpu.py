@@ -15,7 +15,7 @@ from dmlbench.training.cpu import use_cpu
 
 def work():
     for _ in range(5):
-        tensors = [torch.ones(2**21) for _ in range(8)]  # 8 MB each
+        tensors = [torch.ones(10 * 2**20) for _ in range(3)]  # glibc always maps above 32 MB
 
 {setting}
 work()
