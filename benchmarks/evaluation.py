@@ -1,7 +1,7 @@
 """Time and memory of scoring, beside pytorch-metric-learning with faiss, in one run.
 
     python benchmarks/evaluation.py                  # CUB200 and SOP size
-    python benchmarks/evaluation.py --size million   # hours on two cores; --task takes a part
+    python benchmarks/evaluation.py --size million   # an hour; --task takes a part
     python benchmarks/evaluation.py --size collapsed_1 collapsed_2 collapsed_10
 
 Every measurement is a process of its own, so that its peak memory is its own; the peak counts
@@ -161,8 +161,6 @@ def measure(size: str, system: str, task: str) -> None:
     unit = 1024 if sys.platform == "linux" else 1
     share = scores.pop("share", 1.0)
     found = {
-        "system": system,
-        "task": task,
         "wall_s": round(statistics.median(walls) / share, 3),
         "cpu_s": round(statistics.median(cpus) / share, 3),
         "runs": len(walls),
@@ -186,12 +184,12 @@ def measured(size: str, system: str, task: str, threads: int) -> dict:
     return json.loads(output.splitlines()[-1]) | {"machine": facts}
 
 
-def show(size: str, found: dict) -> None:
+def show(size: str, system: str, task: str, found: dict) -> None:
     """Print a row."""
     shown = [name for name in (*THREE, "nmi") if name in found["scores"]]
     print(
-        f"{size:12} {found['system']:24} {found['task']:6} {found['wall_s']:9.2f} "
-        f"{found['cpu_s']:9.2f} {found['start_s']:8.2f} {found['peak_gb']:8.2f}  "
+        f"{size:12} {system:24} {task:6} {found['wall_s']:9.2f} {found['cpu_s']:9.2f} "
+        f"{found['start_s']:8.2f} {found['peak_gb']:8.2f}  "
         + " ".join(f"{name} {found['scores'][name]:.6f}" for name in shown),
         flush=True,
     )
@@ -213,18 +211,20 @@ def main() -> None:
     if options.measure:
         measure(*options.measure)
         return
+    chosen = [
+        (size, *step) for size in options.size for step in PLAN[size] if step[1] in options.task
+    ]
+    if not chosen:
+        parser.error(f"--task: none of {options.task} is measured at --size {options.size}")
     report = json.loads(options.output.read_text()) if options.output.exists() else {}
     columns = f"{'wall s':>9} {'CPU s':>9} {'start s':>8} {'peak GB':>8}"
     print(f"{'size':12} {'system':24} {'task':6} {columns}  scores")
-    for size in options.size:
-        for system, task in PLAN[size]:
-            if task not in options.task:
-                continue
-            found = measured(size, system, task, options.threads)
-            show(size, found)
-            report.setdefault(size, {}).setdefault(system, {})[task] = found
-            with whole(options.output) as path:  # after each: the next may take hours
-                path.write_text(json.dumps(report, indent=1) + "\n")
+    for size, system, task in chosen:
+        found = measured(size, system, task, options.threads)
+        show(size, system, task, found)
+        report.setdefault(size, {}).setdefault(system, {})[task] = found
+        with whole(options.output) as path:  # after each: the next may take long
+            path.write_text(json.dumps(report, indent=1) + "\n")
     print(f"written to {options.output}")
 
 

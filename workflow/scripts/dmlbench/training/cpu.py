@@ -6,7 +6,7 @@ import sys
 import torch
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
-"""Names of settings in glibc's malloc.h."""
+"""Numbers of settings in glibc's malloc.h."""
 
 
 def use_cpu(threads: int) -> None:
