@@ -13,6 +13,7 @@ include: "rules/train.smk"
 include: "rules/embed.smk"
 include: "rules/evaluate.smk"
 include: "rules/search.smk"
+include: "rules/experiments.smk"
 include: "rules/studies.smk"
 include: "rules/report.smk"
 include: "rules/collect.smk"
@@ -21,6 +22,7 @@ include: "rules/collect.smk"
 onstart:
     try:
         claim(RESULTS)
+        RUNS.write()
     except UserError as error:
         sys.exit(f"dmlbench: {error}")
 
@@ -28,5 +30,5 @@ onstart:
 rule all:
     default_target: True
     input:
-        told("<results>/report.html"),
+        with_costs("<results>/report.html"),
     localrule: True

@@ -8,14 +8,14 @@ for study in PLAN.studies:
         name:
             study
         input:
-            told([*pages.files(PLAN, study), "<results>/report.html"]),
+            with_costs([*pages.files(PLAN, study), "<results>/report.html"]),
         localrule: True
 
     rule:
         name:
             f"{study}_tournament"
         input:
-            told(f"<results>/studies/{study}/tournament.csv"),
+            with_costs(f"<results>/studies/{study}/tournament.csv"),
         localrule: True
 
     for target, files in pages.targets(PLAN, study).items():
@@ -24,7 +24,7 @@ for study in PLAN.studies:
             name:
                 target
             input:
-                told(files),
+                with_costs(files),
             localrule: True
 
 

@@ -12,20 +12,32 @@ sys.path.insert(0, str(LIBRARY))
 from dmlbench import plan, registry
 from dmlbench.errors import UserError
 from dmlbench.files import claim
-from dmlbench.plan import cluster, costs, pages, searches, views
+from dmlbench.plan import cluster, combinations, costs, data, naming, pages, searches, views
+from dmlbench.plan import run as runs
+from dmlbench.plan.index import FILE, RunIndex
 from dmlbench.plan.sources import stage_digest
-from dmlbench.training.version import VERSION as TRAINING_VERSION
 
 CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
+RESULTS = config["pathvars"]["results"]
+
+
+def asked_studies(configured):
+    """The studies whose targets a call names; all where it names others, or none."""
+    targets = workflow.dag_settings.targets
+    named = [study for study in configured if any(t.startswith(study) for t in targets)]
+    return named if targets and all(t.startswith(tuple(named)) for t in targets) else None
+
 
 try:
-    load = plan.load if workflow.is_main_process else plan.reload
-    PLAN = load(config, CONFIG)
+    if workflow.is_main_process:
+        PLAN = plan.load(config, CONFIG, asked_studies(config["studies"]))
+    else:
+        PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
-RESULTS = config["pathvars"]["results"]
+RUNS = RunIndex(PLAN, Path(RESULTS, FILE), fresh=workflow.is_main_process)
 # Where a file comes from, in a catalogue.
 SOURCES = {"urls", "note"}
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
@@ -51,12 +63,18 @@ localrules:
 
 wildcard_constraints:
     dataset=r"\w+",
+    data=data.FOLDER,
     archive=r"[^/]+",
     file=r"[^/]+",
     size=r"\d+",
     mode=r"\w+",
-    split=r"[\w-]+",
-    run=r"\w+/\w+/d\d+/\w+/\w+/[\w-]+/seed\d+",
+    split=r"[\w.-]+",
+    run=runs.FOLDER,
+    combination=runs.FOLDER,
+    form="concatenated|separated",
+    measure=r"\w+",
+    experiment=r"\w+-[0-9a-f]+",
+    seed=r"\d+",
     study=r"\w+",
     table=r"\w+",
     figure=r"(?!map_)\w+",
@@ -65,13 +83,9 @@ wildcard_constraints:
     worker=r"\d+",
 
 
-def dataset_of(wildcards):
-    return PLAN.datasets[wildcards.dataset]
-
-
 def archive_of(wildcards):
     """How an archive is recognised."""
-    return dataset_of(wildcards).archives[wildcards.archive].model_dump(exclude=SOURCES)
+    return PLAN.datasets[wildcards.dataset].archives[wildcards.archive].model_dump(exclude=SOURCES)
 
 
 def weights_of_file(wildcards):
@@ -80,118 +94,193 @@ def weights_of_file(wildcards):
 
 
 # Parameters that are made with the output's help are not compared by Snakemake: a new address is no
-# reason to fetch a file again, and to train again after that.
+# reason to fetch a file again, nor are other counts one to read a data set again.
 def sources_of_archive(wildcards, output):
-    return dataset_of(wildcards).archives[wildcards.archive].model_dump(include=SOURCES)
+    return PLAN.datasets[wildcards.dataset].archives[wildcards.archive].model_dump(include=SOURCES)
 
 
 def sources_of_weights(wildcards, output):
     return PLAN.weights[wildcards.file].model_dump(include=SOURCES)
 
 
+def counts_of(wildcards, output):
+    """How many images and classes an index must count."""
+    return PLAN.find_data(wildcards.data).entry.model_dump(include={"images", "classes"})
+
+
 def archives_of(wildcards):
-    dataset = dataset_of(wildcards)
-    if dataset.folder:
-        return [os.path.expanduser(dataset.folder)]
-    if dataset.generator:
-        return ["<results>/data/drawn/{dataset}.zip"]
-    return [f"<results>/data/raw/{{dataset}}/{name}" for name in dataset.archives]
+    found = PLAN.find_data(wildcards.data)
+    if found.entry.folder:
+        return [os.path.expanduser(found.entry.folder)]
+    if found.entry.generator:
+        return ["<results>/data/drawn/{data}.zip"]
+    return [f"<results>/data/raw/{found.name}/{name}" for name in found.entry.archives]
 
 
 def run_of(wildcards):
-    """The run that a job is about: its own, or the one that its search tunes."""
-    if wildcards.get("search"):
-        return PLAN.searches[wildcards.search].tuned
-    return plan.Run.parse(wildcards.run)
+    return RUNS.find(wildcards.run)
 
 
 def spec_of(wildcards):
-    return PLAN.spec(run_of(wildcards))
+    return run_of(wildcards).spec
 
 
 def threads_of(wildcards):
-    return PLAN.networks[run_of(wildcards).network].threads
+    return PLAN.threads(run_of(wildcards))
 
 
-def weights_of(wildcards):
-    """The file of weights that a run starts from; no input where there is none."""
-    weights = spec_of(wildcards).network.weights
+def weights_input(spec):
+    """The file of weights that a training starts from; no input where there is none."""
+    weights = spec.network.weights
     return {"weights": f"<results>/weights/{weights.file}"} if weights else {}
 
 
-def images_of(wildcards):
-    """Index, split and packed pixels of a run's images."""
-    spec = spec_of(wildcards)
+def weights_of(wildcards):
+    return weights_input(spec_of(wildcards))
+
+
+def images_input(row, spec):
+    """Index, split and packed pixels of a training's images.
+
+    Their folder names what they are, so their dates say nothing about a run.
+    """
+    folder = f"<results>/data/{PLAN.data(row.dataset).folder}"
     return {
-        "index": f"<results>/data/{spec.dataset}/images.parquet",
-        "split": f"<results>/splits/{spec.dataset}/{spec.split}.parquet",
-        **pixels_of(spec),
+        "index": ancient(f"{folder}/images.parquet"),
+        "split": ancient(f"{folder}/splits/{naming.slug(spec.split)}.parquet"),
+        **pixels_input(row, spec),
     }
 
 
-def pixels_of(spec):
-    """The packed pixels that a network eats."""
-    stem = f"<results>/data/{spec.dataset}/pixels-{spec.network.pixels}-{spec.network.mode}"
-    return {"pixels": f"{stem}.npy", "pixel_table": f"{stem}.parquet"}
+def images_of(wildcards):
+    return images_input(RUNS.row(wildcards.run), spec_of(wildcards))
+
+
+def pixels_input(row, spec):
+    """The packed pixels that a network takes as input."""
+    folder = f"<results>/data/{PLAN.data(row.dataset).folder}"
+    stem = f"{folder}/pixels-{spec.network.pixels}-{spec.network.mode}"
+    return {"pixels": ancient(f"{stem}.npy"), "pixel_table": ancient(f"{stem}.parquet")}
+
+
+def best_of(wildcards):
+    """The best values of the search that a run takes them from; no input for most runs."""
+    search = PLAN.search_of(RUNS.row(wildcards.run))
+    return {"best": ancient(f"<results>/{searches.best(PLAN, search)}")} if search else {}
+
+
+def measured_embeddings(wildcards):
+    """The embeddings that a measure looks at: those of training images are a file of their own."""
+    role = PLAN.measures[wildcards.measure].role
+    file = "train_embeddings" if role == "train" else "embeddings"
+    return f"<results>/runs/{{run}}/{file}.parquet"
+
+
+def combined_embeddings(wildcards):
+    found = combinations.find(PLAN, wildcards.combination)
+    return [f"<results>/runs/{run.folder}/embeddings.parquet" for run in found.runs]
+
+
+def combined_metrics(wildcards):
+    return PLAN.metrics(combinations.find(PLAN, wildcards.combination).runs[0])
+
+
+def files_of(study, file, where=None):
+    """A file of the run behind each row of a study, in the order of the rows."""
+    rows = PLAN.rows(study, where)
+    return [f"<results>/runs/{PLAN.run(row).folder}/{file}" for row in rows]
 
 
 def scores_of(study, where=None):
-    return [f"<results>/runs/{run.path}/scores.parquet" for run in PLAN.runs(study, where)]
+    """The scores of a study's rows, and of its folds together, in the order of `shown_rows`."""
+    return [f"<results>/{file}" for _, file in views.shown(PLAN, study, where)]
 
 
-def embeddings_of(run):
-    """The embeddings that a run is scored with: its own, or in a rehearsal its stand-in's."""
-    return f"<results>/runs/{PLAN.stand_ins.get(run, run).path}/embeddings.parquet"
+def shown_rows(study, where=None):
+    """The rows of a study, and those of its folds together, as they stand in its long table."""
+    return [row for row, _ in views.shown(PLAN, study, where)]
 
 
-def workers_of(wildcards):
-    """What the workers of a search leave."""
-    workers = range(PLAN.searches[wildcards.search].workers)
-    return [f"<results>/searches/{wildcards.search}/workers/{worker}.yaml" for worker in workers]
+def measures_of(study, names, where=None):
+    """Measures of the runs of a study, one measure after the other in the order of the rows."""
+    return [file for name in names for file in files_of(study, f"measures/{name}.parquet", where)]
+
+
+def experiments_of(names):
+    """The tables of experiments, over their seeds."""
+    return [
+        f"<results>/experiments/{PLAN.experiments[name].folder(name)}/seed{seed}.parquet"
+        for name in names
+        for seed in PLAN.experiments[name].seeds
+    ]
+
+
+def experiment_of(wildcards):
+    return PLAN.experiments[wildcards.experiment.rpartition("-")[0]]
+
+
+def view_of(wildcards, kind):
+    return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
 
 
 def view_scores(kind):
-    """The scores of the runs that a view asks for, and of no other; none for one of searches."""
-
-    def scores(wildcards):
-        view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
-        return [] if views.searches_of(view) else scores_of(wildcards.study, view.where)
-
-    return scores
+    """The scores of the runs that a view asks for, and of no other."""
+    return lambda wildcards: scores_of(wildcards.study, view_of(wildcards, kind).where)
 
 
 def view_queries(kind):
-    """What the queries of those runs found."""
-
-    def queries(wildcards):
-        files = view_scores(kind)(wildcards)
-        return [file.replace("scores.parquet", "queries.parquet") for file in files]
-
-    return queries
+    """What the queries of those runs found, in the order of the rows."""
+    return lambda wildcards: files_of(
+        wildcards.study, "queries.parquet", view_of(wildcards, kind).where
+    )
 
 
 def view_printed(kind):
-    """The printed tables that a view shows beside ours."""
+    """The printed tables that a view shows next to ours."""
 
     def printed(wildcards):
-        view = views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
+        view = view_of(wildcards, kind)
         return [str(file) for file in views.printed_files(PLAN, wildcards.study, view)]
 
     return printed
 
 
+def view_measures(kind):
+    """The measures that a view shows as well, of its runs."""
+
+    def measures(wildcards):
+        view = view_of(wildcards, kind)
+        return measures_of(wildcards.study, view.measures, view.where)
+
+    return measures
+
+
+def view_experiments(kind):
+    """What the experiments that a view shows have left."""
+    return lambda wildcards: experiments_of(view_of(wildcards, kind).experiments)
+
+
+def figure_arrays(wildcards):
+    """The arrays of measures and experiments, for the kinds of figures that draw them."""
+    view = view_of(wildcards, "figure")
+    if "arrays" not in registry.arguments("presentation/figures", view.kind.name):
+        return []
+    measured = measures_of(wildcards.study, view.measures, view.where)
+    files = [*measured, *experiments_of(view.experiments)]
+    return [file.removesuffix("parquet") + "npz" for file in files]
+
+
 def table_queries(wildcards):
     """What the queries of a table's runs found, for the kinds of tables that look at them."""
-    kind = views.view(PLAN, wildcards.study, "table", wildcards.table).kind.name
+    kind = view_of(wildcards, "table").kind.name
     asks = "queries" in registry.hyperparameters("presentation/tables", kind)
     return view_queries("table")(wildcards) if asks else []
 
 
 def table_trials(wildcards):
-    """Trials and best scores of the searches that a table shows."""
-    searches = views.view(PLAN, wildcards.study, "table", wildcards.table).searches
-    files = ("trials.parquet", "scores.parquet")
-    return [f"<results>/searches/{search}/{file}" for search in searches for file in files]
+    """The trials of the searches that a table shows."""
+    names = view_of(wildcards, "table").searches
+    return [f"<results>/{searches.trials(PLAN, name)}" for name in names]
 
 
 def view_facts(kind):
@@ -205,10 +294,10 @@ def view_facts(kind):
 
 def map_inputs(wildcards):
     """Embeddings of the runs of a map, and the pixels that they share."""
-    view = views.view(PLAN, wildcards.study, "map", wildcards.map)
-    runs = PLAN.runs(wildcards.study, view.where)
-    embeddings = [embeddings_of(run) for run in runs]
-    return {"embeddings": embeddings, **pixels_of(PLAN.spec(runs[0]))}
+    where = view_of(wildcards, "map").where
+    row = PLAN.rows(wildcards.study, where)[0]
+    embeddings = files_of(wildcards.study, "embeddings.parquet", where)
+    return {"embeddings": embeddings, **pixels_input(row, PLAN.run(row).spec)}
 
 
 def printed_tables(wildcards):
@@ -222,7 +311,7 @@ def reported_studies():
     return [
         study
         for study in PLAN.studies
-        if asked & {study, "all"} or Path(RESULTS, "studies", study, "tournament.csv").exists()
+        if asked & {study, "all"} or Path(RESULTS, "studies", study, "scores.parquet").exists()
     ]
 
 
@@ -231,18 +320,18 @@ def report_inputs(wildcards):
 
 
 @functools.cache
-def tell_costs():
-    """In a dry run: say once what the trainings asked for will cost."""
+def print_costs():
+    """In a dry run: print once what the trainings asked for will cost."""
     if workflow.dryrun:
         for line in costs.summary(PLAN, sorted(workflow.dag_settings.targets) or ["all"]):
             print(f"dmlbench: {line}", file=sys.stderr)
 
 
-def told(files):
-    """The files of a target, whose costs a dry run tells before them."""
+def with_costs(files):
+    """The files of a target, whose costs a dry run prints before them."""
 
     def inputs(wildcards):
-        tell_costs()
+        print_costs()
         return files
 
     return inputs

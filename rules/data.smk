@@ -1,7 +1,8 @@
 # Needs:  nothing, the archives' published addresses and mirrors, or a folder of the user's
-# Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<dataset>.zip
-#         <results>/data/<dataset>/images.parquet                    the index
-#         <results>/data/<dataset>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
+# Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<data>.zip
+#         <results>/data/<data>/images.parquet                     the index
+#         <results>/data/<data>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
+#         <data> is the data set's name with the digest of what its images follow from
 #         <results>/weights/<file>                                    published weights of a network
 
 
@@ -43,18 +44,17 @@ rule weights:
 
 rule draw:
     output:
-        "<results>/data/drawn/{dataset}.zip",
+        "<results>/data/drawn/{data}.zip",
     log:
-        "<results>/logs/draw/{dataset}.log",
+        "<results>/logs/draw/{data}.log",
     benchmark:
-        "<results>/costs/draw/{dataset}.tsv"
+        "<results>/costs/draw/{data}.tsv"
     conda:
         ENVIRONMENT
     resources:
         **NEEDS.of("draw"),
     params:
-        generator=lambda wildcards: dataset_of(wildcards).generator.model_dump(),
-        source=stage_digest("draw.py", rooms=("data/generators",)),
+        generator=lambda wildcards: PLAN.find_data(wildcards.data).entry.generator.model_dump(),
     script:
         "../workflow/scripts/draw.py"
 
@@ -63,41 +63,37 @@ rule index:
     input:
         archives=archives_of,
     output:
-        "<results>/data/{dataset}/images.parquet",
+        "<results>/data/{data}/images.parquet",
     log:
-        "<results>/logs/index/{dataset}.log",
+        "<results>/logs/index/{data}.log",
     benchmark:
-        "<results>/costs/index/{dataset}.tsv"
+        "<results>/costs/index/{data}.tsv"
     conda:
         ENVIRONMENT
     resources:
         **NEEDS.of("index"),
     params:
-        layout=lambda wildcards: dataset_of(wildcards).layout.name,
-        images=lambda wildcards: dataset_of(wildcards).images,
-        classes=lambda wildcards: dataset_of(wildcards).classes,
-        source=stage_digest("index.py", rooms=("data/layouts",)),
+        layout=lambda wildcards: PLAN.find_data(wildcards.data).entry.layout.name,
+        counts=counts_of,
     script:
         "../workflow/scripts/index.py"
 
 
 rule pack:
     input:
-        index="<results>/data/{dataset}/images.parquet",
+        index="<results>/data/{data}/images.parquet",
         archives=archives_of,
     output:
-        pixels="<results>/data/{dataset}/pixels-{size}-{mode}.npy",
-        table="<results>/data/{dataset}/pixels-{size}-{mode}.parquet",
+        pixels="<results>/data/{data}/pixels-{size}-{mode}.npy",
+        table="<results>/data/{data}/pixels-{size}-{mode}.parquet",
     log:
-        "<results>/logs/pack/{dataset}-{size}-{mode}.log",
+        "<results>/logs/pack/{data}-{size}-{mode}.log",
     benchmark:
-        "<results>/costs/pack/{dataset}-{size}-{mode}.tsv"
+        "<results>/costs/pack/{data}-{size}-{mode}.tsv"
     conda:
         ENVIRONMENT
     threads: 4
     resources:
         **NEEDS.of("pack"),
-    params:
-        source=stage_digest("pack.py"),
     script:
         "../workflow/scripts/pack.py"

@@ -1,6 +1,7 @@
 # Needs:  the run's weights; index, split and pixels of its data set
 # Leaves: <results>/runs/<run>/embeddings.parquet   of every image but the training ones,
 #                                               by selected and last epoch
+#         <results>/runs/<run>/train_embeddings.parquet   of the training ones, on request
 
 
 rule embed:
@@ -23,6 +24,21 @@ rule embed:
         **NEEDS.of("embed"),
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        roles=None,
         source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
     script:
         "../workflow/scripts/embed.py"
+
+
+# On request: few measures look at the images that a network has learned from.
+use rule embed as embed_train with:
+    output:
+        "<results>/runs/{run}/train_embeddings.parquet",
+    log:
+        "<results>/logs/embed_train/{run}.log",
+    benchmark:
+        "<results>/costs/embed_train/{run}.tsv"
+    params:
+        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        roles=["train"],
+        source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),

@@ -1,22 +1,21 @@
-# Needs:  <results>/data/<dataset>/images.parquet
-# Leaves: <results>/splits/<dataset>/<split>.parquet   role and fold of every image
+# Needs:  <results>/data/<data>/images.parquet
+# Leaves: <results>/data/<data>/splits/<split>.parquet   role and fold of every image
 
 
 rule split:
     input:
-        index="<results>/data/{dataset}/images.parquet",
+        index="<results>/data/{data}/images.parquet",
     output:
-        "<results>/splits/{dataset}/{split}.parquet",
+        "<results>/data/{data}/splits/{split}.parquet",
     log:
-        "<results>/logs/split/{dataset}/{split}.log",
+        "<results>/logs/split/{data}/{split}.log",
     benchmark:
-        "<results>/costs/split/{dataset}/{split}.tsv"
+        "<results>/costs/split/{data}/{split}.tsv"
     conda:
         ENVIRONMENT
     resources:
         **NEEDS.of("split"),
     params:
-        rule=lambda wildcards: dataset_of(wildcards).splits[wildcards.split].model_dump(),
-        source=stage_digest("split.py", rooms=("data/splits",)),
+        rule=lambda wildcards: PLAN.split_rule(wildcards.split).model_dump(),
     script:
         "../workflow/scripts/split.py"

@@ -11,8 +11,13 @@
 rule aggregate:
     input:
         scores=lambda wildcards: scores_of(wildcards.study),
+        measures=lambda wildcards: measures_of(
+            wildcards.study, PLAN.studies[wildcards.study].measures
+        ),
+        experiments=lambda wildcards: experiments_of(PLAN.studies[wildcards.study].experiments),
     output:
-        "<results>/studies/{study}/scores.parquet",
+        scores="<results>/studies/{study}/scores.parquet",
+        runs="<results>/studies/{study}/runs.csv",
     log:
         "<results>/logs/aggregate/{study}.log",
     benchmark:
@@ -22,6 +27,7 @@ rule aggregate:
     resources:
         **NEEDS.of("aggregate"),
     params:
+        rows=lambda wildcards: shown_rows(wildcards.study),
         source=stage_digest("aggregate.py"),
     script:
         "../workflow/scripts/aggregate.py"
@@ -41,7 +47,7 @@ rule timings:
     resources:
         **NEEDS.of("timings"),
     params:
-        runs=lambda wildcards: [run.path for run in PLAN.runs(wildcards.study)],
+        runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
         costs=f"{RESULTS}/costs",
         source=stage_digest("timings.py"),
     script:
@@ -72,6 +78,8 @@ rule tournament:
 rule table:
     input:
         scores=view_scores("table"),
+        measures=view_measures("table"),
+        experiments=view_experiments("table"),
         queries=table_queries,
         printed=view_printed("table"),
         trials=table_trials,
@@ -101,6 +109,9 @@ rule table:
 rule figure:
     input:
         scores=view_scores("figure"),
+        measures=view_measures("figure"),
+        experiments=view_experiments("figure"),
+        arrays=figure_arrays,
         printed=view_printed("figure"),
     output:
         multiext("<results>/studies/{study}/figures/{figure}", pdf=".pdf", svg=".svg", png=".png"),

@@ -1,4 +1,5 @@
-# Needs:  index, split and pixels of the run's data set; the network's weights, if it has any
+# Needs:  index, split and pixels of the run's data set; the network's weights, if it has any;
+#         the best values of a search, where the run takes them
 # Leaves: <results>/runs/<run>/spec.yaml           everything that can change the result
 #         <results>/runs/<run>/model.safetensors   the selected epoch's weights
 #         <results>/runs/<run>/last.safetensors    the last epoch's weights
@@ -11,6 +12,7 @@ rule train:
     input:
         unpack(images_of),
         unpack(weights_of),
+        unpack(best_of),
     output:
         spec="<results>/runs/{run}/spec.yaml",
         model="<results>/runs/{run}/model.safetensors",
@@ -27,6 +29,5 @@ rule train:
         **NEEDS.of("train"),
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
-        version=TRAINING_VERSION,
     script:
         "../workflow/scripts/train.py"

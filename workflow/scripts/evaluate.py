@@ -8,7 +8,6 @@ from dmlbench.training.leftovers import remove_checkpoints
 
 with job(snakemake):
     write_scores(
-        snakemake.wildcards.run,
         embeddings=snakemake.input.embeddings,
         metrics=snakemake.params.metrics,
         threads=snakemake.threads,

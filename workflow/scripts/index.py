@@ -7,7 +7,6 @@ with job(snakemake):
     index(
         snakemake.input.archives,
         layout=snakemake.params.layout,
-        images=snakemake.params.images,
-        classes=snakemake.params.classes,
+        **snakemake.params.counts,
         output=snakemake.output[0],
     )

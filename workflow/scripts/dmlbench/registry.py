@@ -29,9 +29,9 @@ def hyperparameters(room: str, name: str) -> tuple[str, ...]:
     Raises:
         UserError: the room has no such method.
     """
-    tree = ast.parse(_file(room, name).read_text())
+    tree = ast.parse(file_of(room, name).read_text())
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and _is_class_of(name, node.name):
+        if isinstance(node, ast.ClassDef) and is_class_of(name, node.name):
             for item in node.body:
                 if isinstance(item, ast.FunctionDef) and item.name == "__init__":
                     return tuple(argument.arg for argument in item.args.kwonlyargs)
@@ -42,8 +42,8 @@ def hyperparameters(room: str, name: str) -> tuple[str, ...]:
 @functools.cache
 def annotation(room: str, name: str, function: str, argument: str) -> str | None:
     """How a method annotates an argument of one of its functions ("return": its result)."""
-    for node in ast.walk(ast.parse(_file(room, name).read_text())):
-        if isinstance(node, ast.ClassDef) and _is_class_of(name, node.name):
+    for node in ast.walk(ast.parse(file_of(room, name).read_text())):
+        if isinstance(node, ast.ClassDef) and is_class_of(name, node.name):
             for item in node.body:
                 if isinstance(item, ast.FunctionDef) and item.name == function:
                     arguments = {argument.arg: argument.annotation for argument in item.args.args}
@@ -74,19 +74,19 @@ def build(room: str, name: str, *, context: dict | None = None, **given):
     """
     check(room, name, given)
     module = importlib.import_module(f"dmlbench.{room}.{name}".replace("/", "."))
-    method = next(value for key, value in vars(module).items() if _is_class_of(name, key))
+    method = next(value for key, value in vars(module).items() if is_class_of(name, key))
     wanted = inspect.signature(method).parameters
     facts = {key: value for key, value in (context or {}).items() if key in wanted}
     return method(**facts, **given)
 
 
-def _file(room: str, name: str) -> Path:
+def file_of(room: str, name: str) -> Path:
     if name not in available(room):
         raise unknown(room, name, available(room))
     return _LIBRARY / room / f"{name}.py"
 
 
-def _is_class_of(name: str, class_name: str) -> bool:
+def is_class_of(name: str, class_name: str) -> bool:
     return class_name.lower() == name.replace("_", "")
 
 

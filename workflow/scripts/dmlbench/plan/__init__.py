@@ -6,7 +6,8 @@ load here.
 
 from dmlbench.plan.load import load, reload
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec
 
-__all__ = ["Plan", "Run", "Spec", "load", "reload"]
+__all__ = ["Plan", "Row", "Run", "Spec", "load", "reload"]

@@ -49,13 +49,15 @@ class Dataset(Model):
     """A data set: its archives are downloaded, drawn by a generator, or a folder of the user's.
 
     Attributes:
+        published: the archives that an alternative is used instead of; empty for none.
         alternatives: other archives that hold the same images, by name; `data.alternatives` of
-            config.yaml chooses one in the place of `archives`.
+            config.yaml chooses one instead of `archives`.
         folder: a folder on this machine, or one zip or tar of it.
     """
 
     title: str
     archives: Archives = {}
+    published: Archives = Field(default={}, exclude=True)
     alternatives: dict[Identifier, Archives] = {}
     generator: Generator | None = None
     folder: Folder | None = None

@@ -1,35 +1,89 @@
 """Checks of a plan as a whole, so that what is wrong shows before a job starts."""
 
+from collections.abc import Iterable
+
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import searches, views
+from dmlbench.plan.fitting import check_batch, check_transforms
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.rows import Row
 
 
-def check(plan: Plan) -> None:
-    """Resolve every run and every view of a plan.
+def check(plan: Plan, studies: Iterable[str]) -> None:
+    """Resolve every row and every view of some studies, and every search.
 
     Raises:
         UserError: one line that names file, key and value, and what is allowed.
     """
-    for study in plan.studies:
-        _check_runs(plan, study)
-        for name, view in views.views(plan, study).items():
-            _check_view(plan, study, view, f"{plan.file(study)}: {name}")
+    for study in studies:
+        check_study(plan, study)
     for name in plan.searches:
         searches.check(plan, name)
 
 
-def _check_runs(plan: Plan, study: str) -> None:
-    for run in plan.runs(study):
-        weights = plan.spec(run).network.weights
-        if weights and weights.file not in plan.weights:
-            raise unknown("file of weights", weights.file, plan.weights)
+def check_study(plan: Plan, study: str) -> None:
+    """Resolve every row and every view of a study; raises as `check`."""
+    _check_names(plan, study)
+    _check_rows(plan, study)
+    for name, view in views.views(plan, study).items():
+        _check_view(plan, study, view, f"{plan.file(study)}: {name}")
+
+
+def _check_names(plan: Plan, study: str) -> None:
+    description = plan.studies[study]
+    for kind in ("measures", "experiments"):
+        catalogue = getattr(plan, kind)
+        for name in getattr(description, kind):
+            if name not in catalogue:
+                raise UserError(f"{plan.file(study)}: {kind}: {unknown(kind, name, catalogue)}")
+    if not description.runs and not description.experiments:
+        raise UserError(f"{plan.file(study)}: has neither runs nor experiments; allowed: at least 1")
+
+
+def _check_rows(plan: Plan, study: str) -> None:
+    rows = plan.rows(study)
+    for row in rows:
+        _check_row(plan, row)
+    for recipe in {row.recipe for row in rows}:
+        where = f"{plan.folder / 'recipes.yaml'}: {recipe}"
+        for method in plan.recipes[recipe].methods:
+            if method not in plan.methods:
+                raise UserError(f"{where}.methods: {unknown('method', method, plan.methods)}")
+        _check_overrides(plan, recipe, where)
+
+
+def _check_row(plan: Plan, row: Row) -> None:
+    spec = plan.run(row).spec
+    where = f"{plan.folder / 'recipes.yaml'}: {row.recipe}, for row {row.label}"
+    if spec.network.weights and spec.network.weights.file not in plan.weights:
+        raise unknown("file of weights", spec.network.weights.file, plan.weights)
+    search = plan.search_of(row)
+    if search is not None and search not in plan.searches:
+        raise UserError(f"{plan.file(row.study)}: {unknown('search', search, plan.searches)}")
+    try:
+        if spec.epochs:
+            check_batch(spec.sampler, spec.batch_size)
+        check_transforms(spec.transforms, spec.network.pixels)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
+    """An override whose `where` names what no catalogue has would never apply."""
+    for position, override in enumerate(plan.recipes[recipe].overrides):
+        for key, wanted in override.where.wanted:
+            catalogue = getattr(plan, f"{key}s", None)
+            if isinstance(catalogue, dict):
+                for name in wanted:
+                    if name not in catalogue:
+                        problem = unknown(key, name, catalogue)
+                        raise UserError(f"{where}.overrides.{position}.where.{key}: {problem}")
 
 
 def _check_view(plan: Plan, study: str, view, where: str) -> None:
-    if not plan.runs(study, view.where):
-        runs = len(plan.runs(study))
-        raise UserError(f"{where}.where: fits none of the study's {runs} runs")
+    if not plan.rows(study, view.where) and not plan.studies[study].experiments:
+        rows = len(plan.rows(study))
+        raise UserError(f"{where}.where: fits none of the study's {rows} rows")
     for search in views.searches_of(view):
         if search not in plan.searches:
             raise UserError(f"{where}.searches: {unknown('search', search, plan.searches)}")

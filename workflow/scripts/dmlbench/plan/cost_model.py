@@ -1,5 +1,6 @@
 """The seconds that a training takes: fitted on those that have run, or assumed before."""
 
+import contextlib
 import csv
 import statistics
 from collections.abc import Iterator, Sequence
@@ -12,11 +13,13 @@ from dmlbench.errors import UserError
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import read_yaml
-from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec
 
 _FORWARD = 1 / 3
 """An image that is only embedded, as a share of one that is learnt from."""
+
+_MOST = 500
+"""Trainings that a fit looks at; each costs milliseconds of planning."""
 
 
 class Gpu(Model):
@@ -59,14 +62,14 @@ class CostModel:
     """What trainings of a plan take on one device.
 
     Args:
-        benchmarks: folder of Snakemake's benchmark files, `<run>.tsv`. Snakemake does not write
-            down the device: the files of one folder are taken to come from one kind of it.
+        results: the folder of results, with Snakemake's benchmark files of trainings. Snakemake
+            does not write down the device: they are taken to come from one kind of it.
     """
 
-    def __init__(self, plan: Plan, benchmarks: Path):
+    def __init__(self, plan: Plan, results: Path):
         self.plan = plan
         self.prior = read_yaml(plan.folder / "costs.yaml", Prior)
-        self.fits = _fits(plan, benchmarks)
+        self.fits = _fits(plan, results)
 
     def seconds(self, network: str, spec: Spec) -> tuple[float | None, str]:
         """Of one training, and where the estimate comes from; None where nothing knows.
@@ -117,27 +120,27 @@ def pixels_learnt_from(spec: Spec) -> int:
     return next((size for size in reversed(sizes) if size), spec.network.pixels)
 
 
-def _fits(plan: Plan, benchmarks: Path) -> dict[tuple[str, int], Fit]:
+def _fits(plan: Plan, results: Path) -> dict[tuple[str, int], Fit]:
     points: dict[tuple[str, int], list[tuple[float, float]]] = {}
-    for run, seconds in _measured(benchmarks):
-        try:
-            spec = plan.spec(run)
-            images = _images(plan, spec)
-        except (KeyError, UserError):
-            continue  # What the catalogues no longer know says nothing about what they plan.
+    for spec, seconds in _measured(results):
+        images = _images(plan, spec) if spec.dataset in plan.datasets else None
         if images is not None:
             points.setdefault(_kind(spec), []).append((images, seconds))
     return {kind: fit(found) for kind, found in points.items()}
 
 
-def _measured(benchmarks: Path) -> Iterator[tuple[Run, float]]:
-    """Runs and the seconds that their trainings took, the mean where one was repeated."""
-    for file in sorted(benchmarks.glob("*/*/*/*/*/*/*.tsv")):
+def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
+    """Specs and the seconds that their trainings took, the mean where one was repeated."""
+    benchmarks = results / "costs" / "train"
+    for file in sorted(benchmarks.glob("*/*/*/*/*/*.tsv"))[:_MOST]:
         with open(file, newline="") as lines:
             seconds = [float(row["s"]) for row in csv.DictReader(lines, delimiter="\t")]
-        if seconds:
-            path = file.relative_to(benchmarks).with_suffix("").as_posix()
-            yield Run.parse(path), statistics.fmean(seconds)
+        run = file.relative_to(benchmarks).with_suffix("")
+        # A spec that an older version wrote says nothing about those of this one.
+        with contextlib.suppress(UserError):
+            if seconds:
+                spec = read_yaml(results / "runs" / run / "spec.yaml", Spec)
+                yield spec, statistics.fmean(seconds)
 
 
 def _kind(spec: Spec) -> tuple[str, int]:

@@ -1,12 +1,13 @@
-"""What the trainings and searches of a call will cost, as a dry run tells it."""
+"""What the trainings and searches of a call will cost, as a dry run says."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.plan import searches
 from dmlbench.plan.cost_model import CostModel, pixels_learnt_from
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
 from dmlbench.plan.views import View, searches_of, view, views
 
@@ -18,39 +19,48 @@ def summary(plan: Plan, targets: Sequence[str]) -> list[str]:
     """What a dry run says before its list of jobs; nothing for targets without trainings."""
     results = Path(plan.configuration.pathvars.results)
     wanted = asked(plan, targets)
-    runs = [run for run in _once(wanted.values()) if plan.spec(run).epochs]
+    trained = _trained(plan, _once(wanted.values()))
     tuned = asked_searches(plan, targets)
-    if not runs and not tuned:
+    if not trained and not tuned:
         return []
-    trained = _once([[plan.stand_ins.get(run, run) for run in runs]])
-    todo = [
-        run for run in trained if not (results / "runs" / run.path / "model.safetensors").exists()
-    ]
-    open_searches = [
-        name for name in tuned if not (results / "searches" / name / "scores.parquet").exists()
-    ]
+    todo = {
+        run: row
+        for run, row in trained.items()
+        if not (results / "runs" / run.folder / "model.safetensors").exists()
+    }
+    open_searches = [name for name in tuned if not (results / searches.best(plan, name)).exists()]
     others = {run for study, found in wanted.items() if not found for run in plan.runs(study)}
     lines = [
-        f"{len(trained)} trainings asked for, {sum(run in others for run in runs)} shared with "
+        f"{len(trained)} trainings asked for, {sum(run in others for run in trained)} shared with "
         f"other studies, {len(trained) - len(todo)} done already"
     ]
     if tuned:
         lines.append(f"{len(tuned)} searches asked for, {len(tuned) - len(open_searches)} done")
-    model = CostModel(plan, results / "costs" / "train")
-    costs = _of_trainings(plan, model, todo) | _of_searches(plan, model, open_searches)
+    model = CostModel(plan, results)
+    costs = _of_trainings(model, todo) | _of_searches(plan, model, open_searches)
     known = [seconds for found in costs.values() for seconds, _ in found if seconds is not None]
     if known:
         count = sum(map(len, costs.values()))
         more = "" if len(known) == count else " and what is not known"
         lines.append(f"what is left takes about {_hours(sum(known))} of one device{more}:")
-    return lines + [f"  {what}: {_told(found)}" for what, found in costs.items()]
+    return lines + [f"  {what}: {_listed(found)}" for what, found in costs.items()]
 
 
-def asked(plan: Plan, targets: Sequence[str]) -> dict[str, list[Run]]:
-    """Study -> the runs that targets by name need of it: a study, one of its views, or `all`."""
+def asked(plan: Plan, targets: Sequence[str]) -> dict[str, list[Row]]:
+    """Study -> the rows that targets by name need of it: a study, one of its views, or `all`."""
     return {
-        study: _once(_runs(plan, study, target) for target in targets) for study in plan.studies
+        study: _once(_rows(plan, study, target) for target in targets) for study in plan.studies
     }
+
+
+def _trained(plan: Plan, rows: Iterable[Row]) -> dict[Run, Row]:
+    """The runs behind rows that are trained, each with the first of its rows."""
+    found: dict[Run, Row] = {}
+    for row in rows:
+        run = plan.run(row)
+        if run.spec.epochs:
+            found.setdefault(run, row)
+    return found
 
 
 def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
@@ -65,11 +75,10 @@ def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
     return _once([*named, *shown])
 
 
-def _runs(plan: Plan, study: str, target: str) -> list[Run]:
+def _rows(plan: Plan, study: str, target: str) -> list[Row]:
     if target in ("all", study):
-        return plan.runs(study)
-    chosen = [found for found in _views(plan, study, target) if not searches_of(found)]
-    return _once(plan.runs(study, found.where) for found in chosen)
+        return plan.rows(study)
+    return _once(plan.rows(study, found.where) for found in _views(plan, study, target))
 
 
 def _views(plan: Plan, study: str, target: str) -> list[View]:
@@ -87,13 +96,12 @@ def _views(plan: Plan, study: str, target: str) -> list[View]:
         return []
 
 
-def _of_trainings(plan: Plan, model: CostModel, runs: Iterable[Run]) -> Costs:
+def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> Costs:
     """By network and image size, in the order of the runs."""
     found: dict[tuple[str, int], list] = {}
-    for run in runs:
-        spec = plan.spec(run)
-        cost = model.seconds(run.network, spec)
-        found.setdefault((run.network, pixels_learnt_from(spec)), []).append(cost)
+    for run, row in runs.items():
+        cost = model.seconds(row.network, run.spec)
+        found.setdefault((row.network, pixels_learnt_from(run.spec)), []).append(cost)
     return {
         f"{network} at {pixels} pixels, {len(costs)} trainings": costs
         for (network, pixels), costs in found.items()
@@ -101,18 +109,17 @@ def _of_trainings(plan: Plan, model: CostModel, runs: Iterable[Run]) -> Costs:
 
 
 def _of_searches(plan: Plan, model: CostModel, names: Sequence[str]) -> Costs:
-    """Every trial of the budget to its last epoch, and one training with the best values each."""
+    """Every trial of the budget to its last epoch."""
     costs, trials = [], 0
     for name in names:
         search = plan.searches[name]
         trial = model.seconds(search.run.network, searches.of_trials(plan, name))
-        best = model.seconds(search.run.network, plan.spec(search.tuned))
-        costs += [trial] * search.budget + [best]
+        costs += [trial] * search.budget
         trials += search.budget
     return {f"{len(names)} searches, at most {trials} trials": costs} if names else {}
 
 
-def _told(costs: Sequence[tuple[float | None, str]]) -> str:
+def _listed(costs: Sequence[tuple[float | None, str]]) -> str:
     """The sum, and where the first of the estimates comes from."""
     seconds = [spent for spent, _ in costs]
     total = "unknown" if None in seconds else _hours(sum(seconds))

@@ -1,5 +1,6 @@
 """From files to a checked plan."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from dmlbench.plan.check import check
@@ -8,25 +9,26 @@ from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import checked
 
 
-def load(configuration: dict, folder: Path) -> Plan:
+def load(configuration: dict, folder: Path, studies: Collection[str] | None = None) -> Plan:
     """Read and check everything under a configuration folder.
 
     Args:
         configuration: Snakemake's `config`.
         folder: the folder that holds the catalogues and `studies/`.
+        studies: those whose rows and views are checked; all active ones where not given.
 
     Raises:
         UserError: one line that names file, key and value, and what is allowed.
     """
     plan = reload(configuration, folder)
-    check(plan)
+    check(plan, plan.studies if studies is None else studies)
     return plan
 
 
 def reload(configuration: dict, folder: Path) -> Plan:
-    """The same in a job of a call whose plan was loaded: what holds of all runs is not looked at.
+    """The same in a job of a call whose plan was loaded: rows and views are not checked again.
 
-    A job is about one run; at 100,000 runs the check takes longer than many a job.
+    A job is about one run; at 100,000 rows the check takes longer than many a job.
     """
     where = str(folder / "config.yaml")
     return Plan(checked(configuration, Configuration, where=where), folder)

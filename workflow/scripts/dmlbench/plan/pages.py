@@ -17,14 +17,25 @@ def page(plan: Plan, study: str) -> dict:
         "description": description.description,
         "question": description.question,
         "command": f"snakemake {study}",
-        "selection": views.selection(plan, study, description.tournament.where),
-        "metric": description.tournament.metric,
-        "methods": views.ranked_methods(plan, study),
-        "ranked": [run.path for run in plan.runs(study, description.tournament.where)],
+        **_ranking(plan, study),
         "baseline": views.baseline(plan, study),
-        "titles": views.titles(plan),
+        "titles": views.titles(plan, study),
+        "rehearsal": plan.configuration.rehearsal is not None,
         "protocol": _protocol(plan, study),
         **_content(plan, study),
+    }
+
+
+def _ranking(plan: Plan, study: str) -> dict:
+    """What a page says of the tournament; nothing where there is none."""
+    ranking = plan.studies[study].tournament
+    if ranking is None:
+        return {}
+    return {
+        "selection": views.selection(plan, study, ranking.where),
+        "metric": ranking.metric,
+        "methods": views.ranked_methods(plan, study),
+        "ranked": [run.folder for run in plan.runs(study, ranking.where)],
     }
 
 
@@ -38,7 +49,8 @@ def files(plan: Plan, study: str) -> list[str]:
         for face in names
     ]
     audit = list((content["audit"] or {}).values())
-    return [content["scores"], content["tournament"], content["timings"], *faces, *audit]
+    own = [content[kind] for kind in ("scores", "tournament", "timings") if content[kind]]
+    return [*own, *faces, *audit]
 
 
 def targets(plan: Plan, study: str) -> dict[str, list[str]]:
@@ -58,8 +70,8 @@ def _content(plan: Plan, study: str) -> dict:
     audit = f"{plan.configuration.pathvars.results}/audit/{description.audit}"
     return {
         "scores": f"{folder}/scores.parquet",
-        "tournament": f"{folder}/tournament.csv",
-        "timings": f"{folder}/timings.csv",
+        "tournament": f"{folder}/tournament.csv" if description.tournament else None,
+        "timings": f"{folder}/timings.csv" if description.runs else None,
         "tables": [
             _faces(f"{folder}/tables/{name}", name, table, TABLE_FACES)
             for name, table in description.tables.items()
@@ -84,15 +96,17 @@ def _faces(stem: str, name: str, view, faces: tuple[str, ...]) -> dict[str, str]
 
 def _protocol(plan: Plan, study: str) -> dict[str, str]:
     """How a study was run, label -> text."""
-    runs = plan.runs(study)
-    training = dict.fromkeys(_training(plan.spec(run)) for run in runs if plan.spec(run).epochs)
+    rows, runs = plan.rows(study), plan.runs(study)
+    if not rows:
+        return {}
+    training = dict.fromkeys(_training(run.spec) for run in runs if run.spec.epochs)
     return {
-        "Data": _listed(plan.datasets[run.dataset].title for run in runs),
-        "Network": _listed(plan.networks[run.network].title for run in runs),
-        "Embedding size": _listed(str(run.embedding_dim) for run in runs),
-        "Split": _listed(run.split for run in runs),
-        "Recipe": _listed(plan.recipes[run.recipe].title for run in runs),
-        "Seeds": _listed(str(run.seed) for run in runs),
+        "Data": _listed(plan.datasets[row.dataset].title for row in rows),
+        "Network": _listed(plan.networks[row.network].title for row in rows),
+        "Embedding size": _listed(str(row.embedding_dim) for row in rows),
+        "Split": _listed(row.split for row in rows),
+        "Recipe": _listed(plan.recipes[row.recipe].title for row in rows),
+        "Seeds": _listed(str(row.seed) for row in rows),
         "Training": "; ".join(training),
         "Runs": str(len(runs)),
     }

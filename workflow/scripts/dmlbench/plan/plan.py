@@ -1,37 +1,47 @@
-"""The plan: which runs the studies ask for, and what each of them is."""
+"""The plan: which rows the studies list, and which run stands behind each of them."""
 
 import functools
 import itertools
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan import rehearsal
+from dmlbench.plan import rehearsal, variants
 from dmlbench.plan.catalogues import Dataset, Network, Weights
-from dmlbench.plan.choices import Identifier
+from dmlbench.plan.choices import Identifier, SplitRule
 from dmlbench.plan.configuration import Configuration
-from dmlbench.plan.read import checked, read_yaml
-from dmlbench.plan.recipes import Method, Recipe
-from dmlbench.plan.run import Run
-from dmlbench.plan.searches import Search, rehearsed
-from dmlbench.plan.spec import Spec, resolve
-from dmlbench.plan.studies import Grid, Study, Where
+from dmlbench.plan.data import Data, data_of
+from dmlbench.plan.experiments import Experiment
+from dmlbench.plan.measures import Measure
+from dmlbench.plan.naming import slug
+from dmlbench.plan.places import merged
+from dmlbench.plan.read import checked, read_mapping, read_yaml
+from dmlbench.plan.recipes import Method, Recipe, built_on_bases
+from dmlbench.plan.rows import Row
+from dmlbench.plan.run import Run, folder_of
+from dmlbench.plan.searches import Search, identity, rehearsed
+from dmlbench.plan.spec import Spec, resolve, without_training
+from dmlbench.plan.studies import Grid, Study
+from dmlbench.plan.versions import versions
+from dmlbench.plan.where import Where
 
 CATALOGUES = {
     "datasets": Dataset,
     "networks": Network,
     "methods": Method,
-    "recipes": Recipe,
+    "measures": Measure,
+    "experiments": Experiment,
 }
 
 
 class Plan:
-    """Checked configuration, and the runs that follow from it.
+    """Checked configuration, and the rows and runs that follow from it.
 
     Attributes:
         configuration: config.yaml, with what command line and profile changed of it.
-        datasets, networks, methods, recipes: the catalogues, id -> entry.
+        datasets, networks, methods, recipes, measures, experiments: the catalogues, id -> entry.
         studies: the active studies, id -> study, in the order of the configuration.
         searches: id -> search.
+        known: folder -> first row, of the runs that were asked for so far.
     """
 
     def __init__(self, configuration: Configuration, folder: Path):
@@ -40,43 +50,110 @@ class Plan:
         for catalogue, kind in CATALOGUES.items():
             path = folder / f"{catalogue}.yaml"
             setattr(self, catalogue, read_yaml(path, dict[Identifier, kind]))
+        self.recipes = self._read_recipes()
         self._choose_alternatives(configuration.data.alternatives)
-        available = [file.stem for file in (folder / "studies").glob("*.yaml")]
-        for study in configuration.studies:
-            if study not in available:
-                raise unknown("study", study, available)
-        self.studies = {
-            study: read_yaml(self.file(study), Study) for study in configuration.studies
-        }
+        self.studies = {study: self._read_study(study) for study in configuration.studies}
         if configuration.rehearsal:
             rehearsed = rehearsal.catalogues(configuration.rehearsal, self.datasets, self.networks)
             self.datasets, self.networks = rehearsed
         self.searches = self._read_searches()
-        self._runs = {study: self._expand(study) for study in self.studies}
+        self.known: dict[str, Row] = {}
+
+    def rows(self, study: str, where: Where | None = None) -> list[Row]:
+        """The rows of a study, in the order in which it lists them."""
+        return [row for row in self._rows(study) if where is None or where.holds(row)]
 
     def runs(self, study: str | None = None, where: Where | None = None) -> list[Run]:
-        """The runs of a study, or of all, in the order in which the study lists them."""
+        """The runs behind the rows of a study, or of all studies: each once."""
         studies = [study] if study else list(self.studies)
-        runs = dict.fromkeys(itertools.chain.from_iterable(self._runs[name] for name in studies))
-        return [run for run in runs if where is None or where.holds(run)]
+        rows = itertools.chain.from_iterable(self.rows(name, where) for name in studies)
+        return list(dict.fromkeys(map(self.run, rows)))
 
     @functools.cache  # noqa: B019 (one plan lives as long as the process)
-    def spec(self, run: Run) -> Spec:
-        """What a run is, in full."""
-        recipe, method = self.recipes[run.recipe], self.methods[run.method]
-        sets = [override.set for override in recipe.overrides if override.where.holds(run)]
-        if self.configuration.rehearsal:
-            sets.append(self.configuration.rehearsal.set)
+    def run(self, row: Row) -> Run:
+        """The run behind a row.
+
+        Raises:
+            UserError: values that no training takes; the line names recipe and row.
+        """
+        spec = self.spec(row)
+        data = self.data(row.dataset).folder
+        run = Run(spec, folder_of(spec, data=data, versions=versions(spec)))
+        self.known.setdefault(run.folder, row)
+        return run
+
+    def spec(self, row: Row) -> Spec:
+        """What the run behind a row is, but for data and code."""
+        recipe, study = self.recipes[row.recipe], self.studies[row.study]
         values = resolve(
-            run, network=self.networks[run.network], method=method, recipe=recipe, sets=sets
+            row,
+            dataset=rehearsal.TOY if self.configuration.rehearsal else row.dataset,
+            split=self.datasets[row.dataset].splits[row.split],
+            network=self.networks[row.network],
+            method=self.methods[row.method],
+            recipe=recipe,
         )
-        where = f"{self.folder / 'recipes.yaml'}: {run.recipe}, for run {run.path}"
+        for override in recipe.overrides:
+            if override.where.holds(row):
+                values = merged(values, override.set)
+        values = variants.changed(values, row.variant, study.variants, row)
+        if self.configuration.rehearsal:
+            values = merged(values, self.configuration.rehearsal.set)
+        if search := variants.search_of(row.variant, study.variants, row):
+            values |= {"search": identity(self, search)}
+        if self.methods[row.method].loss is None:
+            values = without_training(values)
+        variant = f" with {row.variant}" if row.variant else ""
+        where = f"{self.folder / 'recipes.yaml'}: {row.recipe}{variant}, for row {row.label}"
         return checked(values, Spec, where=where)
 
-    @functools.cached_property
-    def stand_ins(self) -> dict[Run, Run]:
-        """In a rehearsal: run -> the run whose embeddings it is scored with; else empty."""
-        return rehearsal.stand_ins(self) if self.configuration.rehearsal else {}
+    def search_of(self, row: Row) -> str | None:
+        """The search whose best values the run behind a row takes; none for most."""
+        return variants.search_of(row.variant, self.studies[row.study].variants, row)
+
+    @functools.cache  # noqa: B019 (see above)
+    def data(self, dataset: str) -> Data:
+        """Where a data set of the catalogue is kept."""
+        name = rehearsal.TOY if self.configuration.rehearsal else dataset
+        return data_of(name, self.datasets[dataset])
+
+    def find_data(self, folder: str) -> Data:
+        """The data set of a folder below `results/data`.
+
+        Raises:
+            UserError: no data set of the catalogue has this folder now.
+        """
+        name = folder.rpartition("-")[0]
+        names = [name] if name in self.datasets else list(self.datasets)
+        found = [self.data(each) for each in names]
+        for data in found:
+            if data.folder == folder:
+                return data
+        raise unknown("data set", folder, [data.folder for data in found])
+
+    def split_rule(self, name: str) -> SplitRule:
+        """The rule of a split's file: the inverse of `naming.slug` for those in the catalogue."""
+        rules = (rule for entry in self.datasets.values() for rule in entry.splits.values())
+        named = {slug(rule): rule for rule in rules}
+        if name not in named:
+            raise unknown("split", name, named)
+        return named[name]
+
+    def metrics(self, run: Run) -> list[str]:
+        """What a run is scored with: its data set's metrics; a toy's are those of all."""
+        if run.spec.dataset in self.datasets:
+            return list(self.datasets[run.spec.dataset].metrics)
+        names = (metric for entry in self.datasets.values() for metric in entry.metrics)
+        return list(dict.fromkeys(names))
+
+    def threads(self, run: Run) -> int:
+        """CPU threads of a run's jobs: the most that a network with its backbone asks for."""
+        backbone = run.spec.network.backbone.name
+        return max(
+            network.threads
+            for network in self.networks.values()
+            if network.backbone.name == backbone
+        )
 
     @property
     def weights(self) -> dict[str, Weights]:
@@ -88,23 +165,8 @@ class Plan:
         """Where a study is described."""
         return self.folder / "studies" / f"{study}.yaml"
 
-    def _read_searches(self) -> dict[str, Search]:
-        searches = read_yaml(self.folder / "searches.yaml", dict[Identifier, Search])
-        shorter = self.configuration.rehearsal and self.configuration.rehearsal.searches
-        if not shorter:
-            return searches
-        return {name: rehearsed(search, shorter) for name, search in searches.items()}
-
-    def _expand(self, study: str) -> list[Run]:
-        runs = [
-            run
-            for position, grid in enumerate(self.studies[study].runs)
-            for run in self.combinations(grid, f"{self.file(study)}: runs.{position}")
-        ]
-        return list(dict.fromkeys(runs))
-
-    def combinations(self, grid: Grid, where: str) -> list[Run]:
-        """The runs of a grid.
+    def combinations(self, grid: Grid, study: str, where: str) -> list[Row]:
+        """The rows of a grid.
 
         Raises:
             UserError: a name that its catalogue lacks; `where` says where it stands.
@@ -124,20 +186,56 @@ class Plan:
             if sampling not in samplings:
                 problem = unknown(f"sampling of method {method}", sampling, samplings)
                 raise UserError(f"{where}.recipe: {recipe} lacks it: {problem}")
+        try:
+            named = variants.expand(grid.variant, self.studies[study].variants)
+        except UserError as error:
+            raise UserError(f"{where}.variant: {error}") from None
         values = itertools.product(
+            [study],
             grid.dataset,
             grid.network,
             grid.embedding_dim,
             grid.method,
             grid.recipe,
+            named,
             grid.split,
             grid.fold or [None],
             grid.seed,
         )
-        return [Run(*value) for value in values]
+        return [Row(*value) for value in values]
+
+    @functools.cache  # noqa: B019 (see above)
+    def _rows(self, study: str) -> list[Row]:
+        rows = [
+            row
+            for position, grid in enumerate(self.studies[study].runs)
+            for row in self.combinations(grid, study, f"{self.file(study)}: runs.{position}")
+        ]
+        return list(dict.fromkeys(rows))
+
+    def _read_study(self, study: str) -> Study:
+        if not self.file(study).is_file():
+            available = [file.stem for file in (self.folder / "studies").glob("*.yaml")]
+            raise unknown("study", study, available)
+        return read_yaml(self.file(study), Study)
+
+    def _read_recipes(self) -> dict[str, Recipe]:
+        path = self.folder / "recipes.yaml"
+        try:
+            values = built_on_bases(read_mapping(path))
+        except UserError as error:
+            raise UserError(f"{path}: {error}" if str(path) not in str(error) else error) from None
+        return checked(values, dict[Identifier, Recipe], where=str(path))
+
+    def _read_searches(self) -> dict[str, Search]:
+        searches = read_yaml(self.folder / "searches.yaml", dict[Identifier, Search])
+        shorter = self.configuration.rehearsal and self.configuration.rehearsal.searches
+        if not shorter:
+            return searches
+        return {name: rehearsed(search, shorter) for name, search in searches.items()}
 
     def _choose_alternatives(self, chosen: dict[str, str]) -> None:
-        """Put other archives in the place of a data set's own, where the configuration says so."""
+        """Use other archives for a data set where the configuration says so."""
         for name, choice in chosen.items():
             where = f"{self.folder / 'config.yaml'}: data.alternatives"
             if name not in self.datasets:
@@ -146,5 +244,6 @@ class Plan:
             if choice not in alternatives:
                 problem = unknown(f"alternative of {name}", choice, alternatives)
                 raise UserError(f"{where}.{name}: {problem}")
-            archives = {"archives": alternatives[choice]}
-            self.datasets[name] = self.datasets[name].model_copy(update=archives)
+            entry = self.datasets[name]
+            used = {"archives": alternatives[choice], "published": entry.archives}
+            self.datasets[name] = entry.model_copy(update=used)

@@ -1,7 +1,7 @@
 """YAML files into checked models; what is wrong becomes one line that names file, key and value."""
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -31,7 +31,16 @@ def read_yaml(path: Path, kind: type[Checked]) -> Checked:
     """Read a YAML file as `kind` (a pydantic model, or a dict of them).
 
     Raises:
-        UserError: the file is missing, is no YAML, or holds a wrong key or value.
+        UserError: the file is missing, is not YAML, or holds a wrong key or value.
+    """
+    return checked(read_mapping(path), kind, where=str(path))
+
+
+def read_mapping(path: Path) -> Any:
+    """Read a YAML file as plain values.
+
+    Raises:
+        UserError: the file is missing, is empty, is not YAML, or has a key twice.
     """
     try:
         # The loader is a SafeLoader.
@@ -42,7 +51,9 @@ def read_yaml(path: Path, kind: type[Checked]) -> Checked:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    return checked(values, kind, where=str(path))
+    if values is None:
+        raise UserError(f"{path}: is empty; allowed: YAML with at least one key")
+    return values
 
 
 def checked(values, kind: type[Checked], *, where: str) -> Checked:

@@ -12,6 +12,7 @@ from pydantic import (
 )
 
 from dmlbench import registry
+from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import (
     Identifier,
     Loss,
@@ -22,7 +23,8 @@ from dmlbench.plan.choices import (
     Sampler,
     Transform,
 )
-from dmlbench.plan.studies import Where
+from dmlbench.plan.places import merged
+from dmlbench.plan.variants import Change
 
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
 
@@ -144,20 +146,42 @@ class Training(Model):
     patience: PositiveInt | None = None
 
 
-class Override(Model):
-    """Values of the spec that differ for some runs."""
-
-    where: Where
-    set: dict[str, Any]
-
-
 class Recipe(Training):
-    """A protocol of training: the same for all methods but for its overrides.
+    """A protocol of training: the same for all methods but for what it says of them.
 
     Attributes:
+        base: the recipe that it builds on: what is not said here is as there. Values of `methods`
+            are laid over the base's, overrides come after the base's.
         sampling: the samplers by name; a method names the one that it implies.
+        methods: method -> values laid over its spec, such as the loss's hyper-parameters.
+        overrides: values that differ for some rows, applied in order.
     """
 
     title: str
+    base: Identifier | None = None
     sampling: dict[Identifier, Sampler] = Field(min_length=1)
-    overrides: list[Override] = []
+    methods: dict[Identifier, dict[str, Any]] = {}
+    overrides: list[Change] = []
+
+
+def built_on_bases(recipes: dict[str, Any]) -> dict[str, Any]:
+    """Recipes as they stand in YAML, each laid over the one that it names as its base.
+
+    Raises:
+        UserError: a base that is not there, or that builds on the recipe itself.
+    """
+    return {name: _on_base(name, recipes, ()) for name in recipes}
+
+
+def _on_base(name: str, recipes: dict[str, Any], above: tuple[str, ...]) -> Any:
+    recipe = recipes[name]
+    base = recipe.get("base") if isinstance(recipe, dict) else None
+    if base is None:
+        return recipe
+    if base not in recipes:
+        raise UserError(f"{name}.base: {unknown('recipe', str(base), recipes)}")
+    if base in (name, *above):
+        raise UserError(f"{name}.base: {base} builds on {name}; allowed: a recipe that does not")
+    values = _on_base(base, recipes, (name, *above))
+    overrides = [*(values.get("overrides") or []), *(recipe.get("overrides") or [])]
+    return merged(values, recipe) | {"overrides": overrides}

@@ -1,58 +1,49 @@
-"""A run: one training, named by what it trains and not by who asks for it."""
+"""A run: one training, known by what it is and not by who asks for it."""
 
-import re
 from dataclasses import dataclass
 
-_PATH = re.compile(
-    r"(?P<dataset>\w+)/(?P<network>\w+)/d(?P<embedding_dim>\d+)/(?P<method>\w+)/(?P<recipe>\w+)"
-    r"/(?P<split>[\w-]+?)(?:-fold(?P<fold>\d+))?/seed(?P<seed>\d+)"
-)
+from dmlbench.plan.naming import digest_of, slug
+from dmlbench.plan.spec import Spec
+
+DIGITS = 12
+FOLDER = rf"\w+/\w+/d\d+/[\w-]+/[\w.-]+/seed\d+-[0-9a-f]{{{DIGITS}}}"
+"""What a run's folder looks like, as a regular expression."""
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Run:
-    """What a training is named by; the catalogues say what the names stand for.
+    """A training in full.
 
     Attributes:
-        fold: none where the split has no folds.
+        spec: everything that can change its result but data and code.
+        folder: its place below `results/runs`: a prefix to read and sort by, then the digest of
+            spec, data and versions of the code. Equal runs have equal folders, whoever asks for
+            them; whatever differs has another folder, so that nothing finished is overwritten.
     """
 
-    dataset: str
-    network: str
-    embedding_dim: int
-    method: str
-    recipe: str
-    split: str
-    fold: int | None
-    seed: int
+    spec: Spec
+    folder: str
 
-    @property
-    def path(self) -> str:
-        """Its folder: `cub200/resnet50/d512/proxy_anchor/psomas2020/half/seed0`."""
-        fold = "" if self.fold is None else f"-fold{self.fold}"
-        return (
-            f"{self.dataset}/{self.network}/d{self.embedding_dim}/{self.method}/{self.recipe}"
-            f"/{self.split}{fold}/seed{self.seed}"
-        )
+    def __hash__(self) -> int:
+        return hash(self.folder)
 
-    @classmethod
-    def parse(cls, path: str) -> "Run":
-        """The run of a folder: the inverse of `path`.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self.folder == other.folder
 
-        Raises:
-            ValueError: the folder is none of a run.
-        """
-        match = _PATH.fullmatch(path)
-        if match is None:
-            raise ValueError(f"{path!r} is no run's path")
-        parts = match.groupdict()
-        return cls(
-            dataset=parts["dataset"],
-            network=parts["network"],
-            embedding_dim=int(parts["embedding_dim"]),
-            method=parts["method"],
-            recipe=parts["recipe"],
-            split=parts["split"],
-            fold=None if parts["fold"] is None else int(parts["fold"]),
-            seed=int(parts["seed"]),
-        )
+
+def folder_of(spec: Spec, *, data: str, versions: dict[str, int]) -> str:
+    """The folder of a run.
+
+    Args:
+        data: identity of the data set's images and labels.
+        versions: part -> version of its code, for the parts that the spec names.
+    """
+    digest = digest_of({"spec": spec.as_dict(), "data": data, "versions": versions}, DIGITS)
+    objective = spec.loss.name if spec.loss else "untrained"
+    if spec.miner:
+        objective += f"-{spec.miner.name}"
+    fold = "" if spec.fold is None else f"-fold{spec.fold}"
+    return (
+        f"{spec.dataset}/{spec.network.backbone.name}/d{spec.embedding_dim}/{objective}"
+        f"/{slug(spec.split)}{fold}/seed{spec.seed}-{digest}"
+    )

@@ -12,9 +12,10 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import Identifier, Model, Pruner, SplitName, Strategy
 from dmlbench.plan.configuration import SearchRehearsal
 from dmlbench.plan.read import checked
-from dmlbench.plan.run import Run
+from dmlbench.plan.rows import Row
 from dmlbench.plan.sources import SCRIPTS, module_digest
-from dmlbench.plan.spec import Spec, merged
+from dmlbench.plan.places import merged
+from dmlbench.plan.spec import Spec
 from dmlbench.plan.studies import Grid
 
 Number = int | float
@@ -99,9 +100,9 @@ class Search(Model):
     parameters: dict[Place, Parameter] = Field(min_length=1)
 
     @property
-    def tuned(self) -> Run:
+    def tuned(self) -> Row:
         """The run that is tuned."""
-        return Run(**self.run.model_dump())
+        return Row(study="", variant="", **self.run.model_dump())
 
 
 def rehearsed(search: Search, rehearsal: SearchRehearsal) -> Search:
@@ -261,3 +262,15 @@ def _coarser(parameter: Parameter, values: int) -> Number:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def identity(plan, name):
+    return digest(facts(plan, name))
+
+
+def best(plan, name):
+    return f"searches/{name}/best.yaml"
+
+
+def trials(plan, name):
+    return f"searches/{name}/trials.parquet"

@@ -4,11 +4,12 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from dmlbench.plan.catalogues import Network, Pooling, check_network
 from dmlbench.plan.choices import (
     Backbone,
+    Choice,
     FileName,
     Loss,
     Miner,
@@ -16,8 +17,11 @@ from dmlbench.plan.choices import (
     Regularizer,
     Sampler,
     Sha256Start,
+    SplitRule,
 )
-from dmlbench.plan.recipes import Method, Recipe, check_objective
+from dmlbench.plan.defaults import complete
+from dmlbench.plan.places import merged
+from dmlbench.plan.recipes import Method, Recipe, Transforms, check_objective
 from dmlbench.plan.recipes import Training as _Training
 
 
@@ -41,6 +45,11 @@ class SpecNetwork(Model):
     mean: list[float]
     std: list[PositiveFloat]
 
+    @field_validator("backbone")
+    @classmethod
+    def _names_its_options(cls, backbone: Backbone) -> Choice:
+        return complete(backbone)
+
     @model_validator(mode="after")
     def _parts_fit(self) -> "SpecNetwork":
         check_network(self)
@@ -48,7 +57,13 @@ class SpecNetwork(Model):
 
 
 class Spec(_Training):
-    """A training in full: the recipe's values with the method's, the network's and the run's."""
+    """A training in full: the recipe's values with the method's, the network's and the row's.
+
+    Every option of its parts is named, also those left at their defaults.
+
+    Attributes:
+        search: identity of the search whose best values are laid over it before it is trained.
+    """
 
     dataset: str
     network: SpecNetwork
@@ -57,9 +72,26 @@ class Spec(_Training):
     miner: Miner | None
     regularizers: list[Regularizer] = []
     sampler: Sampler
-    split: str
+    split: SplitRule
     fold: NonNegativeInt | None
     seed: NonNegativeInt
+    search: str | None = None
+
+    @field_validator("loss", "miner", "sampler", "split")
+    @classmethod
+    def _names_its_options(cls, part: Choice | None) -> Choice | None:
+        return part and complete(part)
+
+    @field_validator("regularizers")
+    @classmethod
+    def _name_their_options(cls, parts: list[Regularizer]) -> list[Choice]:
+        return [complete(part) for part in parts]
+
+    @field_validator("transforms")
+    @classmethod
+    def _steps_name_their_options(cls, transforms: Transforms) -> Transforms:
+        steps = {role: [complete(step) for step in steps] for role, steps in transforms}
+        return transforms.model_copy(update=steps)
 
     @model_validator(mode="after")
     def _objective_fits(self) -> "Spec":
@@ -79,43 +111,31 @@ class Spec(_Training):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def resolve(run, *, network: Network, method: Method, recipe: Recipe, sets: list[dict]) -> dict:
-    """The values of a run's spec: recipe, method and network, then the overrides in order."""
-    values = recipe.model_dump(exclude={"title", "sampling", "overrides"})
+def resolve(
+    row, *, dataset: str, split: SplitRule, network: Network, method: Method, recipe: Recipe
+) -> dict:
+    """The values of a row's spec before overrides and variants: recipe, method and network."""
+    shown = {"title", "sampling", "methods", "overrides", "base"}
+    values = recipe.model_dump(exclude=shown)
     values |= {
-        "dataset": run.dataset,
+        "dataset": dataset,
         "network": network.model_dump(
             exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}
         ),
-        "embedding_dim": run.embedding_dim,
+        "embedding_dim": row.embedding_dim,
         "loss": method.loss and method.loss.model_dump(),
         "miner": method.miner and method.miner.model_dump(),
         "regularizers": [regularizer.model_dump() for regularizer in method.regularizers],
         "sampler": recipe.sampling[method.sampling].model_dump(),
-        "split": run.split,
-        "fold": run.fold,
-        "seed": run.seed,
+        "split": split.model_dump(),
+        "fold": row.fold,
+        "seed": row.seed,
+        "search": None,
     }
-    for override in sets:
-        values = merged(values, override)
-    if method.loss is None:
-        values |= {"loss": None, "miner": None, "regularizers": []}
-        values |= {"epochs": 0, "warmup_epochs": 0}
-    return values
+    return merged(values, recipe.methods.get(row.method, {}))
 
 
-def merged(values: dict, changes: dict) -> dict:
-    """`values` with `changes` laid over it, key by key; another `name` replaces the whole choice.
-
-    >>> merged({"loss": {"name": "margin", "beta": 1.2}}, {"loss": {"beta": 0.6}})
-    {'loss': {'name': 'margin', 'beta': 0.6}}
-    """
-
-    def laid_over(old: Any, new: Any) -> Any:
-        if not (isinstance(old, dict) and isinstance(new, dict)):
-            return new
-        if "name" in new and new["name"] != old.get("name"):
-            return new
-        return merged(old, new)
-
-    return values | {key: laid_over(values.get(key), change) for key, change in changes.items()}
+def without_training(values: dict) -> dict:
+    """The values of a spec whose network is scored as it is."""
+    nothing = {"loss": None, "miner": None, "regularizers": [], "epochs": 0, "warmup_epochs": 0}
+    return values | nothing

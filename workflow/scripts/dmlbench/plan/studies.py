@@ -1,85 +1,72 @@
 """What a file under config/studies may say: runs, and the views over their scores."""
 
-import functools
-from typing import Annotated, Any
+from pydantic import Field, PositiveInt
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt
-
-from dmlbench.plan.choices import (
-    FigureKind,
-    Identifier,
-    Metric,
-    Model,
-    SplitName,
-    TableKind,
-    ViewName,
-)
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-Names = Annotated[list[Identifier], BeforeValidator(_listed)]
-SplitNames = Annotated[list[SplitName], BeforeValidator(_listed)]
-Sizes = Annotated[list[PositiveInt], BeforeValidator(_listed)]
-Numbers = Annotated[list[NonNegativeInt], BeforeValidator(_listed)]
-
-
-class Where(Model):
-    """Which runs: those whose value is listed, for every key that is given."""
-
-    dataset: Names | None = None
-    network: Names | None = None
-    embedding_dim: Sizes | None = None
-    method: Names | None = None
-    recipe: Names | None = None
-    split: SplitNames | None = None
-    fold: Numbers | None = None
-    seed: Numbers | None = None
-
-    @functools.cached_property
-    def wanted(self) -> list[tuple[str, frozenset]]:
-        """The keys that are given, with their values."""
-        return [(key, frozenset(values)) for key, values in self if values is not None]
-
-    def holds(self, run) -> bool:
-        """Whether a run is among them."""
-        return all(getattr(run, key) in values for key, values in self.wanted)
+from dmlbench.plan.choices import FigureKind, Identifier, Metric, Model, TableKind, ViewName
+from dmlbench.plan.variants import Variant
+from dmlbench.plan.where import Combined, Names, Numbers, Sizes, SplitNames, VariantNames, Where
 
 
 class Grid(Model):
-    """Runs: every combination of the listed values."""
+    """Rows: every combination of the listed values.
+
+    Attributes:
+        variant: variants of the study: names, axes, `axis=value` or products with commas;
+            `base` is the run without a change.
+    """
 
     dataset: Names
     network: Names
     embedding_dim: Sizes
     method: Names
     recipe: Names
+    variant: VariantNames = ["base"]
     split: SplitNames
     fold: Numbers | None = None
     seed: Numbers
 
 
-class Table(Model):
-    """A table of scores, or of searches.
+class Combine(Model):
+    """Scores of the folds of a training together.
 
     Attributes:
-        searches: searches of config/searches.yaml that it shows in the place of runs.
+        where: rows with folds; rows that differ in nothing else belong together.
+        forms: how their embeddings are combined.
+    """
+
+    where: Where = Where()
+    forms: list[Combined] = Field(min_length=1)
+
+
+class View(Model):
+    """What tables and figures have in common.
+
+    Attributes:
+        where: which rows it shows; those of combined folds where `fold` names their form.
+        measures: measures whose scores it shows as well.
+        experiments: experiments of the study whose results it shows.
     """
 
     title: str
     caption: str = ""
-    kind: TableKind
     where: Where = Where()
+    measures: list[Identifier] = []
+    experiments: list[Identifier] = []
+
+
+class Table(View):
+    """A table of scores, or of searches.
+
+    Attributes:
+        searches: searches of config/searches.yaml whose trials it shows.
+    """
+
+    kind: TableKind
     searches: list[Identifier] = []
 
 
-class Figure(Model):
-    title: str
-    caption: str = ""
+class Figure(View):
     kind: FigureKind
-    where: Where = Where()
 
 
 class EmbeddingMap(Model):
@@ -103,18 +90,28 @@ class Tournament(Model):
 
 
 class Study(Model):
-    """One study: its runs and the views over their scores.
+    """One study: its rows and the views over their scores.
 
     Attributes:
         audit: the folder of config/reference whose printed numbers its page checks.
+        variants: what grids may vary, by name.
+        runs: its rows; none for a study of experiments.
+        combine: folds that are scored together.
+        measures: entries of config/measures.yaml that its runs are scored with as well.
+        experiments: entries of config/experiments.yaml whose results it shows.
+        tournament: which methods are ranked; none for no ranking.
     """
 
     title: str
     question: str
     description: str
     audit: Identifier | None = None
-    runs: list[Grid] = Field(min_length=1)
-    tournament: Tournament
+    variants: dict[Identifier, Variant] = {}
+    runs: list[Grid] = []
+    combine: list[Combine] = []
+    measures: list[Identifier] = []
+    experiments: list[Identifier] = []
+    tournament: Tournament | None = None
     tables: dict[ViewName, Table] = {}
     figures: dict[ViewName, Figure] = {}
     embedding_maps: dict[ViewName, EmbeddingMap] = {}

@@ -5,8 +5,14 @@ from typing import Any
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import searches
+from dmlbench.plan.combinations import combinations
 from dmlbench.plan.plan import Plan
-from dmlbench.plan.studies import EmbeddingMap, Figure, Table, Tournament, Where
+from dmlbench.plan.studies import EmbeddingMap, Figure, Table, Tournament
+from dmlbench.plan.variants import title_of
+from dmlbench.plan.where import Where
+
+NOT_SELECTED = "none"
+"""The selection rule of results that no epoch was chosen for."""
 
 View = Tournament | Table | Figure | EmbeddingMap
 
@@ -15,7 +21,8 @@ def views(plan: Plan, study: str) -> dict[str, View]:
     """Every view of a study, by the key that it stands under in the study's file."""
     description = plan.studies[study]
     rooms = ("tables", "figures", "embedding_maps")
-    return {"tournament": description.tournament} | {
+    ranked = {"tournament": description.tournament} if description.tournament else {}
+    return ranked | {
         f"{room}.{name}": view
         for room in rooms
         for name, view in getattr(description, room).items()
@@ -36,6 +43,8 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
         raise unknown("study", study, plan.studies)
     description = plan.studies[study]
     if kind == "tournament":
+        if description.tournament is None:
+            raise UserError(f"study {study} has no tournament")
         return description.tournament
     found = {
         "table": description.tables,
@@ -58,15 +67,15 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
     common = {
         "methods": methods(plan, study, chosen.where),
         "selection": selection_of(plan, study, chosen),
-        "titles": titles(plan),
+        "titles": titles(plan, study),
+        "rows": [row for row, _ in shown(plan, study, chosen.where)],
+        "rehearsal": plan.configuration.rehearsal is not None,
     }
     match chosen:
         case Tournament():
             return common | {"metric": chosen.metric, "methods": ranked_methods(plan, study)}
         case EmbeddingMap():
-            runs = [run.path for run in plan.runs(study, chosen.where)]
-            own = {"runs": runs, "title": chosen.title, "classes": chosen.classes}
-            return common | own
+            return common | {"title": chosen.title, "classes": chosen.classes}
         case Table() | Figure():
             own = {
                 "id": f"{study}_{name}",
@@ -106,12 +115,32 @@ def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
 
 def methods(plan: Plan, study: str, where: Where) -> list[str]:
     """The methods of the runs that fit, in the study's order."""
-    return list(dict.fromkeys(run.method for run in plan.runs(study, where)))
+    return list(dict.fromkeys(row.method for row in plan.rows(study, where)))
+
+
+def shown(plan: Plan, study: str, where: Where | None = None) -> list[tuple[dict, str]]:
+    """The rows of a study as they stand in its long table, each with its file of scores.
+
+    Rows of combined folds come where `where` names their form, or where there is no `where`.
+    """
+    found = [
+        (row.columns | {"run": folder}, f"runs/{folder}/scores.parquet")
+        for row in plan.rows(study, where)
+        for folder in [plan.run(row).folder]
+    ]
+    combined = combinations(plan, study) if where is None or where.fold else {}
+    found += [
+        (row.columns | {"run": together.folder}, f"combined/{together.folder}/{row.fold}.parquet")
+        for row, together in combined.items()
+        if where is None or where.holds(row)
+    ]
+    return found
 
 
 def ranked_methods(plan: Plan, study: str) -> list[str]:
     """The methods of a study's tournament: those that train."""
-    names = methods(plan, study, plan.studies[study].tournament.where)
+    ranking = plan.studies[study].tournament
+    names = methods(plan, study, ranking.where) if ranking else []
     return [name for name in names if plan.methods[name].loss]
 
 
@@ -127,10 +156,10 @@ def selection(plan: Plan, study: str, where: Where) -> str:
     Raises:
         UserError: there are several; numbers selected in different ways do not go side by side.
     """
-    rules = sorted({plan.spec(run).selection for run in plan.runs(study, where)})
+    rules = sorted({run.spec.selection for run in plan.runs(study, where)})
     if len(rules) > 1:
-        raise UserError(f"fits runs selected by {' and '.join(rules)}; allowed: one rule a view")
-    return rules[0]
+        raise UserError(f"fits runs selected by {' and '.join(rules)}; allowed: one rule per view")
+    return rules[0] if rules else NOT_SELECTED
 
 
 def selection_of(plan: Plan, study: str, view: View) -> str:
@@ -140,7 +169,10 @@ def selection_of(plan: Plan, study: str, view: View) -> str:
     return selection(plan, study, view.where)
 
 
-def titles(plan: Plan) -> dict[str, str]:
-    """Display names of everything in the catalogues."""
+def titles(plan: Plan, study: str) -> dict[str, str]:
+    """Display names of everything in the catalogues, and of a study's variants."""
     catalogues = (plan.datasets, plan.networks, plan.methods, plan.recipes)
-    return {name: entry.title for catalogue in catalogues for name, entry in catalogue.items()}
+    named = {name: entry.title for catalogue in catalogues for name, entry in catalogue.items()}
+    variants = plan.studies[study].variants
+    varied = dict.fromkeys(row.variant for row in plan.rows(study) if row.variant)
+    return named | {variant: title_of(variant, variants) for variant in varied}

@@ -1,0 +1,74 @@
+"""Measures of a run beyond its scores: metrics and arrays of one role's embeddings."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from dmlbench.data.embeddings import Embedded, read_embeddings
+from dmlbench.errors import UserError
+from dmlbench.evaluation.run_scores import limit_threads, score_rows, warn_of_caveats, write_rows
+from dmlbench.evaluation.scoring import evaluate
+from dmlbench.evaluation.structure import class_spectrum, singular_values
+from dmlbench.files import whole
+
+
+def write_measure(
+    *,
+    embeddings: Path,
+    role: str,
+    metrics: Sequence[str],
+    arrays: Sequence[str],
+    threads: int,
+    output: Path,
+    arrays_output: Path,
+) -> None:
+    """Measure one role's embeddings under every selection.
+
+    Args:
+        embeddings: Parquet file of `dmlbench.data.embeddings`.
+        role: `train`, `validation` or `test`.
+        metrics: names of `dmlbench.evaluation.names`.
+        arrays: names of `ARRAYS`.
+        threads: CPU threads of the process.
+        output: written: one row per selection and metric, as a run's scores are.
+        arrays_output: written: npz with an array per selection and name, `<selection>/<name>`.
+
+    Raises:
+        UserError: there are no embeddings of the role.
+    """
+    limit_threads(threads)
+    rows, found = [], {}
+    for selection, roles in read_embeddings(embeddings).items():
+        if role not in roles:
+            raise UserError(f"{embeddings}: no {role} images; it has {', '.join(sorted(roles))}")
+        images = roles[role]
+        result = evaluate(
+            images.embeddings, images.labels, ids=images.image_ids, metrics=list(metrics)
+        )
+        warn_of_caveats(result, f"{role}, {selection}")
+        rows += score_rows(result.scores, role, selection)
+        found |= {f"{selection}/{name}": ARRAYS[name](images) for name in arrays}
+    write_rows(rows, output)
+    with whole(arrays_output) as unfinished, open(unfinished, "wb") as file:
+        np.savez(file, **found)
+
+
+def _unit(images: Embedded) -> torch.Tensor:
+    """The embeddings at unit length, images of a class next to each other."""
+    order = np.argsort(images.labels, kind="stable")
+    vectors = torch.from_numpy(images.embeddings[order])
+    return torch.nn.functional.normalize(vectors, dim=1)
+
+
+def _class_spectrum(images: Embedded) -> np.ndarray:
+    labels = torch.from_numpy(np.sort(images.labels, kind="stable"))
+    return class_spectrum(_unit(images), labels)
+
+
+ARRAYS: dict[str, Callable[[Embedded], np.ndarray]] = {
+    "singular_values": lambda images: singular_values(_unit(images)),
+    "class_singular_values": _class_spectrum,
+}
+"""Name -> what is computed of a role's images: spectra as roth2020, section 5 and appendix H."""

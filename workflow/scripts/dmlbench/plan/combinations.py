@@ -1,0 +1,69 @@
+"""Folds that are scored together: which runs, and the folder of their scores."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from dmlbench.errors import UserError
+from dmlbench.plan.naming import digest_of
+from dmlbench.plan.plan import Plan
+from dmlbench.plan.rows import Row
+from dmlbench.plan.run import DIGITS, Run
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The folds of one training.
+
+    Attributes:
+        row: what its scores are known by, but for the form in which the folds are combined.
+        runs: of the folds, in their order.
+    """
+
+    row: Row
+    runs: tuple[Run, ...]
+
+    @property
+    def folder(self) -> str:
+        """Its place below `results/combined`: as its first run's, with a digest of all of them."""
+        prefix, _, _ = self.runs[0].folder.rpartition("-")
+        digest = digest_of([run.folder for run in self.runs], DIGITS)
+        return f"{prefix.replace(f'-fold{self.runs[0].spec.fold}/', '/')}-{digest}"
+
+
+def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
+    """The combinations of a study: the row of each form -> its folds.
+
+    Raises:
+        UserError: rows without folds are to be combined.
+    """
+    found = {}
+    for position, combine in enumerate(plan.studies[study].combine):
+        rows = plan.rows(study, combine.where)
+        where = f"{plan.file(study)}: combine.{position}"
+        for row, folds in _folds(rows, where).items():
+            combined = Combination(row, tuple(map(plan.run, folds)))
+            found |= {replace(row, fold=form): combined for form in combine.forms}
+    return found
+
+
+def find(plan: Plan, folder: str) -> Combination:
+    """The combination of a folder.
+
+    Raises:
+        UserError: no study combines these folds now.
+    """
+    for study in plan.studies:
+        for combination in combinations(plan, study).values():
+            if combination.folder == folder:
+                return combination
+    raise UserError(f"combination {folder}: no active study lists it")
+
+
+def _folds(rows: Iterable[Row], where: str) -> dict[Row, list[Row]]:
+    """Rows that differ in their fold alone, by the row without it."""
+    found: dict[Row, list[Row]] = {}
+    for row in rows:
+        if row.fold is None:
+            raise UserError(f"{where}: {row.label} has no folds; allowed: rows with folds")
+        found.setdefault(replace(row, fold=None), []).append(row)
+    return {row: sorted(folds, key=lambda fold: fold.fold) for row, folds in found.items()}

@@ -1,0 +1,30 @@
+"""What config/experiments.yaml may say: results that need no training of an image network."""
+
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from dmlbench.plan.choices import Choice, Model
+from dmlbench.plan.defaults import complete
+from dmlbench.plan.naming import digest_of
+
+
+class ExperimentChoice(Choice):
+    room = "experiments"
+
+
+class Experiment(Model):
+    """An experiment with its options, repeated over seeds.
+
+    Attributes:
+        experiment: a file of dmlbench/experiments with its options.
+        seeds: each is a job of its own.
+        threads: CPU threads of a job.
+    """
+
+    title: str
+    experiment: ExperimentChoice
+    seeds: list[NonNegativeInt] = Field(default=[0], min_length=1)
+    threads: PositiveInt = 1
+
+    def folder(self, name: str) -> str:
+        """Its place below `results/experiments`: the name and a digest of the options."""
+        return f"{name}-{digest_of(complete(self.experiment).model_dump(), 8)}"

@@ -1,0 +1,19 @@
+"""Words and digests that folders and files are named by."""
+
+import hashlib
+import json
+from typing import Any
+
+from dmlbench.plan.choices import Choice
+
+
+def digest_of(values: Any, digits: int) -> str:
+    """The first hexadecimal digits of plain values' SHA-256; the order of keys does not count."""
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
+
+
+def slug(choice: Choice) -> str:
+    """A choice as a word for file names: its name and the values of its options, `fixed-0.1`."""
+    values = (str(value) for _, value in sorted(choice.hyperparameters.items()))
+    return "-".join([choice.name, *values])

@@ -1,0 +1,55 @@
+"""A row: what a study names, and what its tables and figures show; a run stands behind it."""
+
+from dataclasses import asdict, dataclass
+
+COLUMNS = (
+    "dataset",
+    "network",
+    "embedding_dim",
+    "method",
+    "recipe",
+    "variant",
+    "split",
+    "fold",
+    "seed",
+)
+"""What a row is known by in a study's long table, in this order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One combination of what a study lists.
+
+    Attributes:
+        study: whose row it is; variants are named by studies.
+        variant: the named change of the spec; empty for none.
+        fold: none where the split has no folds; `concatenated` or `separated` for the scores of
+            all folds together.
+    """
+
+    study: str
+    dataset: str
+    network: str
+    embedding_dim: int
+    method: str
+    recipe: str
+    variant: str
+    split: str
+    fold: int | str | None
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """One line for messages: `cub200/resnet50/d512/margin/psomas2020/half/seed0`."""
+        variant = f"/{self.variant}" if self.variant else ""
+        fold = "" if self.fold is None else f"-fold{self.fold}"
+        return (
+            f"{self.dataset}/{self.network}/d{self.embedding_dim}/{self.method}/{self.recipe}"
+            f"{variant}/{self.split}{fold}/seed{self.seed}"
+        )
+
+    @property
+    def columns(self) -> dict[str, str | int]:
+        """Its values in the long table; the fold is a text, empty for none."""
+        values = {key: value for key, value in asdict(self).items() if key != "study"}
+        return values | {"fold": "" if self.fold is None else str(self.fold)}

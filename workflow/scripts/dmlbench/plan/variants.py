@@ -1,0 +1,153 @@
+"""Variants: the same run but for a named change, or for the values of an axis."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import yaml
+from pydantic import model_validator
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.plan.choices import Identifier, Model
+from dmlbench.plan.places import Place, merged, with_values
+from dmlbench.plan.where import Where
+
+Value = bool | int | float | str | None
+
+BASE = "base"
+"""How a grid names the runs without a change, next to variants."""
+
+
+class Change(Model):
+    """Values of the spec that differ, for some rows or for all."""
+
+    where: Where = Where()
+    set: dict[str, Any]
+
+
+class Variant(Model):
+    """A named change of the spec, or an axis: a place in the spec and its values.
+
+    Attributes:
+        title: as tables and figures name it; its name where not given.
+        set: what a named change lays over the spec.
+        overrides: what it lays over the spec of some rows only.
+        search: the search whose best values are laid over the spec; `{dataset}`, `{network}`,
+            `{method}` and `{split}` stand for the row's.
+        place: where in the spec an axis varies; several places get the same value.
+        values: of an axis, in order.
+    """
+
+    title: str | None = None
+    set: dict[str, Any] = {}
+    overrides: list[Change] = []
+    search: str | None = None
+    place: Place | list[Place] | None = None
+    values: list[Value] = []
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> "Variant":
+        named = bool(self.set or self.overrides or self.search)
+        if named == (self.place is not None):
+            raise ValueError("needs either set, overrides or search, or place (an axis)")
+        if self.values and self.place is None:
+            raise ValueError("has values but no place; allowed: both, for an axis")
+        return self
+
+    @property
+    def places(self) -> list[str]:
+        """The places of an axis."""
+        return [self.place] if isinstance(self.place, str) else list(self.place or [])
+
+
+Variants = Mapping[str, Variant]
+
+
+def expand(items: Sequence[str], variants: Variants) -> list[str]:
+    """The variants that a grid lists: names, axes (all of their values), `axis=value`, products.
+
+    >>> axes = {"m": Variant(place="loss.margin", values=[0.1, 0.2])}
+    >>> expand(["base", "m"], axes)
+    ['', 'm=0.1', 'm=0.2']
+
+    Raises:
+        UserError: a name that the study does not define, or a value that cannot be read.
+    """
+    return list(dict.fromkeys(found for item in items for found in _expanded(item, variants)))
+
+
+def changed(values: dict, variant: str, variants: Variants, row) -> dict:
+    """A spec's plain values with a row's variant laid over them."""
+    for name, value in _factors(variant):
+        chosen = variants[name]
+        values = merged(values, chosen.set)
+        for change in chosen.overrides:
+            if change.where.holds(row):
+                values = merged(values, change.set)
+        values = with_values(values, dict.fromkeys(chosen.places, read_value(value)))
+    return values
+
+
+def search_of(variant: str, variants: Variants, row) -> str | None:
+    """The search whose best values a row's variant takes; none without one."""
+    searches = [variants[name].search for name, _ in _factors(variant) if variants[name].search]
+    if not searches:
+        return None
+    parts = {key: getattr(row, key) for key in ("dataset", "network", "method", "split")}
+    return searches[0].format(**parts)
+
+
+def title_of(variant: str, variants: Variants) -> str:
+    """A variant as tables and figures name it."""
+    titles = []
+    for name, value in _factors(variant):
+        title = variants[name].title or name
+        titles.append(f"{title} = {value}" if value else title)
+    return ", ".join(titles)
+
+
+def read_value(text: str) -> Value:
+    """The value of an axis from its text: a YAML scalar, or a fraction such as `12/7`."""
+    if "/" in text:
+        return float(Fraction(text))
+    try:
+        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+    except ValueError:
+        return yaml.safe_load(text)
+
+
+def value_text(value: Value) -> str:
+    """The text of a value in a variant's name: the inverse of `read_value`.
+
+    >>> value_text(0.001), value_text(True), value_text(None), value_text("hard")
+    ('0.001', 'true', 'null', 'hard')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _expanded(item: str, variants: Variants) -> list[str]:
+    if item == BASE:
+        return [""]
+    factors = []
+    for name, value in _factors(item):
+        if name not in variants:
+            raise unknown("variant", name, [*variants, BASE])
+        axis = variants[name].place is not None
+        if value and not axis:
+            raise UserError(f"variant {name} is a named change and takes no value: {item!r}")
+        if axis and not value and not variants[name].values:
+            raise UserError(f"variant {name} has no values; allowed: {name}=<value>")
+        values = [value] if value or not axis else map(value_text, variants[name].values)
+        factors.append([f"{name}={text}" if text else name for text in values])
+    return [",".join(product) for product in itertools.product(*factors)]
+
+
+def _factors(variant: str) -> list[tuple[str, str]]:
+    """The (name, text of the value or empty) of each part of a product; none for no variant."""
+    parts = [part.partition("=") for part in variant.split(",")] if variant else []
+    return [(name.strip(), value.strip()) for name, _, value in parts]
+
+

@@ -1,0 +1,13 @@
+"""Rule measure: metrics and arrays of one role's embeddings of a run."""
+
+from dmlbench.evaluation.measures import write_measure
+from dmlbench.job import job
+
+with job(snakemake):
+    write_measure(
+        embeddings=snakemake.input.embeddings,
+        **snakemake.params.measure,
+        threads=snakemake.threads,
+        output=snakemake.output.scores,
+        arrays_output=snakemake.output.arrays,
+    )
