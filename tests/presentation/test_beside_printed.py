@@ -135,10 +135,10 @@ def test_recipes_stand_in_panels_against_the_same_printed_numbers():
 def folds(frame, shift=0.0):
     """Table 13 as scores of ours, folds counted from 0."""
     scores = as_scores(frame, selection="best_validation_epoch")
-    fold = frame.variant.str.extract(r"=(\d+)", expand=False).astype(int) - 1
-    split = "half10fold-fold" + fold.astype(str)
+    fold = (frame.variant.str.extract(r"=(\d+)", expand=False).astype(int) - 1).astype(str)
     role = frame.split.replace("val", "validation")
-    return scores.assign(split=split, role=role, run=split, value=scores.value + shift)
+    placed = scores.assign(split="half10fold", fold=fold, role=role, run=fold)
+    return placed.assign(value=scores.value + shift)
 
 
 def test_folds_fold_by_fold():

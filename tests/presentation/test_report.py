@@ -17,6 +17,7 @@ from dmlbench.presentation.terminal import summary
 from dmlbench.statistics.aggregation import timings
 from dmlbench.statistics.audit import audit
 from dmlbench.statistics.tournament import write_tournament
+from run_files import run_files
 
 PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 
@@ -24,8 +25,10 @@ PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
     folder.mkdir(parents=True)
     scores.to_parquet(folder / "scores.parquet")
+    rows, files = run_files(scores, folder / "runs")
     write_tournament(
-        [folder / "scores.parquet"],
+        rows,
+        files,
         folder / "tournament.csv",
         metric="recall_at_1",
         methods=methods,
@@ -52,7 +55,7 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
         "selection": selection,
         "metric": "recall_at_1",
         "methods": methods,
-        "ranked": sorted(set(scores["run"])),
+        "ranked": rows,
         "baseline": "untrained",
         "titles": titles,
         "scores": folder / "scores.parquet",
@@ -100,7 +103,7 @@ class Page(HTMLParser):
 
 def test_the_headline_is_about_the_runs_of_the_tournament(study):
     everything = headline(study)
-    small = [run for run in study["ranked"] if "/d64/" in run]
+    small = [row for row in study["ranked"] if row["embedding_dim"] == 64]
     fewer = headline(study | {"ranked": small})
     assert everything.runs == fewer.runs
     assert fewer.averaged < everything.averaged

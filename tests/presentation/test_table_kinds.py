@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
+from run_files import run_files
 
 
 def build(kind, methods, **options):
@@ -108,13 +109,14 @@ def test_queries_add_intervals_and_the_probability_of_being_first(
     synthetic_scores, titles, methods, tmp_path
 ):
     scores = synthetic_scores()
+    rows, _ = run_files(scores, tmp_path / "runs")
     files = []
-    for run, method in set(zip(scores.run, scores.method, strict=True)):
-        hits = np.arange(100) < 100 * {"contrastive": 0.6, "triplet": 0.5}.get(method, 0.8)
-        found = pd.DataFrame({"run": run, "image_id": range(100), "first_rank": 2 - hits})
+    for row in rows:
+        hits = np.arange(100) < 100 * {"contrastive": 0.6, "triplet": 0.5}.get(row["method"], 0.8)
+        found = pd.DataFrame({"image_id": range(100), "first_rank": 2 - hits})
         files.append(tmp_path / f"{len(files)}.parquet")
         found.assign(role="test", selection="best_test_epoch").to_parquet(files[-1], index=False)
-    table = build("tournament", methods, queries=files)(scores, titles)
+    table = build("tournament", methods, rows=rows, queries=files)(scores, titles)
     header, first, *_ = table.to_csv().splitlines()
     assert header.endswith(",ties,rank_low,rank_high,percent_first")
     assert first == "ProxyAnchor,2,1.00,0.00,1,1,0,1.00,1.00,100"

@@ -19,10 +19,10 @@ def described(strategy):
     return {"method": "soft_triple", "strategy": strategy, "parameters": PARAMETERS}
 
 
-def found(best, seconds, pruned, test=None):
-    """A search of three trials, the last of which repeats the first; the second is the best."""
+def trials(best, seconds, pruned):
+    """Three trials of a search, the last of which repeats the first; the second is the best."""
     values = [{"loss.margin": 0.0, "loss.gamma": 10}, best, {"loss.margin": 0.0, "loss.gamma": 10}]
-    trials = pd.DataFrame(
+    return pd.DataFrame(
         {
             "number": [0, 1, 2],
             "state": ["pruned" if pruned else "complete", "complete", "complete"],
@@ -32,26 +32,30 @@ def found(best, seconds, pruned, test=None):
             "seconds": [seconds, seconds, 0.0],
         }
     )
-    rows = [("validation", 0.91)] + ([("test", test)] if test else [])
-    scores = pd.DataFrame(
+
+
+def tuned(search, test):
+    """The scores of the network trained with what a search found, as rows of the long table."""
+    return pd.DataFrame(
         [
-            {"role": role, "selection": selection, "metric": metric, "value": value - less}
-            for role, value in rows
+            {"variant": f"tuned={search}", "role": role, "selection": selection}
+            | {"metric": "recall_at_1", "value": value - less}
+            for role, value in (("validation", 0.91), ("test", test))
             for selection, less in (("best_validation_epoch", 0.0), ("last_epoch", 0.1))
-            for metric in ("recall_at_1",)
         ]
     )
-    return SimpleNamespace(trials=trials, scores=scores)
 
 
 @pytest.fixture
 def two_searches():
     searches = {"one": described("coordinate"), "other": described("tpe")}
     left = {
-        "one": found({"loss.margin": 0.4, "loss.gamma": 60}, 1800, pruned=False, test=0.6512),
-        "other": found({"loss.margin": 0.3, "loss.gamma": 100}, 900, pruned=True, test=0.67),
+        "one": trials({"loss.margin": 0.4, "loss.gamma": 60}, 1800, pruned=False),
+        "other": trials({"loss.margin": 0.3, "loss.gamma": 100}, 900, pruned=True),
     }
-    return searches, left
+    untuned = tuned("one", 0.99).assign(variant="")
+    scores = pd.concat([untuned, tuned("one", 0.6512), tuned("other", 0.67)], ignore_index=True)
+    return searches, SimpleNamespace(trials=left, scores=scores)
 
 
 def optima(searches):
@@ -115,6 +119,6 @@ def test_a_strategy_stands_once_for_a_method(two_searches):
 
 def test_a_search_without_a_complete_trial_is_named(two_searches):
     searches, left = two_searches
-    left["one"].trials["state"] = "failed"
+    left.trials["one"]["state"] = "failed"
     with pytest.raises(UserError, match="search one: no complete trial"):
         comparison(searches)(left, TITLES)

@@ -19,7 +19,9 @@ OURS = {
     "embedding_dim": 64,
     "method": "triplet",
     "recipe": "psomas2020",
+    "variant": "",
     "split": "half",
+    "fold": "",
     "seed": 0,
     "role": "test",
     "selection": "best_test_epoch",
@@ -113,7 +115,7 @@ def test_roles_and_splits_find_their_printed_names():
 def test_folds_stand_for_themselves_and_for_their_mean():
     family = {"network": "bninception", "embedding_dim": 512, "method": "multi_similarity"}
     values = np.linspace(0.60, 0.66, 10)
-    runs = [ours(v, split=f"half10fold-fold{k}", **family) for k, v in enumerate(values)]
+    runs = [ours(v, split="half10fold", fold=str(k), **family) for k, v in enumerate(values)]
     mine = pd.concat(runs)
     tables = read_printed(REFERENCE / "psomas2020", ["12", "13"])
     frame = compare(mine, tables)

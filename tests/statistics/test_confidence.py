@@ -6,19 +6,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan.run import Run
+from dmlbench.statistics.aggregation import Row
 from dmlbench.statistics.confidence import rank_confidence, read_answers
 from scipy import stats
 
 
-def run(method, *, dim=64, seed=0, dataset="glyphs"):
-    return Run(dataset, "convnet", dim, method, "short", "half", None, seed)
+def row(method, *, dim=64, seed=0, dataset="glyphs"):
+    return Row(dataset, "convnet", dim, method, "short", "", "half", "", seed)
 
 
 def answers(values, *, seeds=1, dims=(64,)):
-    """{method: value of each query} as the answers of runs, the same for all sizes and seeds."""
+    """{method: value of each query} as the answers of rows, the same for all sizes and seeds."""
     return {
-        run(method, dim=dim, seed=seed): pd.Series(np.asarray(queries, float))
+        row(method, dim=dim, seed=seed): pd.Series(np.asarray(queries, float))
         for method, queries in values.items()
         for dim in dims
         for seed in range(seeds)
@@ -58,13 +58,13 @@ def test_equal_methods_share():
 def test_probabilities_add_up_and_intervals_hold_the_observed_rank():
     generator = np.random.default_rng(2)
     values = {
-        run(f"m{number}", dim=dim): pd.Series(generator.random(50) < 0.4 + 0.05 * number)
+        row(f"m{number}", dim=dim): pd.Series(generator.random(50) < 0.4 + 0.05 * number)
         for number in range(5)
         for dim in (16, 32, 64)
     }
     methods = [f"m{number}" for number in range(5)]
     frame = rank_confidence(values, methods=methods)
-    means = np.array([[values[run(m, dim=d)].mean() for d in (16, 32, 64)] for m in methods])
+    means = np.array([[values[row(m, dim=d)].mean() for d in (16, 32, 64)] for m in methods])
     observed = stats.rankdata(-means, axis=0).mean(axis=1)
     assert frame.probability_first.sum() == pytest.approx(1)
     assert (frame.rank_low <= observed).all()
@@ -95,8 +95,8 @@ def test_two_methods_are_first_as_often_as_a_normal_difference_says():
 def test_seeds_widen_what_queries_alone_would_settle():
     even, odd = np.full(200, 0.9), np.full(200, 0.1)
     steady = np.full(200, 0.52)
-    values = {run("steady", seed=s): pd.Series(steady) for s in range(4)}
-    values |= {run("moody", seed=s): pd.Series(even if s % 2 else odd) for s in range(4)}
+    values = {row("steady", seed=s): pd.Series(steady) for s in range(4)}
+    values |= {row("moody", seed=s): pd.Series(even if s % 2 else odd) for s in range(4)}
     frame = by_method(rank_confidence(values, methods=["steady", "moody"]))
     # Of three draws from two good and two bad seeds, at least two are good half of the time.
     assert frame.loc["moody", "probability_first"] == pytest.approx(0.5, abs=0.05)
@@ -111,7 +111,7 @@ def test_true_ranks_lie_inside_as_often_as_promised(methods, experiments, seeds)
     names = [f"m{number}" for number in range(methods)]
     for trial in range(trials):
         values = {
-            run(name, dim=dim, seed=seed): pd.Series(
+            row(name, dim=dim, seed=seed): pd.Series(
                 generator.normal(0.5 + 0.02 * generator.normal(), 0.3, 100)
                 if seeds > 1
                 else generator.normal(0.5, 0.3, 100)
@@ -133,7 +133,7 @@ def test_true_ranks_of_unequal_methods_lie_inside(gap):
     outside = 0
     for trial in range(60):
         values = {
-            run(f"m{number}", dim=dim): pd.Series(generator.random(150) < 0.1 + gap * number)
+            row(f"m{number}", dim=dim): pd.Series(generator.random(150) < 0.1 + gap * number)
             for number in range(3)
             for dim in (16, 64)
         }
@@ -144,10 +144,9 @@ def test_true_ranks_of_unequal_methods_lie_inside(gap):
 
 @pytest.fixture
 def file_of_queries(tmp_path):
-    def write(run, **columns):
+    def write(**columns):
         count = len(columns["first_rank"])
         rows = {
-            "run": [run] * count,
             "image_id": list(range(count)),
             "label": [0] * count,
             "role": ["test"] * count,
@@ -164,26 +163,31 @@ def file_of_queries(tmp_path):
 
 def test_answers_are_those_of_test_queries_under_one_rule(file_of_queries):
     path = file_of_queries(
-        run("a").path,
         image_id=[7, 3, 5, 7, 3],
         first_rank=[1, 4, 2, 1, 1],
         role=["test", "test", "test", "validation", "test"],
         selection=["last_epoch"] * 4 + ["best_test_epoch"],
     )
     options = {"selection": "last_epoch"}
-    found = read_answers([path], metric="recall_at_2", **options)
-    assert list(found) == [run("a")]
-    assert found[run("a")].to_dict() == {3: 0, 5: 1, 7: 1}
-    assert read_answers([path], metric="mrr", **options)[run("a")].tolist() == [0.25, 0.5, 1]
-    assert read_answers([path], metric="map_at_r", **options)[run("a")].tolist() == [0.125] * 3
-    assert read_answers([path], metric="nmi", **options) == {}
+    rows = [row("a")._asdict() | {"run": "glyphs-a"}]
+    found = read_answers(rows, [path], metric="recall_at_2", **options)
+    assert list(found) == [row("a")]
+    assert found[row("a")].to_dict() == {3: 0, 5: 1, 7: 1}
+    assert read_answers(rows, [path], metric="mrr", **options)[row("a")].tolist() == [0.25, 0.5, 1]
+    assert (
+        read_answers(rows, [path], metric="map_at_r", **options)[row("a")].tolist() == [0.125] * 3
+    )
+    assert read_answers(rows, [path], metric="nmi", **options) == {}
+    assert read_answers(rows, [], metric="mrr", **options) == {}
+    with pytest.raises(UserError, match="1 rows and 2 files of queries"):
+        read_answers(rows, [path, path], metric="mrr", **options)
 
 
 def test_what_does_not_go_together_is_named():
     values = answers({"a": [0, 1, 1], "b": [1, 0, 1]})
-    values[run("b")] = pd.Series([1.0, 0.0, 1.0], index=[0, 1, 9])
+    values[row("b")] = pd.Series([1.0, 0.0, 1.0], index=[0, 1, 9])
     with pytest.raises(UserError, match=r"glyphs/.*/b/.*: other queries than glyphs/.*/a/"):
         rank_confidence(values, methods=["a", "b"])
-    values = answers({"a": [0, 1], "b": [1, 0]}) | {run("a", dim=16): pd.Series([1.0, 0.0])}
+    values = answers({"a": [0, 1], "b": [1, 0]}) | {row("a", dim=16): pd.Series([1.0, 0.0])}
     with pytest.raises(UserError, match="method b has no queries in experiment glyphs/convnet/16"):
         rank_confidence(values, methods=["a", "b"])

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.statistics.aggregation import SCHEMA
+from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.printed import as_scores, read_printed
 from dmlbench.statistics.tournament import ranks, tournament, write_tournament
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_files import run_files
 from scipy.stats import rankdata
 
 PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
@@ -27,7 +29,9 @@ def scores(table, seeds=(0,), **common):
             "embedding_dim": dim,
             "method": method,
             "recipe": "short",
+            "variant": "",
             "split": "half",
+            "fold": "",
             "seed": seed,
             "role": "test",
             "selection": "last_epoch",
@@ -117,6 +121,17 @@ def test_nothing_to_rank_and_two_recipes_are_errors():
     both = pd.concat([table, table.assign(recipe="long")])
     with pytest.raises(UserError, match=r"method a has scores of 2 recipes \(long, short\)"):
         tournament(both, methods=["a"], **BY_RECALL)
+    both = pd.concat([table, table.assign(variant="warmup5")])
+    with pytest.raises(UserError, match=r"method a has scores of 2 variants \(, warmup5\)"):
+        tournament(both, methods=["a"], **BY_RECALL)
+
+
+def test_folds_are_experiments_and_methods_may_have_variants_of_their_own():
+    table = scores({"a": [0.9], "b": [0.8]}, split="folds")
+    both = pd.concat([table.assign(fold="0"), table.assign(fold="1", variant=table.method)])
+    assert list(tournament(both, methods=["a", "b"], **BY_RECALL).total_rank) == [2, 4]
+    with pytest.raises(UserError, match=r"method b has no .* glyphs/convnet/d1/folds/1"):
+        ranks(both[:3], methods=["a", "b"], **BY_RECALL)
 
 
 def test_other_rules_methods_and_metrics_stay_out():
@@ -133,10 +148,8 @@ def test_other_rules_methods_and_metrics_stay_out():
 
 
 def test_the_csv_has_the_agreed_columns(tmp_path):
-    scores({"a": [0.9, 0.9], "b": [0.8, 0.95]}).to_parquet(tmp_path / "scores.parquet")
-    write_tournament(
-        [tmp_path / "scores.parquet"], tmp_path / "out.csv", methods=["a", "b"], **BY_RECALL
-    )
+    files = run_files(scores({"a": [0.9, 0.9], "b": [0.8, 0.95]}), tmp_path)
+    write_tournament(*files, tmp_path / "out.csv", methods=["a", "b"], **BY_RECALL)
     # Nemenyi's difference of two methods in two experiments: 1.959964 sqrt(2 * 3 / 12).
     assert (tmp_path / "out.csv").read_text().splitlines() == [
         "method,total_rank,average_rank,rank_std,experiments,ties,best_rank,worst_rank,"
@@ -147,18 +160,16 @@ def test_the_csv_has_the_agreed_columns(tmp_path):
 
 
 def test_queries_give_ranks_their_confidence(tmp_path):
-    table = scores({"a": [0.5, 0.5], "b": [1.0, 1.0]}).assign(recipe="short", seed=0)
-    table["run"] = [
-        f"glyphs/convnet/d{row.embedding_dim}/{row.method}/short/half/seed0"
-        for row in table.itertuples()
-    ]
+    table = scores({"a": [0.5, 0.5], "b": [1.0, 1.0]})
+    rows, _ = run_files(table, tmp_path / "runs")
     files = []
-    for run, method in zip(table.run, table.method, strict=True):
-        found = pd.DataFrame({"image_id": range(40), "label": 0, "run": run, "role": "test"})
-        found["first_rank"] = 1 + (found.image_id % 2 if method == "a" else 0)
+    for row in rows:
+        found = pd.DataFrame({"image_id": range(40), "label": 0, "role": "test"})
+        found["first_rank"] = 1 + (found.image_id % 2 if row["method"] == "a" else 0)
         files.append(tmp_path / f"{len(files)}.parquet")
         found.assign(selection="last_epoch").to_parquet(files[-1], index=False)
-    frame = tournament(table, methods=["a", "b"], queries=files, **BY_RECALL)
+    answers = read_answers(rows, files, **BY_RECALL)
+    frame = tournament(table, methods=["a", "b"], answers=answers, **BY_RECALL)
     assert list(frame.method) == ["b", "a"]
     assert list(frame.rank_low) == [1, 2]
     assert list(frame.rank_high) == [1, 2]

@@ -4,4 +4,9 @@ from dmlbench.job import job
 from dmlbench.statistics.aggregation import aggregate
 
 with job(snakemake):
-    aggregate(snakemake.input.scores, output=snakemake.output[0])
+    aggregate(
+        snakemake.params.rows,
+        snakemake.input.scores,
+        output=snakemake.output[0],
+        tables=snakemake.input.get("tables", ()),
+    )

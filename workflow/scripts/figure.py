@@ -8,5 +8,6 @@ with job(snakemake):
         snakemake.input.scores,
         snakemake.params.facts,
         printed=snakemake.input.printed,
+        tables=snakemake.input.get("tables", ()),
         **dict(snakemake.output.items()),
     )

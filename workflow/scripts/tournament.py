@@ -6,6 +6,7 @@ from dmlbench.statistics.tournament import write_tournament
 with job(snakemake):
     facts = snakemake.params.facts
     write_tournament(
+        facts["rows"],
         snakemake.input.scores,
         output=snakemake.output[0],
         metric=facts["metric"],

@@ -31,7 +31,7 @@ def pick(
 
     Raises:
         UserError: nothing is left, a column that was to have one value has several, or a
-            method is there with several recipes.
+            method is there with several recipes, variants or folds.
     """
     kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
     kept = kept[(kept.selection == selection) & (kept.role == role)]
@@ -51,8 +51,9 @@ def pick(
             f"{_listed(scores.selection)} for {_listed(scores.dataset)}, {_listed(scores.network)}"
         )
     for method, rows in kept.groupby("method"):
-        if rows.recipe.nunique() > 1:
-            raise UserError(f"method {method} has scores of several recipes; allowed: one")
+        for column in ("recipe", "variant", "fold"):
+            if rows[column].nunique() > 1:
+                raise UserError(f"method {method} has scores of several {column}s; allowed: one")
     summary = kept.groupby(["method", "embedding_dim", "metric"], sort=False)["value"]
     result = summary.agg(["mean", "std", "count"]).reset_index()
     result[["mean", "std"]] *= 100

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation.names import name
-from dmlbench.statistics.aggregation import read_scores
+from dmlbench.statistics.aggregation import in_rows, read_scores
 
 Path = str | os.PathLike
 
@@ -57,7 +57,7 @@ class Study(TypedDict):
         selection: the selection rule of its scores.
         metric: the metric of its tournament.
         methods: the methods of its tournament.
-        ranked: folders of the runs that take part in it; the headline is about them.
+        ranked: the columns of the rows that take part in it; the headline is about them.
         baseline: the method shown beside the winner, or None.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
@@ -76,7 +76,7 @@ class Study(TypedDict):
     selection: str
     metric: str
     methods: Sequence[str]
-    ranked: Sequence[str]
+    ranked: Sequence[Mapping[str, Any]]
     baseline: str | None
     titles: Mapping[str, str]
     scores: Path
@@ -123,7 +123,7 @@ def read_tournament(study: Study) -> pd.DataFrame:
 def headline(study: Study) -> Headline:
     """The tournament's winner beside the baseline, and how much was run."""
     everything = read_scores(study["scores"])
-    scores = everything[everything["run"].isin(list(study["ranked"]))]
+    scores = everything[in_rows(everything, study["ranked"])]
     board = read_tournament(study)
     winner, baseline = board["method"].iloc[0], study["baseline"]
     rule = study["selection"]

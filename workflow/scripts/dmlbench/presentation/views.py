@@ -12,9 +12,8 @@ import pandas as pd
 
 from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
-from dmlbench.plan.run import Run
 from dmlbench.presentation import table
-from dmlbench.statistics.aggregation import collect
+from dmlbench.statistics.aggregation import collect, no_scores, row_of
 from dmlbench.statistics.printed import read_printed_files, read_printed_settings
 
 _THUMBNAIL = 64
@@ -25,14 +24,14 @@ _AT_ONCE = 256
 
 
 class Searched(NamedTuple):
-    """What a search left.
+    """What the searches of a table left.
 
     Attributes:
-        trials: a row a trial, as `dmlbench.search` writes them.
-        scores: the best trial's scores, in the long format.
+        trials: search -> one row per trial, as `dmlbench.search` writes them.
+        scores: the long table of scores, with the tuned runs in it (variant `tuned=<search>`).
     """
 
-    trials: pd.DataFrame
+    trials: dict[str, pd.DataFrame]
     scores: pd.DataFrame
 
 
@@ -43,32 +42,41 @@ def write_table(
     queries: Sequence[Path] = (),
     printed: Sequence[Path] = (),
     trials: Sequence[Path] = (),
+    tables: Sequence[Path] = (),
     **files: Path,
 ) -> None:
-    """Write a table in the faces asked for.
+    """Write a table in the formats asked for.
 
     Args:
-        scores: score files of the runs that the table shows.
+        scores: for each row of `facts["rows"]` the file of its run's scores.
         facts: as `dmlbench.plan.views.facts` gives them.
-        queries: what the queries of those runs found, for kinds that look at them.
-        printed: transcriptions of the printed tables that it shows beside ours.
-        trials: for a table of searches, in the place of scores: `trials.parquet` and
-            `scores.parquet` of each; its kind is called with {search: Searched}.
-        files: face (`csv`, `md`, `tex`, `html`) -> file to write.
+        queries: for each row what the queries of its run found, for kinds that look at them.
+        printed: transcriptions of the printed tables that it shows next to ours.
+        trials: for a table of searches: `trials.parquet` of each; its kind is called with
+            `Searched` instead of the long table.
+        tables: tables of the experiments that it shows.
+        files: format (`csv`, `md`, `tex`, `html`) -> file to write.
     """
     view = _build("presentation/tables", facts | {"queries": queries}, printed)
-    shown = _searched(trials) if trials else collect(scores)
+    shown = _collected(scores, facts, tables)
+    if trials:
+        shown = Searched(_trials(trials), shown)
     table.write(view(shown, facts["titles"]), **files)
 
 
 def write_figure(
-    scores: Sequence[Path], facts: dict, *, printed: Sequence[Path] = (), **files: Path
+    scores: Sequence[Path],
+    facts: dict,
+    *,
+    printed: Sequence[Path] = (),
+    tables: Sequence[Path] = (),
+    **files: Path,
 ) -> None:
-    """Write a figure in the faces asked for (`pdf`, `svg`, `png`); arguments as `write_table`."""
+    """Write a figure in the formats asked for (`pdf`, `svg`, `png`); arguments: `write_table`."""
     from dmlbench.presentation import style
 
     view = _build("presentation/figures", facts, printed)
-    style.save(view(collect(scores), facts["titles"]), **files)
+    style.save(view(_collected(scores, facts, tables), facts["titles"]), **files)
 
 
 def write_embedding_map(
@@ -77,19 +85,21 @@ def write_embedding_map(
     """Write the map of several runs' embeddings, a panel each.
 
     Args:
-        embeddings: embedding files of the runs in `facts["runs"]`, of the same images.
+        embeddings: for each row of `facts["rows"]` its run's embeddings, of the same images.
         facts: as `dmlbench.plan.views.facts` gives them.
         pixels, pixel_table: the packed images that the runs share.
-        files: face (`pdf`, `svg`, `png`) -> file to write.
+        files: format (`pdf`, `svg`, `png`) -> file to write.
     """
     from dmlbench.data.pixels import Pixels
     from dmlbench.presentation import style
     from dmlbench.presentation.embedding_map import embedding_map
 
-    runs = [Run.parse(path) for path in facts["runs"]]
+    rows = map(row_of, facts["rows"])
     panels = {
-        facts["titles"][run.method]: _tested(read_embeddings(path)[facts["selection"]])
-        for run, path in zip(runs, embeddings, strict=True)
+        " ".join(filter(None, [facts["titles"][row.method], row.variant])): _tested(
+            read_embeddings(path)[facts["selection"]]
+        )
+        for row, path in zip(rows, embeddings, strict=True)
     }
     image_ids, labels, _ = next(iter(panels.values()))
     images = _thumbnails(Pixels(pixels, pixel_table), image_ids)
@@ -144,8 +154,12 @@ def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
     return printed.reset_index(drop=True)
 
 
-def _searched(files: Sequence[Path]) -> dict[str, Searched]:
-    frames: dict[str, dict] = {}
-    for file in map(Path, files):
-        frames.setdefault(file.parent.name, {})[file.stem] = pd.read_parquet(file)
-    return {search: Searched(**parts) for search, parts in frames.items()}
+def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> pd.DataFrame:
+    """The long table of a view; without scores where it shows none."""
+    if not scores and not tables:
+        return no_scores()
+    return collect(facts["rows"], scores, tables=tables)
+
+
+def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    return {file.parent.name: pd.read_parquet(file) for file in map(Path, files)}

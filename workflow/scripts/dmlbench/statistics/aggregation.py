@@ -1,8 +1,9 @@
 """One long table of scores per study, and one of what its runs cost."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -12,6 +13,16 @@ from dmlbench.errors import UserError
 from dmlbench.files import whole
 from dmlbench.parquet import read_table
 
+SCORES = pa.schema(
+    [
+        ("role", pa.string()),
+        ("selection", pa.string()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
+    ]
+)
+"""What one run's file of scores holds; `value` is a fraction."""
+
 SCHEMA = pa.schema(
     [
         ("run", pa.string()),
@@ -20,61 +31,138 @@ SCHEMA = pa.schema(
         ("embedding_dim", pa.int64()),
         ("method", pa.string()),
         ("recipe", pa.string()),
+        ("variant", pa.string()),
         ("split", pa.string()),
+        ("fold", pa.string()),
         ("seed", pa.int64()),
-        ("role", pa.string()),
-        ("selection", pa.string()),
-        ("metric", pa.string()),
-        ("value", pa.float64()),
+        *SCORES,
     ]
 )
+"""The long table: what a study calls a run, the run's folder, and one of its scores."""
+
 COLUMNS = tuple(SCHEMA.names)
-ROLES = ("test", "validation")
+ROLES = ("train", "validation", "test")
 SAME_SCORE = 12
 """Decimals of a fraction up to which two scores are the same (a mean over seeds adds noise)."""
-SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch")
-
-_SORTED_BY = ["dataset", "network", "embedding_dim", "method", "recipe", "split", "seed"]
-_SORTED_BY += ["run", "role", "selection", "metric"]
+SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch", "none")
+"""Rules by which an epoch was selected; `none` where nothing was trained in epochs."""
 
 
-def collect(score_files: Sequence[str | os.PathLike]) -> pd.DataFrame:
-    """The scores of several runs in one sorted table.
+class Row(NamedTuple):
+    """What a study calls a run: one run can stand for several rows.
 
-    Args:
-        score_files: Parquet files with the columns of `SCHEMA`; `value` is a fraction.
+    Attributes:
+        variant: a named change of the method's usual spec; empty for none.
+        fold: empty where the split has no folds; `concatenated` or `separated` where the folds
+            are scored together.
+    """
+
+    dataset: str
+    network: str
+    embedding_dim: int
+    method: str
+    recipe: str
+    variant: str
+    split: str
+    fold: str
+    seed: int
+
+    def __str__(self) -> str:
+        return "/".join(str(value) for value in self if value != "")
+
+
+ROW = list(Row._fields)
+_SORTED_BY = [*ROW, "run", "role", "selection", "metric"]
+_DEFAULTS = {"embedding_dim": 0, "seed": 0, "role": "test", "selection": "none"}
+"""What a column is in a table of an experiment that lacks it; empty for every other column."""
+
+
+def row_of(columns: Mapping[str, Any]) -> Row:
+    """The row with these columns (others are ignored); no `variant` or `fold` is none.
 
     Raises:
-        UserError: no files; a file whose columns or types differ, or that names an unknown
-            selection rule or role; two scores for one run, role, selection and metric.
+        UserError: another column is missing.
     """
-    if not score_files:
+    given = {"variant": "", "fold": ""} | dict(columns)
+    for column in ROW:
+        if column not in given:
+            raise UserError(f"a row without {column} ({columns}); needed: {', '.join(ROW)}")
+    return Row(*(given[column] for column in ROW))
+
+
+def collect(
+    rows: Sequence[Mapping[str, Any]],
+    score_files: Sequence[str | os.PathLike],
+    *,
+    tables: Sequence[str | os.PathLike] = (),
+) -> pd.DataFrame:
+    """The scores of a study's rows in one sorted long table.
+
+    Args:
+        rows: the columns of each row, and `run`, the folder of its run.
+        score_files: for each row the Parquet file of its run's scores, with the columns of
+            `SCORES`; rows of one run name the same file.
+        tables: Parquet files of experiments, which have the columns of `SCHEMA` already; a
+            column that one lacks is filled with its default, `run` with the folder's name.
+
+    Raises:
+        UserError: no files; rows and files of different number; a file whose columns or types
+            differ, or that names an unknown selection rule or role; two scores for one row,
+            role, selection and metric.
+    """
+    if not score_files and not tables:
         raise UserError("no score files to aggregate; a study needs at least one run")
-    scores = pa.concat_tables([_read(Path(file)) for file in score_files]).to_pandas()
-    repeated = scores[scores.duplicated(["run", "role", "selection", "metric"])]
+    if len(rows) != len(score_files):
+        raise UserError(
+            f"{len(rows)} rows and {len(score_files)} score files; allowed: one file per row"
+        )
+    files = [Path(file) for file in score_files]
+    of_run = {file: _read(file, SCORES) for file in dict.fromkeys(files)}
+    parts = [_named(row, of_run[file]) for row, file in zip(rows, files, strict=True)]
+    parts += [_read_experiment(Path(table)) for table in tables]
+    scores = pa.concat_tables(parts).to_pandas()
+    repeated = scores[scores.duplicated([*ROW, "role", "selection", "metric"])]
     if len(repeated):
         first = repeated.iloc[0]
         raise UserError(
-            f"run {first.run} has two scores for {first.metric} on {first.role} images at "
+            f"row {row_of(first)} has two scores for {first.metric} on {first.role} images at "
             f"{first.selection}; allowed: one"
         )
     return scores.sort_values(_SORTED_BY, kind="stable", ignore_index=True)
 
 
-def aggregate(score_files: Sequence[str | os.PathLike], output: str | os.PathLike) -> None:
-    """Write the scores of several runs to one sorted Parquet file; raises as `collect`."""
+def aggregate(
+    rows: Sequence[Mapping[str, Any]],
+    score_files: Sequence[str | os.PathLike],
+    output: str | os.PathLike,
+    *,
+    tables: Sequence[str | os.PathLike] = (),
+) -> None:
+    """Write the scores of a study to one sorted Parquet file; arguments and errors: `collect`."""
+    scores = collect(rows, score_files, tables=tables)
     with whole(output) as unfinished:
-        table = pa.Table.from_pandas(collect(score_files), schema=SCHEMA, preserve_index=False)
+        table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
         pq.write_table(table.replace_schema_metadata(None), unfinished)
 
 
 def read_scores(path: str | os.PathLike) -> pd.DataFrame:
-    """Read a table of scores, its columns and types checked.
+    """Read a study's long table, its columns and types checked.
 
     Raises:
         UserError: the columns or types are not those of `SCHEMA`.
     """
-    return _read(Path(path)).to_pandas()
+    return _read(Path(path), SCHEMA).to_pandas()
+
+
+def no_scores() -> pd.DataFrame:
+    """A long table without scores."""
+    return SCHEMA.empty_table().to_pandas()
+
+
+def in_rows(scores: pd.DataFrame, rows: Iterable[Mapping[str, Any]]) -> pd.Series:
+    """Whether each score is of one of these rows."""
+    wanted = pd.MultiIndex.from_tuples([row_of(row) for row in rows], names=ROW)
+    return pd.Series(pd.MultiIndex.from_frame(scores[ROW]).isin(wanted), index=scores.index)
 
 
 def timings(
@@ -99,17 +187,42 @@ def timings(
         frame.to_csv(unfinished, index=False, lineterminator="\n")
 
 
-def _read(path: Path) -> pa.Table:
+def _named(row: Mapping[str, Any], scores: pa.Table) -> pa.Table:
+    """A run's scores under a row's columns."""
+    columns = row_of(row)._asdict() | {"run": row["run"]}
+    for name in SCHEMA.names[: -len(SCORES)]:
+        values = pa.array([columns[name]] * len(scores), SCHEMA.field(name).type)
+        scores = scores.append_column(SCHEMA.field(name), values)
+    return scores.select(COLUMNS)
+
+
+def _read_experiment(path: Path) -> pa.Table:
     table = read_table(path)
-    if sorted(table.column_names) != sorted(COLUMNS):
-        missing = sorted(set(COLUMNS) - set(table.column_names))
-        extra = sorted(set(table.column_names) - set(COLUMNS))
+    defaults = {"run": path.parent.name} | _DEFAULTS
+    for name in COLUMNS[: -len(("metric", "value"))]:
+        default = pa.scalar(defaults.get(name, ""), SCHEMA.field(name).type)
+        if name not in table.column_names:
+            table = table.append_column(name, pa.repeat(default, len(table)))
+        elif table[name].null_count:
+            position = table.column_names.index(name)
+            table = table.set_column(position, name, table[name].fill_null(default))
+    return _checked(table, path, SCHEMA)
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    return _checked(read_table(path), path, schema)
+
+
+def _checked(table: pa.Table, path: Path, schema: pa.Schema) -> pa.Table:
+    if sorted(table.column_names) != sorted(schema.names):
+        missing = sorted(set(schema.names) - set(table.column_names))
+        extra = sorted(set(table.column_names) - set(schema.names))
         raise UserError(
             f"{path}: wrong columns (missing: {', '.join(missing) or 'none'}; "
-            f"not allowed: {', '.join(extra) or 'none'}); allowed: {', '.join(COLUMNS)}"
+            f"not allowed: {', '.join(extra) or 'none'}); allowed: {', '.join(schema.names)}"
         )
     try:
-        table = table.select(COLUMNS).cast(SCHEMA)
+        table = table.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path}: a column has the wrong type ({reason})") from error

@@ -99,12 +99,12 @@ def _found(scores: pd.DataFrame, printed_variants: set[str]) -> pd.DataFrame:
     rules = sorted(scores["selection"].unique())
     if len(rules) > 1:
         raise UserError(f"scores under several selection rules ({', '.join(rules)}); allowed: one")
-    variants = [_variants(split, printed_variants) for split in scores["split"]]
-    families = scores["split"].str.replace(r"-fold\d+$", "", regex=True)
-    rows = scores.assign(variant=variants, family=families)
+    places = zip(scores["split"], scores["fold"], strict=True)
+    variants = [_variants(split, fold, printed_variants) for split, fold in places]
+    rows = scores.assign(variant=variants)
     rows = rows.explode("variant").astype({"embedding_dim": "Int64", "variant": "str"})
     grouped = rows.groupby(KEY, sort=False)
-    for column, what in (("recipe", "recipes"), ("family", "splits")):
+    for column, what in (("recipe", "recipes"), ("split", "splits")):
         for key in grouped[column].nunique().loc[lambda count: count > 1].index:
             several = sorted(grouped.get_group(key)[column].unique())
             raise UserError(
@@ -138,10 +138,10 @@ def _theirs(printed: pd.DataFrame) -> pd.DataFrame:
     return theirs
 
 
-def _variants(split: str, printed: set[str]) -> list[str]:
+def _variants(split: str, fold: str, printed: set[str]) -> list[str]:
     """What the printed tables call a split of ours; a fold counts for the mean over folds too."""
-    if fold := re.fullmatch(r"half10fold-fold(\d+)", split):
-        own = f"cv10_fold={int(fold[1]) + 1}"
+    if split == "half10fold":
+        own = f"cv10_fold={int(fold) + 1}"
         return [variant for variant in ("cv10_mean", own) if variant in printed] or [own]
     if fixed := re.fullmatch(r"fixed-(\d+)", split):
         return [f"fixed_val_split={fixed[1]}/{100 - int(fixed[1])}"]

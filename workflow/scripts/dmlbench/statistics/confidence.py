@@ -6,7 +6,8 @@ across neighbourhoods and academic achievement across countries, Review of Econo
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,7 @@ from scipy.stats import rankdata
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import split_at_k
 from dmlbench.parquet import read_table
-from dmlbench.plan.run import Run
-from dmlbench.statistics.aggregation import SAME_SCORE
+from dmlbench.statistics.aggregation import SAME_SCORE, Row, row_of
 
 COLUMNS = ["method", "rank_low", "rank_high", "probability_first"]
 
@@ -24,37 +24,47 @@ _KEPT = {"mrr": "first_rank", "r_precision": "r_precision", "map_at_r": "map_at_
 
 
 def read_answers(
-    files: Iterable[str | os.PathLike], *, metric: str, selection: str
-) -> dict[Run, pd.Series]:
-    """What each test query scored, run by run.
+    rows: Sequence[Mapping[str, Any]],
+    files: Sequence[str | os.PathLike],
+    *,
+    metric: str,
+    selection: str,
+) -> dict[Row, pd.Series]:
+    """What each test query scored, row by row.
 
     Args:
-        files: Parquet files of queries, as `evaluation.run_scores.write_scores` leaves them.
+        rows: the columns of each row, as `aggregation.collect` takes them.
+        files: for each row the Parquet file of its run's queries, as
+            `evaluation.run_scores.write_scores` leaves it; none for no answers.
         metric: recall_at_k, mrr, r_precision or map_at_r.
         selection: the selection rule whose scores count.
 
     Returns:
-        run -> the metric of each query, a fraction, by image id in ascending order; empty for a
+        row -> the metric of each query, a fraction, by image id in ascending order; empty for a
         metric that no query has by itself, such as nmi.
+
+    Raises:
+        UserError: rows and files of different number.
     """
+    if files and len(rows) != len(files):
+        raise UserError(f"{len(rows)} rows and {len(files)} files of queries; allowed: one per row")
     k = split_at_k(metric)
     column = "first_rank" if k and k[0] == "recall" else _KEPT.get(metric)
     if column is None:
         return {}
     kept = [("role", "==", "test"), ("selection", "==", selection)]
-    answers = {}
-    for file in files:
-        table = read_table(file, columns=["run", "image_id", column], filters=kept)
+    of_run = {}
+    for file in dict.fromkeys(files):
+        table = read_table(file, columns=["image_id", column], filters=kept)
         values = pd.Series(table[column].to_numpy(), table["image_id"].to_numpy()).sort_index()
         if column == "first_rank":
             values = (values <= k[1]).astype(float) if k else 1 / values
-        for run in table["run"].unique().to_pylist():
-            answers[Run.parse(run)] = values
-    return answers
+        of_run[file] = values
+    return {row_of(row): of_run[file] for row, file in zip(rows, files, strict=False)}
 
 
 def rank_confidence(
-    answers: Mapping[Run, pd.Series],
+    answers: Mapping[Row, pd.Series],
     *,
     methods: Sequence[str],
     level: float = 0.95,
@@ -63,7 +73,7 @@ def rank_confidence(
 ) -> pd.DataFrame:
     """For each method an interval of its average rank, and how often it comes first.
 
-    The scores are drawn again: the same queries for all runs on a data set's split, so that
+    The scores are drawn again: the same queries for all rows on a data set's split, so that
     methods and experiments are compared on equal images, and, where a method has n > 1 seeds in
     an experiment, n - 1 of these with replacement, whose mean has the variance of n real ones
     (McCarthy and Snowden 1985). With one seed, chance in training is not in the intervals.
@@ -75,7 +85,7 @@ def rank_confidence(
 
     Args:
         answers: as `read_answers` gives them; every method in every experiment.
-        methods: who takes part; other runs are left out.
+        methods: who takes part; other rows are left out.
         level: confidence in each method's interval, in (0, 1).
         resamples: number of draws.
         seed: the same seed gives the same numbers.
@@ -85,18 +95,18 @@ def rank_confidence(
         rank is the best, which methods with the same one share.
 
     Raises:
-        UserError: runs on one split with different queries; a method absent from an experiment.
+        UserError: rows on one split with different queries; a method absent from an experiment.
     """
-    answers = {run: values for run, values in answers.items() if run.method in methods}
+    answers = {row: values for row, values in answers.items() if row.method in methods}
     cells = _cells(answers, methods)
     generator = np.random.default_rng(seed)
     drawn = _drawn_means(answers, resamples, generator)
     draws = np.empty((resamples, *cells.shape))
     observed = np.empty(cells.shape)
-    for place, runs in np.ndenumerate(cells):
-        observed[place] = np.mean([answers[run].mean() for run in runs])
-        of_seeds = np.stack([drawn[run] for run in runs], axis=1)
-        chosen = generator.integers(0, len(runs), (resamples, max(1, len(runs) - 1)))
+    for place, rows in np.ndenumerate(cells):
+        observed[place] = np.mean([answers[row].mean() for row in rows])
+        of_seeds = np.stack([drawn[row] for row in rows], axis=1)
+        chosen = generator.integers(0, len(rows), (resamples, max(1, len(rows) - 1)))
         draws[:, *place] = np.take_along_axis(of_seeds, chosen, axis=1).mean(axis=1)
     bounds = [_bounds(observed, draws, number, level) for number in range(len(methods))]
     return pd.DataFrame(
@@ -110,44 +120,44 @@ def rank_confidence(
     )
 
 
-def _cells(answers: Mapping[Run, pd.Series], methods: Sequence[str]) -> np.ndarray:
-    """The runs of each experiment (rows) and method (columns)."""
-    found: dict[tuple, dict[str, list[Run]]] = {}
-    for run in answers:
-        experiment = (run.dataset, run.network, run.embedding_dim, run.split, run.fold)
-        found.setdefault(experiment, {}).setdefault(run.method, []).append(run)
+def _cells(answers: Mapping[Row, pd.Series], methods: Sequence[str]) -> np.ndarray:
+    """The rows of each experiment and method, [E, M]."""
+    found: dict[tuple, dict[str, list[Row]]] = {}
+    for row in answers:
+        experiment = (row.dataset, row.network, row.embedding_dim, row.split, row.fold)
+        found.setdefault(experiment, {}).setdefault(row.method, []).append(row)
     cells = np.empty((len(found), len(methods)), dtype=object)
-    for row, (experiment, runs) in enumerate(found.items()):
+    for place, (experiment, rows) in enumerate(found.items()):
         for column, method in enumerate(methods):
-            if method not in runs:
-                named = "/".join(str(part) for part in experiment if part is not None)
+            if method not in rows:
+                named = "/".join(str(part) for part in experiment if part != "")
                 raise UserError(f"method {method} has no queries in experiment {named}")
-            cells[row, column] = runs[method]
+            cells[place, column] = rows[method]
     return cells
 
 
 def _drawn_means(
-    answers: Mapping[Run, pd.Series], resamples: int, generator: np.random.Generator
-) -> dict[Run, np.ndarray]:
-    """Each run's mean over drawn queries, [resamples]; runs on one split share the draws."""
-    on_split: dict[tuple, list[Run]] = {}
-    for run in answers:
-        on_split.setdefault((run.dataset, run.split, run.fold), []).append(run)
+    answers: Mapping[Row, pd.Series], resamples: int, generator: np.random.Generator
+) -> dict[Row, np.ndarray]:
+    """Each row's mean over drawn queries, [resamples]; rows on one split share the draws."""
+    on_split: dict[tuple, list[Row]] = {}
+    for row in answers:
+        on_split.setdefault((row.dataset, row.split, row.fold), []).append(row)
     means = {}
-    for runs in on_split.values():
-        queries = answers[runs[0]].index
-        for run in runs:
-            if not answers[run].index.equals(queries):
+    for rows in on_split.values():
+        queries = answers[rows[0]].index
+        for row in rows:
+            if not answers[row].index.equals(queries):
                 raise UserError(
-                    f"{run.path}: other queries than {runs[0].path}; allowed: the same on a split"
+                    f"{row}: other queries than {rows[0]}; allowed: the same on a split"
                 )
-        values = np.stack([answers[run].to_numpy() for run in runs])
+        values = np.stack([answers[row].to_numpy() for row in rows])
         count = len(queries)
-        rows = np.empty((resamples, len(runs)))
+        drawn = np.empty((resamples, len(rows)))
         for number in range(resamples):
             often = np.bincount(generator.integers(0, count, count), minlength=count)
-            rows[number] = values @ often / count
-        means |= dict(zip(runs, rows.T, strict=True))
+            drawn[number] = values @ often / count
+        means |= dict(zip(rows, drawn.T, strict=True))
     return means
 
 

@@ -1,18 +1,19 @@
 """The tournament of losses: who ranks where, experiment by experiment."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.files import whole
-from dmlbench.statistics.aggregation import SAME_SCORE, collect
+from dmlbench.statistics.aggregation import SAME_SCORE, Row, collect
 from dmlbench.statistics.confidence import rank_confidence, read_answers
 from dmlbench.statistics.friedman import critical_difference, friedman
 
-EXPERIMENT = ["dataset", "network", "embedding_dim", "split"]
+EXPERIMENT = ["dataset", "network", "embedding_dim", "split", "fold"]
 
 
 def ranks(
@@ -20,9 +21,9 @@ def ranks(
 ) -> pd.DataFrame:
     """Rank of every method in every experiment, 1 for the highest score on test images.
 
-    An experiment is one data set, network, embedding size and split; seeds are averaged first,
-    so that an experiment repeated over seeds counts once. Methods with the same score share the
-    average of their ranks.
+    An experiment is one data set, network, embedding size, split and fold; seeds are averaged
+    first, so that an experiment repeated over seeds counts once. Methods with the same score share
+    the average of their ranks.
 
     Args:
         scores: the long table of scores.
@@ -36,7 +37,7 @@ def ranks(
 
     Raises:
         UserError: no scores at all; a method absent from an experiment, or there with more
-            than one recipe.
+            than one recipe or variant.
     """
     chosen = scores[
         (scores.role == "test")
@@ -50,11 +51,12 @@ def ranks(
             f"{_listed(scores.metric)} at {_listed(scores.selection)}"
         )
     for cell, rows in chosen.groupby([*EXPERIMENT, "method"]):
-        if rows.recipe.nunique() > 1:
-            raise UserError(
-                f"method {cell[-1]} has scores of {rows.recipe.nunique()} recipes "
-                f"({_listed(rows.recipe)}) in experiment {_named(cell[:-1])}; allowed: one"
-            )
+        for column in ("recipe", "variant"):
+            if rows[column].nunique() > 1:
+                raise UserError(
+                    f"method {cell[-1]} has scores of {rows[column].nunique()} {column}s "
+                    f"({_listed(rows[column])}) in experiment {_named(cell[:-1])}; allowed: one"
+                )
     values = chosen.pivot_table(index="method", columns=EXPERIMENT, values="value", aggfunc="mean")
     values = values.reindex(list(methods))
     for experiment in values.columns:
@@ -72,23 +74,22 @@ def tournament(
     metric: str,
     methods: Sequence[str],
     selection: str,
-    queries: Sequence[str | os.PathLike] = (),
+    answers: Mapping[Row, pd.Series] | None = None,
 ) -> pd.DataFrame:
     """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
 
     Args and Raises: as `ranks`.
-        queries: what the queries of the runs found (`evaluation.run_scores.write_scores`), for
-            `rank_low`, `rank_high` and `probability_first` (`statistics.confidence`).
+        answers: what each query scored (`confidence.read_answers`), for `rank_low`, `rank_high`
+            and `probability_first`.
 
     Returns:
         Frame with method, total_rank, average_rank, rank_std (missing for a single experiment),
         experiments (how many), ties (in how many of them the rank is shared), best_rank,
         worst_rank, rank_low and rank_high (95 % interval of the average rank),
-        probability_first (the three are missing without queries, or for a metric that no query
-        has by itself), and for the whole tournament friedman_p (Friedman's test) and
-        critical_difference (Nemenyi's of average ranks at 95 %), missing where one method or
-        one experiment leaves nothing to test; the winner first, equal totals in the order of
-        `methods`.
+        probability_first (the three are missing without answers), and for the whole tournament
+        friedman_p (Friedman's test) and critical_difference (Nemenyi's of average ranks at 95 %),
+        missing where one method or one experiment leaves nothing to test; the winner first, equal
+        totals in the order of `methods`.
     """
     table = ranks(scores, metric=metric, methods=methods, selection=selection)
     shared = table.apply(lambda column: column.duplicated(keep=False))
@@ -104,7 +105,6 @@ def tournament(
             "worst_rank": table.max(axis=1).to_numpy(),
         }
     )
-    answers = read_answers(queries, metric=metric, selection=selection)
     if answers:
         result = result.merge(rank_confidence(answers, methods=methods), on="method")
     else:
@@ -116,6 +116,7 @@ def tournament(
 
 
 def write_tournament(
+    rows: Sequence[Mapping[str, Any]],
     score_files: Sequence[str | os.PathLike],
     output: str | os.PathLike,
     *,
@@ -124,16 +125,22 @@ def write_tournament(
     selection: str,
     queries: Sequence[str | os.PathLike] = (),
 ) -> None:
-    """Rank the methods of the runs' score files and write the tournament as CSV.
+    """Rank the methods of the rows' score files and write the tournament as CSV.
 
     Numbers are written with at most six decimals.
+
+    Args:
+        rows, score_files: as `aggregation.collect` takes them.
+        output: the CSV file to write.
+        metric, methods, selection: as `ranks` takes them.
+        queries: for each row the file of its run's queries; none for ranks without intervals.
     """
     frame = tournament(
-        collect(score_files),
+        collect(rows, score_files),
         metric=metric,
         methods=methods,
         selection=selection,
-        queries=queries,
+        answers=read_answers(rows, queries, metric=metric, selection=selection),
     )
     with whole(output) as unfinished:
         frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
@@ -144,5 +151,5 @@ def _listed(values: pd.Series) -> str:
 
 
 def _named(experiment: tuple) -> str:
-    dataset, network, embedding_dim, split = experiment
-    return f"{dataset}/{network}/d{embedding_dim}/{split}"
+    dataset, network, embedding_dim, *split = experiment
+    return "/".join([dataset, network, f"d{embedding_dim}", *filter(None, split)])

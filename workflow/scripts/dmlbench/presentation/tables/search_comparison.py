@@ -55,11 +55,12 @@ class SearchComparison:
             if row.metric == metric and row.split == "test"
         }
 
-    def __call__(self, found: Mapping, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found, titles: Mapping[str, str]) -> Table:
         """The table of the searches' trials and of the tuned networks' scores.
 
         Args:
-            found: search -> its `trials` and `scores`.
+            found: the searches' `trials`, and the long table of `scores` with their tuned runs,
+                as `presentation.views.Searched` holds them.
             titles: display names.
 
         Raises:
@@ -68,10 +69,10 @@ class SearchComparison:
         rows = [
             Row(
                 strategy_title(strategy),
-                tuple(map(Cell, self._values(search, method, found[search]))),
+                tuple(map(Cell, self._values(search, method, found))),
                 panel=name(titles, method),
             )
-            for method, searches in by_method(self.searches, found).items()
+            for method, searches in by_method(self.searches, found.trials).items()
             for strategy, search in searches.items()
         ]
         metric = name(titles, self.metric)
@@ -89,9 +90,11 @@ class SearchComparison:
             rows=tuple(rows),
         )
 
-    def _values(self, search: str, method: str, left) -> list[float | int | None]:
-        trials, best = left.trials, best_trial(search, left.trials)
-        test, printed = self._score(left.scores, "test"), self.printed.get(method)
+    def _values(self, search: str, method: str, found) -> list[float | int | None]:
+        trials = found.trials[search]
+        best, printed = best_trial(search, trials), self.printed.get(method)
+        tuned = found.scores[found.scores.variant == f"tuned={search}"]
+        test = self._score(tuned, "test")
         return [
             len(trials),
             int(trials["trained"].sum()),
@@ -99,7 +102,7 @@ class SearchComparison:
             int((trials["state"] == "failed").sum()),
             trials["seconds"].sum() / 3600,
             100 * best["validation"],
-            self._score(left.scores, "validation"),
+            self._score(tuned, "validation"),
             test,
             printed,
             None if test is None or printed is None else test - printed,

@@ -40,21 +40,21 @@ class SearchOptima:
             for row in printed_settings.itertuples()
         }
 
-    def __call__(self, found: Mapping, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found, titles: Mapping[str, str]) -> Table:
         """The table of the searches' best trials.
 
         Args:
-            found: search -> its `trials` and `scores`.
+            found: the searches' `trials`, as `presentation.views.Searched` holds them.
             titles: display names.
 
         Raises:
             UserError: a search without a complete trial, or two of a method by one strategy.
         """
         best = {
-            search: json.loads(best_trial(search, left.trials)["values"])
-            for search, left in found.items()
+            search: json.loads(best_trial(search, trials)["values"])
+            for search, trials in found.trials.items()
         }
-        methods = by_method(self.searches, found)
+        methods = by_method(self.searches, found.trials)
         strategies = list(dict.fromkeys(s for searches in methods.values() for s in searches))
         rows, notes = [], []
         for method, searches in methods.items():

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
 
 _COLUMNS = (
@@ -33,8 +35,9 @@ class Tournament:
         methods: who takes part; every method must have a score in every experiment.
         metric: the metric to rank by, the higher the better.
         selection: the selection rule of the scores.
-        queries: files of what the runs' queries found; with them each mean rank has an interval,
-            and each method the probability of being first.
+        rows: the columns of each row of the scores.
+        queries: for each row the file of what its run's queries found; with them each mean rank
+            has an interval, and each method the probability of being first.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Tournament:
         methods: Sequence[str],
         metric: str = "recall_at_1",
         selection: str,
+        rows: Sequence[Mapping[str, Any]] = (),
         queries: Sequence[str | os.PathLike] = (),
     ):
         self.id = id
@@ -52,7 +56,7 @@ class Tournament:
         self.methods = list(methods)
         self.metric = metric
         self.selection = selection
-        self.queries = list(queries)
+        self.rows, self.queries = list(rows), list(queries)
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
         """The tournament's table, the winner first.
@@ -65,7 +69,9 @@ class Tournament:
             metric=self.metric,
             methods=self.methods,
             selection=self.selection,
-            queries=self.queries,
+            answers=read_answers(
+                self.rows, self.queries, metric=self.metric, selection=self.selection
+            ),
         )
         frame["percent_first"] = 100 * frame.probability_first
         experiments = int(frame.experiments.iloc[0])

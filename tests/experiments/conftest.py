@@ -1,0 +1,15 @@
+"""Options at which an experiment takes a second."""
+
+import pytest
+
+SMALL = {
+    "gaussian_classes": {"classes": 8, "training_classes": 3, "samples": 20},
+    "random_embeddings": {"points": 60, "embedding_dim": 4, "classes": [3, 12]},
+    "toy_spaces": {"samples": 40},
+}
+
+
+@pytest.fixture
+def small():
+    """Experiment -> options."""
+    return SMALL

@@ -1,0 +1,58 @@
+"""From files and facts to tables and figures: rows go with files, searches with their trials."""
+
+import json
+
+import pandas as pd
+import pytest
+from dmlbench.presentation.views import write_figure, write_table
+from run_files import run_files
+
+
+@pytest.fixture
+def facts(titles, methods):
+    return {
+        "id": "demo_01",
+        "title": "T",
+        "methods": methods,
+        "selection": "best_test_epoch",
+        "titles": titles,
+        "baseline": "untrained",
+        "years": {},
+        "searches": {},
+        "where": {},
+        "options": {},
+    }
+
+
+def test_a_table_and_a_figure_of_rows(synthetic_scores, facts, tmp_path):
+    rows, files = run_files(synthetic_scores(), tmp_path / "runs")
+    facts |= {"rows": rows, "options": {"metrics": ["recall_at_1"]}}
+    write_table(files, facts | {"kind": "scores_by_method"}, csv=tmp_path / "t.csv")
+    assert "ProxyAnchor,80.00,78.00,81.00,79.00\n" in (tmp_path / "t.csv").read_text()
+    facts["options"] = {}
+    write_figure(files, facts | {"kind": "recall_by_embedding_dim"}, svg=tmp_path / "f.svg")
+    assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts, tmp_path):
+    scores = synthetic_scores(dims=[64], variant="tuned=mine", selection="best_validation_epoch")
+    scores = scores[(scores.method == "triplet") & (scores.value == 0.5)]
+    rows, files = run_files(scores, tmp_path / "runs")
+    trial = {"number": 0, "state": "complete", "values": json.dumps({}), "validation": 0.75}
+    (tmp_path / "mine").mkdir()
+    trials = tmp_path / "mine" / "trials.parquet"
+    pd.DataFrame([trial | {"trained": True, "seconds": 360.0}]).to_parquet(trials)
+    (tmp_path / "table_01.csv").write_text(
+        "table,panel,dataset,network,embedding_dim,method,variant,split,metric,value,std\n"
+        "01,,glyphs,convnet,64,triplet,,test,recall_at_1,49.5,\n"
+    )
+    facts |= {
+        "rows": rows,
+        "kind": "search_comparison",
+        "selection": "best_validation_epoch",
+        "searches": {"mine": {"method": "triplet", "strategy": "tpe", "parameters": {}}},
+        "options": {"printed": ["01"]},
+    }
+    files = {"printed": [tmp_path / "table_01.csv"], "trials": [trials], "scores": files}
+    write_table(files.pop("scores"), facts, **files, csv=tmp_path / "t.csv")
+    assert "Triplet,TPE,1,1,0,0,0.10,75.00,,50.00,49.50,+0.50\n" in (tmp_path / "t.csv").read_text()

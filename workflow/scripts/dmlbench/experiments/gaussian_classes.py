@@ -1,0 +1,70 @@
+"""The input space of karaman2021's toy data, scored without any network."""
+
+import pandas as pd
+
+from dmlbench.evaluation import evaluate
+from dmlbench.experiments._gaussian import draw_classes
+from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.losses._check import count, positive
+
+METRICS = (
+    *(f"recall_at_{k}" for k in (1, 2, 4, 8)),
+    *(f"precision_at_{k}" for k in (2, 4, 8)),
+    "r_precision",
+    "map_at_r",
+)
+"""The columns of table 4.1."""
+
+
+class GaussianClasses:
+    """Nine metrics of one draw of Gaussian classes, by Euclidean distance.
+
+    Class means are uniform in [0, 1]^3, the covariance is 0.02 I, each class has 200 points. The
+    text has 32 classes; the printed scores are multiples of 1 / 2,400, the 12 classes that train
+    (three quarters of half of them). Both are scored: the training classes without a variant, all
+    of them as `classes=32`. The draw behind the printed row is not given.
+
+    Args:
+        classes: in all.
+        training_classes: the first of them, at most all.
+        samples: points of each class.
+        variance: > 0, of each coordinate.
+
+    Source: karaman2021, section 4.1.2 and the first row of table 4.1.
+    """
+
+    def __init__(
+        self,
+        *,
+        classes: int = 32,
+        training_classes: int = 12,
+        samples: int = 200,
+        variance: float = 0.02,
+    ):
+        count(2, training_classes=training_classes, samples=samples)
+        count(training_classes + 1, classes=classes)
+        positive(variance=variance)
+        self.classes = classes
+        self.training_classes = training_classes
+        self.samples = samples
+        self.variance = variance
+
+    def run(self, seed: int) -> Outcome:
+        points, labels = draw_classes(
+            seed,
+            classes=self.classes,
+            samples=self.samples,
+            dimension=3,
+            variance=self.variance,
+        )
+        parts = []
+        for classes, variant in (
+            (self.training_classes, ""),
+            (self.classes, f"classes={self.classes}"),
+        ):
+            some = labels < classes
+            found = evaluate(points[some], labels[some], metrics=METRICS, distance="euclidean")
+            parts.append(rows(found.scores, variant=variant))
+        table = pd.concat(parts, ignore_index=True)
+        common = {"dataset": "toy", "embedding_dim": 3, "method": "input_space", "role": "train"}
+        return Outcome(table.assign(**common), {"points": points, "labels": labels})

@@ -1,0 +1,80 @@
+"""What metrics say of embeddings that know nothing of the classes."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.evaluation import evaluate
+from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.losses._check import count
+
+METRICS = ("recall_at_1", "r_precision", "map_at_r", "nmi", "ami", "f1")
+
+
+class RandomEmbeddings:
+    """Metrics of random embeddings with random labels, as the number of classes grows.
+
+    Embeddings are standard normal and compared by cosine. Classes are of one size, as in the
+    derivation of the closed form, or of two sizes that differ by one; "randomly assigned" could
+    also mean independent labels, some of which would have no second image. Rows of method
+    `closed_form` have equation 7's NMI wherever it holds.
+
+    Args:
+        points: embeddings.
+        embedding_dim: their size.
+        classes: numbers of classes, each from 2 to points / 2; the axis of variants `classes=<n>`.
+
+    Source: musgrave2020, figure 2 and equations 3 to 7. The numbers of classes are ours: the
+    figure has no printed values.
+    """
+
+    def __init__(
+        self,
+        *,
+        points: int = 10_000,
+        embedding_dim: int = 64,
+        classes: Sequence[int] = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000),
+    ):
+        count(4, points=points)
+        count(1, embedding_dim=embedding_dim)
+        for number in classes:
+            count(2, classes=number)
+            if number > points // 2:
+                raise UserError(f"classes={number}; allowed: 2 to {points // 2}, half the points")
+        self.points = points
+        self.embedding_dim = embedding_dim
+        self.classes = list(classes)
+
+    def run(self, seed: int) -> Outcome:
+        rng = np.random.default_rng(seed)
+        embeddings = rng.normal(size=(self.points, self.embedding_dim)).astype(np.float32)
+        order = rng.permutation(self.points)
+        parts = []
+        for number in self.classes:
+            labels = np.empty(self.points, np.int64)
+            labels[order] = np.arange(self.points) % number
+            found = evaluate(embeddings, labels, metrics=METRICS, seeds=(seed,))
+            variant = f"classes={number}"
+            parts.append(rows(found.scores, method="random", variant=variant))
+            per_class = self.points / number
+            if per_class <= number:
+                closed = {"nmi": shuffled_nmi(number, per_class)}
+                parts.append(rows(closed, method="closed_form", variant=variant))
+        common = {"dataset": f"random{self.points}", "embedding_dim": self.embedding_dim}
+        return Outcome(pd.concat(parts, ignore_index=True).assign(**common), {})
+
+
+def shuffled_nmi(classes: int, per_class: float) -> float:
+    """NMI of clusters that each hold `per_class` images, all of other classes.
+
+        1 - log(S) / log(C), for S <= C
+
+    Source: musgrave2020, equation 7; 84.9% for 10,000 classes of 4.
+
+    >>> round(shuffled_nmi(10_000, 4), 3)
+    0.849
+    """
+    return 1 - math.log(per_class) / math.log(classes)

@@ -1,0 +1,15 @@
+"""Rule experiment: one experiment for one seed, its table and its arrays."""
+
+from dmlbench.experiments import run_experiment
+from dmlbench.job import job
+
+with job(snakemake):
+    facts = snakemake.params.facts
+    run_experiment(
+        facts["name"],
+        facts["options"],
+        int(snakemake.wildcards.seed),
+        table=snakemake.output.table,
+        arrays=snakemake.output.arrays,
+        threads=snakemake.threads,
+    )
