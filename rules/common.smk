@@ -191,19 +191,9 @@ def files_of(study, file, where=None):
     return [f"<results>/runs/{PLAN.run(row).folder}/{file}" for row in rows]
 
 
-def scores_of(study, where=None):
-    """The scores of a study's rows, and of its folds together, in the order of `shown_rows`."""
-    return [f"<results>/{file}" for _, file in views.shown(PLAN, study, where)]
-
-
-def shown_rows(study, where=None):
-    """The rows of a study, and those of its folds together, as they stand in its long table."""
-    return [row for row, _ in views.shown(PLAN, study, where)]
-
-
-def measures_of(study, names, where=None):
-    """Measures of the runs of a study, one measure after the other in the order of the rows."""
-    return [file for name in names for file in files_of(study, f"measures/{name}.parquet", where)]
+def scores_of(study, where=None, measures=()):
+    """The files of scores of a study's rows, in the order of `views.shown`."""
+    return [f"<results>/{file}" for _, file in views.shown(PLAN, study, where, measures)]
 
 
 def experiments_of(names):
@@ -225,7 +215,12 @@ def view_of(wildcards, kind):
 
 def view_scores(kind):
     """The scores of the runs that a view asks for, and of no other."""
-    return lambda wildcards: scores_of(wildcards.study, view_of(wildcards, kind).where)
+
+    def scores(wildcards):
+        view = view_of(wildcards, kind)
+        return scores_of(wildcards.study, view.where, getattr(view, "measures", ()))
+
+    return scores
 
 
 def view_queries(kind):
@@ -245,16 +240,6 @@ def view_printed(kind):
     return printed
 
 
-def view_measures(kind):
-    """The measures that a view shows as well, of its runs."""
-
-    def measures(wildcards):
-        view = view_of(wildcards, kind)
-        return measures_of(wildcards.study, view.measures, view.where)
-
-    return measures
-
-
 def view_experiments(kind):
     """What the experiments that a view shows have left."""
     return lambda wildcards: experiments_of(view_of(wildcards, kind).experiments)
@@ -265,7 +250,11 @@ def figure_arrays(wildcards):
     view = view_of(wildcards, "figure")
     if "arrays" not in registry.arguments("presentation/figures", view.kind.name):
         return []
-    measured = measures_of(wildcards.study, view.measures, view.where)
+    measured = [
+        file
+        for file in scores_of(wildcards.study, view.where, view.measures)
+        if "/measures/" in file
+    ]
     files = [*measured, *experiments_of(view.experiments)]
     return [file.removesuffix("parquet") + "npz" for file in files]
 

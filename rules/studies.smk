@@ -10,11 +10,10 @@
 
 rule aggregate:
     input:
-        scores=lambda wildcards: scores_of(wildcards.study),
-        measures=lambda wildcards: measures_of(
-            wildcards.study, PLAN.studies[wildcards.study].measures
+        scores=lambda wildcards: scores_of(
+            wildcards.study, None, PLAN.studies[wildcards.study].measures
         ),
-        experiments=lambda wildcards: experiments_of(PLAN.studies[wildcards.study].experiments),
+        tables=lambda wildcards: experiments_of(PLAN.studies[wildcards.study].experiments),
     output:
         scores="<results>/studies/{study}/scores.parquet",
         runs="<results>/studies/{study}/runs.csv",
@@ -27,7 +26,7 @@ rule aggregate:
     resources:
         **NEEDS.of("aggregate"),
     params:
-        rows=lambda wildcards: shown_rows(wildcards.study),
+        rows=lambda wildcards: views.shown_rows(PLAN, wildcards.study),
         source=stage_digest("aggregate.py"),
     script:
         "../workflow/scripts/aggregate.py"
@@ -78,8 +77,7 @@ rule tournament:
 rule table:
     input:
         scores=view_scores("table"),
-        measures=view_measures("table"),
-        experiments=view_experiments("table"),
+        tables=view_experiments("table"),
         queries=table_queries,
         printed=view_printed("table"),
         trials=table_trials,
@@ -109,8 +107,7 @@ rule table:
 rule figure:
     input:
         scores=view_scores("figure"),
-        measures=view_measures("figure"),
-        experiments=view_experiments("figure"),
+        tables=view_experiments("figure"),
         arrays=figure_arrays,
         printed=view_printed("figure"),
     output:

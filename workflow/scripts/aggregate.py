@@ -7,6 +7,7 @@ with job(snakemake):
     aggregate(
         snakemake.params.rows,
         snakemake.input.scores,
-        output=snakemake.output[0],
-        tables=snakemake.input.get("tables", ()),
+        output=snakemake.output.scores,
+        runs=snakemake.output.runs,
+        tables=snakemake.input.tables,
     )

@@ -4,10 +4,10 @@ from dmlbench.experiments import run_experiment
 from dmlbench.job import job
 
 with job(snakemake):
-    facts = snakemake.params.facts
+    options = dict(snakemake.params.experiment)
     run_experiment(
-        facts["name"],
-        facts["options"],
+        options.pop("name"),
+        options,
         int(snakemake.wildcards.seed),
         table=snakemake.output.table,
         arrays=snakemake.output.arrays,

@@ -8,6 +8,7 @@ with job(snakemake):
         snakemake.input.scores,
         snakemake.params.facts,
         printed=snakemake.input.printed,
-        tables=snakemake.input.get("tables", ()),
+        tables=snakemake.input.tables,
+        arrays=snakemake.input.arrays,
         **dict(snakemake.output.items()),
     )

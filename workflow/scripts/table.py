@@ -10,6 +10,6 @@ with job(snakemake):
         queries=snakemake.input.queries,
         printed=snakemake.input.printed,
         trials=snakemake.input.trials,
-        tables=snakemake.input.get("tables", ()),
+        tables=snakemake.input.tables,
         **dict(snakemake.output.items()),
     )

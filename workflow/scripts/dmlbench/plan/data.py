@@ -35,11 +35,11 @@ def data_of(name: str, entry: Dataset) -> Data:
     Raises:
         UserError: a folder of the user's that cannot be read.
     """
-    values = {"layout": complete(entry.layout).model_dump(), "versions": data_versions(entry)}
+    values = {"layout": complete(entry.layout), "versions": data_versions(entry)}
     if entry.folder:
         values["folder"] = contents_digest(entry.folder)
     elif entry.generator:
-        values["generator"] = complete(entry.generator).model_dump()
+        values["generator"] = complete(entry.generator)
     else:
         # An alternative holds the same images, so it changes nothing.
         archives = entry.published or entry.archives

@@ -8,10 +8,19 @@ from dmlbench import registry
 from dmlbench.plan.choices import Choice
 
 
-def complete(choice: Choice) -> Choice:
-    """The choice with every option named, given or left at its default."""
-    left = defaults(choice.room, choice.name)
-    return choice.model_copy(update=left | choice.hyperparameters)
+def complete(choice: Choice) -> dict:
+    """A choice as plain values with every option named, given or left at its default."""
+    return with_defaults(type(choice), choice.model_dump())
+
+
+def with_defaults(kind: type[Choice], values: dict | str) -> dict:
+    """The plain values of a choice (or its name alone) with every option named.
+
+    Raises:
+        UserError: the room has no such part.
+    """
+    values = {"name": values} if isinstance(values, str) else values
+    return {"name": values["name"]} | defaults(kind.room, values["name"]) | values
 
 
 @functools.cache

@@ -27,4 +27,4 @@ class Experiment(Model):
 
     def folder(self, name: str) -> str:
         """Its place below `results/experiments`: the name and a digest of the options."""
-        return f"{name}-{digest_of(complete(self.experiment).model_dump(), 8)}"
+        return f"{name}-{digest_of(complete(self.experiment), 8)}"

@@ -19,7 +19,7 @@ from dmlbench.plan.recipes import Method, Recipe, built_on_bases
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
 from dmlbench.plan.searches import Search, identity, rehearsed
-from dmlbench.plan.spec import Spec, resolve, without_training
+from dmlbench.plan.spec import Spec, complete, resolve, without_training
 from dmlbench.plan.studies import Grid, Study
 from dmlbench.plan.versions import versions
 from dmlbench.plan.where import Where
@@ -105,6 +105,10 @@ class Plan:
             values = without_training(values)
         variant = f" with {row.variant}" if row.variant else ""
         where = f"{self.folder / 'recipes.yaml'}: {row.recipe}{variant}, for row {row.label}"
+        try:
+            values = complete(values)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
         return checked(values, Spec, where=where)
 
     def search_of(self, row: Row) -> str | None:
@@ -165,7 +169,7 @@ class Plan:
         """Where a study is described."""
         return self.folder / "studies" / f"{study}.yaml"
 
-    def combinations(self, grid: Grid, study: str, where: str) -> list[Row]:
+    def listed(self, grid: Grid, study: str, where: str) -> list[Row]:
         """The rows of a grid.
 
         Raises:
@@ -209,7 +213,7 @@ class Plan:
         rows = [
             row
             for position, grid in enumerate(self.studies[study].runs)
-            for row in self.combinations(grid, study, f"{self.file(study)}: runs.{position}")
+            for row in self.listed(grid, study, f"{self.file(study)}: runs.{position}")
         ]
         return list(dict.fromkeys(rows))
 

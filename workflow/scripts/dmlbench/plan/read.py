@@ -1,5 +1,6 @@
 """YAML files into checked models; what is wrong becomes one line that names file, key and value."""
 
+import functools
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,9 +60,14 @@ def read_mapping(path: Path) -> Any:
 def checked(values, kind: type[Checked], *, where: str) -> Checked:
     """`values` as `kind`, or a UserError of one line that starts with `where`."""
     try:
-        return TypeAdapter(kind).validate_python(values)
+        return _adapter(kind).validate_python(values)
     except ValidationError as error:
         raise UserError(f"{where}: {_one_line(error, kind)}") from None
+
+
+@functools.lru_cache(maxsize=None)
+def _adapter(kind: type) -> TypeAdapter:
+    return TypeAdapter(kind)
 
 
 def _one_line(error: ValidationError, kind: type) -> str:

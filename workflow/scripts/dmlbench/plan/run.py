@@ -38,7 +38,7 @@ def folder_of(spec: Spec, *, data: str, versions: dict[str, int]) -> str:
         data: identity of the data set's images and labels.
         versions: part -> version of its code, for the parts that the spec names.
     """
-    digest = digest_of({"spec": spec.as_dict(), "data": data, "versions": versions}, DIGITS)
+    digest = digest_of({"spec": spec.identity, "data": data, "versions": versions}, DIGITS)
     objective = spec.loss.name if spec.loss else "untrained"
     if spec.miner:
         objective += f"-{spec.miner.name}"

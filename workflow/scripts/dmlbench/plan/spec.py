@@ -1,15 +1,12 @@
 """A run's spec: everything that can change its result, and nothing else."""
 
-import hashlib
-import json
 from typing import Any, Literal
 
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from dmlbench.plan.catalogues import Network, Pooling, check_network
 from dmlbench.plan.choices import (
     Backbone,
-    Choice,
     FileName,
     Loss,
     Miner,
@@ -18,10 +15,12 @@ from dmlbench.plan.choices import (
     Sampler,
     Sha256Start,
     SplitRule,
+    Transform,
 )
-from dmlbench.plan.defaults import complete
+from dmlbench.plan.defaults import with_defaults
+from dmlbench.plan.naming import digest_of
 from dmlbench.plan.places import merged
-from dmlbench.plan.recipes import Method, Recipe, Transforms, check_objective
+from dmlbench.plan.recipes import Method, Recipe, check_objective
 from dmlbench.plan.recipes import Training as _Training
 
 
@@ -45,11 +44,6 @@ class SpecNetwork(Model):
     mean: list[float]
     std: list[PositiveFloat]
 
-    @field_validator("backbone")
-    @classmethod
-    def _names_its_options(cls, backbone: Backbone) -> Choice:
-        return complete(backbone)
-
     @model_validator(mode="after")
     def _parts_fit(self) -> "SpecNetwork":
         check_network(self)
@@ -59,7 +53,7 @@ class SpecNetwork(Model):
 class Spec(_Training):
     """A training in full: the recipe's values with the method's, the network's and the row's.
 
-    Every option of its parts is named, also those left at their defaults.
+    A plan names every option of its parts, also those left at their defaults (`complete`).
 
     Attributes:
         search: identity of the search whose best values are laid over it before it is trained.
@@ -77,22 +71,6 @@ class Spec(_Training):
     seed: NonNegativeInt
     search: str | None = None
 
-    @field_validator("loss", "miner", "sampler", "split")
-    @classmethod
-    def _names_its_options(cls, part: Choice | None) -> Choice | None:
-        return part and complete(part)
-
-    @field_validator("regularizers")
-    @classmethod
-    def _name_their_options(cls, parts: list[Regularizer]) -> list[Choice]:
-        return [complete(part) for part in parts]
-
-    @field_validator("transforms")
-    @classmethod
-    def _steps_name_their_options(cls, transforms: Transforms) -> Transforms:
-        steps = {role: [complete(step) for step in steps] for role, steps in transforms}
-        return transforms.model_copy(update=steps)
-
     @model_validator(mode="after")
     def _objective_fits(self) -> "Spec":
         check_objective(self)
@@ -105,10 +83,18 @@ class Spec(_Training):
         return self.model_dump(mode="json")
 
     @property
+    def identity(self) -> dict:
+        """What it is known by: plain values without those that a field has by default.
+
+        So a field that is added later, whose default is what was done before, leaves the digests
+        of what has been trained as they are. A default is never changed.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @property
     def digest(self) -> str:
         """Sixteen hexadecimal digits; equal specs have equal digests, on every machine."""
-        text = json.dumps(self.as_dict(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digest_of(self.identity, 16)
 
 
 def resolve(
@@ -139,3 +125,25 @@ def without_training(values: dict) -> dict:
     """The values of a spec whose network is scored as it is."""
     nothing = {"loss": None, "miner": None, "regularizers": [], "epochs": 0, "warmup_epochs": 0}
     return values | nothing
+
+
+def complete(values: dict) -> dict:
+    """The values of a spec with every option of its parts named.
+
+    Raises:
+        UserError: a part that is not there.
+    """
+    rooms = {"loss": Loss, "miner": Miner, "sampler": Sampler, "split": SplitRule}
+    parts = {key: values[key] and with_defaults(kind, values[key]) for key, kind in rooms.items()}
+    regularizers = [with_defaults(Regularizer, part) for part in values["regularizers"]]
+    transforms = {
+        role: [with_defaults(Transform, step) for step in steps]
+        for role, steps in values["transforms"].items()
+    }
+    network = values["network"]
+    network |= {"backbone": with_defaults(Backbone, network["backbone"])}
+    return values | parts | {
+        "regularizers": regularizers,
+        "transforms": transforms,
+        "network": network,
+    }

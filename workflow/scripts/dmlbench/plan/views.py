@@ -1,5 +1,6 @@
 """The views of a study: which runs each looks at, and the facts that it is built from."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,11 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
     return found[name]
 
 
+def measures_of(view: View) -> list[str]:
+    """The measures that a view shows as well; only tables and figures can."""
+    return view.measures if isinstance(view, Table | Figure) else []
+
+
 def searches_of(view: View) -> list[str]:
     """The searches that a view shows in the place of runs; only tables can."""
     return view.searches if isinstance(view, Table) else []
@@ -68,7 +74,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
         "methods": methods(plan, study, chosen.where),
         "selection": selection_of(plan, study, chosen),
         "titles": titles(plan, study),
-        "rows": [row for row, _ in shown(plan, study, chosen.where)],
+        "rows": [row for row, _ in shown(plan, study, chosen.where, measures_of(chosen))],
         "rehearsal": plan.configuration.rehearsal is not None,
     }
     match chosen:
@@ -118,23 +124,34 @@ def methods(plan: Plan, study: str, where: Where) -> list[str]:
     return list(dict.fromkeys(row.method for row in plan.rows(study, where)))
 
 
-def shown(plan: Plan, study: str, where: Where | None = None) -> list[tuple[dict, str]]:
+def shown(
+    plan: Plan, study: str, where: Where | None = None, measures: Sequence[str] = ()
+) -> list[tuple[dict[str, Any], str]]:
     """The rows of a study as they stand in its long table, each with its file of scores.
 
-    Rows of combined folds come where `where` names their form, or where there is no `where`.
+    Rows of combined folds come where `where` names their form, or where there is no `where`. A row
+    comes once more for each measure.
     """
-    found = [
-        (row.columns | {"run": folder}, f"runs/{folder}/scores.parquet")
+    runs = [
+        (row.columns | {"run": plan.run(row).folder}, f"runs/{plan.run(row).folder}")
         for row in plan.rows(study, where)
-        for folder in [plan.run(row).folder]
     ]
+    found = [(row, f"{folder}/scores.parquet") for row, folder in runs]
     combined = combinations(plan, study) if where is None or where.fold else {}
     found += [
         (row.columns | {"run": together.folder}, f"combined/{together.folder}/{row.fold}.parquet")
         for row, together in combined.items()
         if where is None or where.holds(row)
     ]
+    found += [
+        (row, f"{folder}/measures/{name}.parquet") for name in measures for row, folder in runs
+    ]
     return found
+
+
+def shown_rows(plan: Plan, study: str) -> list[dict[str, Any]]:
+    """The rows of a study's long table: those of `shown` with the study's measures."""
+    return [row for row, _ in shown(plan, study, None, plan.studies[study].measures)]
 
 
 def ranked_methods(plan: Plan, study: str) -> list[str]:

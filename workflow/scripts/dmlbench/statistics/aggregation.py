@@ -136,10 +136,20 @@ def aggregate(
     score_files: Sequence[str | os.PathLike],
     output: str | os.PathLike,
     *,
+    runs: str | os.PathLike,
     tables: Sequence[str | os.PathLike] = (),
 ) -> None:
-    """Write the scores of a study to one sorted Parquet file; arguments and errors: `collect`."""
+    """Write the scores of a study to one sorted Parquet file, and which run stands for which row.
+
+    Args:
+        output: the Parquet file to write.
+        runs: the CSV file to write: the columns of a row, and `run`, the folder of its run.
+        rows, score_files, tables: as `collect` takes and checks them.
+    """
     scores = collect(rows, score_files, tables=tables)
+    with whole(runs) as unfinished:
+        named = pd.DataFrame(rows, columns=[*ROW, "run"]).drop_duplicates()
+        named.to_csv(unfinished, index=False, lineterminator="\n")
     with whole(output) as unfinished:
         table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
         pq.write_table(table.replace_schema_metadata(None), unfinished)
