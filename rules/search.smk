@@ -1,8 +1,7 @@
 # Needs:  what training needs
-# Leaves: <results>/searches/<search>/trials.parquet   a row a trial
+# Leaves: <results>/searches/<search>/trials.parquet   one row per trial
 #         <results>/searches/<search>/best.yaml        the values with the best validation score
-#         <results>/searches/<search>/scores.parquet   of the network trained with them
-#         Beside them, in state-<digest>: the journal that workers share, locks, the best weights.
+#         Next to them, in state-<digest>: the journal that workers share, and locks.
 
 
 rule search_worker:
@@ -30,27 +29,21 @@ rule search_worker:
 
 rule search:
     input:
-        unpack(images_of),
-        unpack(weights_of),
         workers=workers_of,
     output:
         trials="<results>/searches/{search}/trials.parquet",
         best="<results>/searches/{search}/best.yaml",
-        scores="<results>/searches/{search}/scores.parquet",
     log:
         "<results>/logs/search/{search}.log",
     benchmark:
         "<results>/costs/search/{search}.tsv"
     conda:
         ENVIRONMENT
-    threads: threads_of
     resources:
         **NEEDS.of("search"),
     params:
         facts=lambda wildcards: searches.facts(PLAN, wildcards.search),
         folder=lambda wildcards: f"{RESULTS}/searches/{wildcards.search}",
-        metrics=lambda wildcards: PLAN.datasets[spec_of(wildcards).dataset].metrics,
-        version=TRAINING_VERSION,
         source=stage_digest("search.py"),
     script:
         "../workflow/scripts/search.py"

@@ -27,7 +27,7 @@ def summary(plan: Plan, targets: Sequence[str]) -> list[str]:
         run for run in trained if not (results / "runs" / run.path / "model.safetensors").exists()
     ]
     open_searches = [
-        name for name in tuned if not (results / "searches" / name / "scores.parquet").exists()
+        name for name in tuned if not (results / "searches" / name / "best.yaml").exists()
     ]
     others = {run for study, found in wanted.items() if not found for run in plan.runs(study)}
     lines = [
@@ -101,13 +101,12 @@ def _of_trainings(plan: Plan, model: CostModel, runs: Iterable[Run]) -> Costs:
 
 
 def _of_searches(plan: Plan, model: CostModel, names: Sequence[str]) -> Costs:
-    """Every trial of the budget to its last epoch, and one training with the best values each."""
+    """Every trial of the budgets to its last epoch, in every fold."""
     costs, trials = [], 0
     for name in names:
         search = plan.searches[name]
-        trial = model.seconds(search.run.network, searches.of_trials(plan, name))
-        best = model.seconds(search.run.network, plan.spec(search.tuned))
-        costs += [trial] * search.budget + [best]
+        for spec in searches.trial_specs(plan, name):
+            costs += [model.seconds(search.run.network, spec)] * search.budget
         trials += search.budget
     return {f"{len(names)} searches, at most {trials} trials": costs} if names else {}
 
