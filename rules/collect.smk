@@ -34,11 +34,13 @@ for search in PLAN.searches:
         name:
             f"search_{search}"
         input:
-            f"<results>/searches/{search}/best.yaml",
+            searched(search),
         localrule: True
 
 
 rule data_all:
     input:
-        [f"<results>/data/{dataset}/images.parquet" for dataset in PLAN.datasets],
+        lambda wildcards: [
+            f"<results>/data/{PLAN.data(name).folder}/images.parquet" for name in PLAN.datasets
+        ],
     localrule: True

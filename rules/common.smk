@@ -79,7 +79,7 @@ wildcard_constraints:
     table=r"\w+",
     figure=r"(?!map_)\w+",
     map=r"\w+",
-    search=r"\w+",
+    search=r"\w+-[0-9a-f]+",
     worker=r"\d+",
 
 
@@ -126,7 +126,7 @@ def spec_of(wildcards):
 
 
 def threads_of(wildcards):
-    return PLAN.threads(run_of(wildcards))
+    return PLAN.threads(spec_of(wildcards))
 
 
 def weights_input(spec):
@@ -166,7 +166,47 @@ def pixels_input(row, spec):
 def best_of(wildcards):
     """The best values of the search that a run takes them from; no input for most runs."""
     search = PLAN.search_of(RUNS.row(wildcards.run))
-    return {"best": ancient(f"<results>/{searches.best(PLAN, search)}")} if search else {}
+    return {"best": ancient(f"<results>/{searches.folder(PLAN, search)}/best.yaml")} if search else {}
+
+
+def searched(name):
+    """What a search leaves, as the input of its target by name."""
+    return lambda wildcards: f"<results>/{searches.folder(PLAN, name)}/best.yaml"
+
+
+def name_of_search(wildcards):
+    return wildcards.search.rpartition("-")[0]
+
+
+def search_of(wildcards):
+    return PLAN.searches[name_of_search(wildcards)]
+
+
+def search_facts(wildcards):
+    return searches.facts(PLAN, name_of_search(wildcards))
+
+
+def search_state(wildcards):
+    """Where the workers of a search share their trials."""
+    return f"{RESULTS}/searches/{name_of_search(wildcards)}"
+
+
+def searched_spec(wildcards):
+    return PLAN.spec(search_of(wildcards).tuned)
+
+
+def searched_images(wildcards):
+    return images_input(search_of(wildcards).tuned, searched_spec(wildcards))
+
+
+def searched_weights(wildcards):
+    return weights_input(searched_spec(wildcards))
+
+
+def workers_of(wildcards):
+    """What the workers of a search leave."""
+    workers = range(search_of(wildcards).workers)
+    return [f"<results>/searches/{wildcards.search}/workers/{worker}.yaml" for worker in workers]
 
 
 def measured_embeddings(wildcards):
@@ -269,7 +309,7 @@ def table_queries(wildcards):
 def table_trials(wildcards):
     """The trials of the searches that a table shows."""
     names = view_of(wildcards, "table").searches
-    return [f"<results>/{searches.trials(PLAN, name)}" for name in names]
+    return [f"<results>/{searches.folder(PLAN, name)}/trials.parquet" for name in names]
 
 
 def view_facts(kind):

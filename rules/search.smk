@@ -1,14 +1,14 @@
 # Needs:  what training needs
-# Leaves: <results>/searches/<search>/trials.parquet   a row a trial
+# Leaves: <results>/searches/<search>/trials.parquet   one row per trial
 #         <results>/searches/<search>/best.yaml        the values with the best validation score
-#         <results>/searches/<search>/scores.parquet   of the network trained with them
-#         Beside them, in state-<digest>: the journal that workers share, locks, the best weights.
+#         <search> is its name with the digest of what it finds; the journal that workers share is
+#         in <results>/searches/<name>/state-<digest>, the same for every budget.
 
 
 rule search_worker:
     input:
-        unpack(images_of),
-        unpack(weights_of),
+        unpack(searched_images),
+        unpack(searched_weights),
     output:
         "<results>/searches/{search}/workers/{worker}.yaml",
     log:
@@ -17,40 +17,34 @@ rule search_worker:
         "<results>/costs/search_worker/{search}-{worker}.tsv"
     conda:
         ENVIRONMENT
-    threads: threads_of
+    threads: lambda wildcards: PLAN.threads(searched_spec(wildcards))
     resources:
         **NEEDS.of("search_worker"),
     params:
-        facts=lambda wildcards: searches.facts(PLAN, wildcards.search),
-        folder=lambda wildcards: f"{RESULTS}/searches/{wildcards.search}",
-        version=TRAINING_VERSION,
+        name=name_of_search,
+        facts=search_facts,
+        folder=search_state,
     script:
         "../workflow/scripts/search_worker.py"
 
 
 rule search:
     input:
-        unpack(images_of),
-        unpack(weights_of),
         workers=workers_of,
     output:
         trials="<results>/searches/{search}/trials.parquet",
         best="<results>/searches/{search}/best.yaml",
-        scores="<results>/searches/{search}/scores.parquet",
     log:
         "<results>/logs/search/{search}.log",
     benchmark:
         "<results>/costs/search/{search}.tsv"
     conda:
         ENVIRONMENT
-    threads: threads_of
     resources:
         **NEEDS.of("search"),
     params:
-        facts=lambda wildcards: searches.facts(PLAN, wildcards.search),
-        folder=lambda wildcards: f"{RESULTS}/searches/{wildcards.search}",
-        metrics=lambda wildcards: PLAN.datasets[spec_of(wildcards).dataset].metrics,
-        version=TRAINING_VERSION,
-        source=stage_digest("search.py"),
+        name=name_of_search,
+        facts=search_facts,
+        folder=search_state,
     script:
         "../workflow/scripts/search.py"

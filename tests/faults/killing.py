@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from boards import Function, board, strategy
 from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
 from dmlbench.files import whole
@@ -21,6 +20,7 @@ from dmlbench.search.worker import work
 from dmlbench.training import checkpoint
 from dmlbench.training.export import export_embeddings
 from safetensors.torch import load_file
+from toy_search import Function, open_trials, strategy
 from toy_training import VALUES, train
 
 KILLS = 30
@@ -69,8 +69,8 @@ def searches(data: Data, folder: Path) -> None:
     """Work on a search whose trials take a moment, until its budget is spent."""
     state = folder / ".state"
     objective = Function(before=lambda number: time.sleep(0.02))
-    work(board(state, budget=24), strategy("coordinate"), objective)
-    found = [(trial.number, trial.params, trial.value) for trial in board(state).trials()]
+    work(open_trials(state, budget=24), strategy("coordinate"), objective)
+    found = [(trial.number, trial.params, trial.value) for trial in open_trials(state).get()]
     with whole(folder / "trials") as unfinished:
         unfinished.write_text(repr(found))
 

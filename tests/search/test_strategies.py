@@ -1,19 +1,21 @@
 """Strategies against functions whose optimum is known."""
 
 import pytest
-from boards import OPTIMUM, PARAMETERS, START, Function, board, search, strategy
-from dmlbench.plan.searches import Parameter, trials_of_a_pass
-from dmlbench.search.trials import best_of, values_of
+from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.searches import trials_of_a_pass
+from dmlbench.search.distributions import values_of
+from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
 from dmlbench.training.watch import NonFiniteLossError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_search import OPTIMUM, PARAMETERS, START, Function, open_trials, search, strategy
 
 MARGIN, ALPHA, FACTOR = PARAMETERS
 
 
 def test_coordinate_goes_over_one_parameter_after_the_other(tmp_path):
-    shared, objective = search(tmp_path, "coordinate")
+    trials, objective = search(tmp_path, "coordinate")
     margins = [START | {MARGIN: value} for value in PARAMETERS[MARGIN].values]
     alphas = [
         START | {MARGIN: 0.3, ALPHA: value} for value in PARAMETERS[ALPHA].values if value != 16
@@ -21,7 +23,7 @@ def test_coordinate_goes_over_one_parameter_after_the_other(tmp_path):
     factors = [OPTIMUM | {FACTOR: value} for value in PARAMETERS[FACTOR].values]
     assert objective.evaluated == margins + alphas + factors
     assert len(objective.evaluated) == trials_of_a_pass(PARAMETERS, START) == 11 + 9 + 4
-    assert values_of(best_of(shared.trials()), PARAMETERS) == OPTIMUM
+    assert values_of(best_of(trials.get()), PARAMETERS) == OPTIMUM
 
 
 @st.composite
@@ -47,10 +49,10 @@ def functions(draw):
 def test_coordinate_finds_the_optimum_of_a_separable_function(tmp_path_factory, case):
     parameters, start, table = case
     objective = Function(lambda values: sum(table[place][values[place]] for place in values))
-    shared = board(tmp_path_factory.mktemp("search"), parameters=parameters)
-    work(shared, strategy("coordinate", parameters, start), objective)
+    trials = open_trials(tmp_path_factory.mktemp("search"), parameters=parameters)
+    work(trials, strategy("coordinate", parameters, start), objective)
     best = {place: max(table[place], key=table[place].get) for place in parameters}
-    assert values_of(best_of(shared.trials()), parameters) == best
+    assert values_of(best_of(trials.get()), parameters) == best
     assert len(objective.evaluated) == trials_of_a_pass(parameters, start)
 
 
@@ -76,8 +78,8 @@ def test_coordinate_passes_over_values_that_failed(tmp_path):
             raise NonFiniteLossError("loss is nan")
         return values[MARGIN] + values[FACTOR]
 
-    shared, _ = search(tmp_path, "coordinate", Function(fails_at_large_margins))
-    best = values_of(best_of(shared.trials()), PARAMETERS)
+    trials, _ = search(tmp_path, "coordinate", Function(fails_at_large_margins))
+    best = values_of(best_of(trials.get()), PARAMETERS)
     assert (best[MARGIN], best[FACTOR]) == (0.5, 2)
 
 
@@ -107,14 +109,108 @@ def test_values_stay_on_the_grid(tmp_path):
         assert {type(values[ALPHA]) for values in objective.evaluated} == {int}
 
 
+KINDS = {
+    "optimizer.learning_rate": Parameter(low=1e-5, high=1e-1, log=True),
+    "loss.margin": Parameter(low=0.1, high=0.7),
+    "loss.proxies": Parameter(low=1, high=1000, integer=True, log=True),
+    "sampler.classes": Parameter(low=2, high=5, integer=True),
+    "miner": Parameter(choices=["hard", "semi_hard", "soft_hard"]),
+    "loss.scale": Parameter(choices=[1, 0.1, 1.0e-7]),
+    "balanced": Parameter(choices=[True, False]),
+    "epochs": Parameter(low=10, high=30, step=10),
+}
+
+
+def score_of_kinds(values):
+    return values["loss.margin"] + values["balanced"] - values["loss.scale"]
+
+
+@pytest.mark.parametrize("name", ["tpe", "random"])
+def test_every_kind_of_range_is_drawn_and_kept_exactly(tmp_path, name):
+    objective = Function(score_of_kinds)
+    for budget in (6, 40):
+        trials = open_trials(tmp_path, budget, parameters=KINDS)
+        work(trials, strategy(name, KINDS, {}, seed=3), objective)
+    for values in objective.evaluated:
+        assert list(values) == list(KINDS)
+        for place, parameter in KINDS.items():
+            value = values[place]
+            if parameter.values is not None:
+                exact = [other for other in parameter.values if other == value]
+                assert [type(value)] == [type(other) for other in exact]
+            else:
+                assert parameter.low <= value <= parameter.high
+                assert type(value) is (int if parameter.integer else float)
+    kept = open_trials(tmp_path, parameters=KINDS).get()
+    assert [values_of(trial, KINDS) for trial in kept] == objective.evaluated
+    whole = Function(score_of_kinds)
+    at_once = open_trials(tmp_path / "at once", 40, parameters=KINDS)
+    work(at_once, strategy(name, KINDS, {}, seed=3), whole)
+    assert whole.evaluated == objective.evaluated
+
+
+def test_random_draws_are_even_on_the_scale_that_is_asked_for(tmp_path):
+    """Of 100 draws each, half lie below the middle of the scale, but for chance (6 sigma)."""
+    objective = Function(lambda values: 0.0)
+    trials = open_trials(tmp_path, 100, parameters=KINDS)
+    work(trials, strategy("random", KINDS, {}), objective)
+    middles = {
+        "optimizer.learning_rate": 1e-3,
+        "loss.margin": 0.4,
+        "loss.proxies": 1000**0.5,
+        "sampler.classes": 3.5,
+    }
+    for place, middle in middles.items():
+        below = sum(values[place] < middle for values in objective.evaluated)
+        assert 20 < below < 80, place
+    for place in ("miner", "loss.scale", "balanced", "epochs"):
+        assert {values[place] for values in objective.evaluated} == set(KINDS[place].values)
+
+
+def test_coordinate_goes_over_choices_and_may_start_at_another(tmp_path):
+    parameters = {
+        "miner": Parameter(choices=["hard", "semi_hard"]),
+        "scaled": Parameter(choices=[True, False]),
+    }
+    scores = {"all": 0, "hard": 1, "semi_hard": 2, True: 0.1, False: 0.2}
+    objective = Function(lambda values: sum(scores[value] for value in values.values()))
+    trials = open_trials(tmp_path, parameters=parameters)
+    start = {"miner": "all", "scaled": True}
+    work(trials, strategy("coordinate", parameters, start, passes=2), objective)
+    assert [tuple(values.values()) for values in objective.evaluated] == [
+        ("hard", True),
+        ("semi_hard", True),
+        ("semi_hard", False),
+        ("hard", False),
+    ]
+    reopened = open_trials(tmp_path, parameters=parameters)
+    best = {"miner": "semi_hard", "scaled": False}
+    assert values_of(best_of(reopened.get()), parameters) == best
+
+
+def test_coordinate_starts_from_a_choice_that_is_not_searched(tmp_path):
+    parameters = {
+        "loss.margin": Parameter(low=0, high=1, step=1),
+        "miner": Parameter(choices=["hard", "semi_hard"]),
+    }
+    objective = Function(lambda values: values["loss.margin"] + len(values["miner"]))
+    trials = open_trials(tmp_path, parameters=parameters)
+    work(trials, strategy("coordinate", parameters, {"loss.margin": 0, "miner": "all"}), objective)
+    kept = [
+        values_of(trial, parameters) for trial in open_trials(tmp_path, parameters=parameters).get()
+    ]
+    assert kept == objective.evaluated
+    assert [values["miner"] for values in kept] == ["all", "all", "hard", "semi_hard"]
+
+
 def test_tpe_learns_and_random_does_not(tmp_path):
     """Mean score of the last trials, over seeds: TPE's gather around the optimum."""
 
     def late(name):
         scores = []
         for seed in range(5):
-            shared, _ = search(tmp_path / f"{name}{seed}", name, budget=40, seed=seed)
-            scores += [trial.value for trial in shared.trials()[20:]]
+            trials, _ = search(tmp_path / f"{name}{seed}", name, budget=40, seed=seed)
+            scores += [trial.value for trial in trials.get()[20:]]
         return sum(scores) / len(scores)
 
     assert late("tpe") > late("random") + 0.2

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from boards import PARAMETERS, START, Function, board, search, strategy
 from dmlbench.errors import UserError
 from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
 from dmlbench.training.watch import NonFiniteLossError
 from optuna.trial import TrialState
+from toy_search import PARAMETERS, START, Function, open_trials, search, strategy
 
 HERE = Path(__file__).parent
 SCRIPTS = HERE.parents[1] / "workflow" / "scripts"
@@ -28,7 +28,7 @@ class Workers:
     def start(self, name, budget):
         paths = os.pathsep.join(map(str, (SCRIPTS, HERE)))
         return subprocess.Popen(
-            [sys.executable, HERE / "boards.py", self.folder, name, str(budget), self.marks],
+            [sys.executable, HERE / "toy_search.py", self.folder, name, str(budget), self.marks],
             env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -46,7 +46,7 @@ class Workers:
         return {int(path.name[5:]): len(path.read_text().split()) for path in found}
 
     def states(self):
-        return [trial.state for trial in board(self.folder).trials()]
+        return [trial.state for trial in open_trials(self.folder).get()]
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def test_two_workers_make_exactly_the_budget(workers, name):
 def test_two_workers_search_coordinates_as_one_does(workers, tmp_path):
     finish(workers.start("coordinate", 100), workers.start("coordinate", 100))
     alone, _ = search(tmp_path / "alone", "coordinate")
-    together = board(workers.folder)
-    assert [trial.params for trial in together.trials()] == [t.params for t in alone.trials()]
+    together = open_trials(workers.folder)
+    assert [trial.params for trial in together.get()] == [t.params for t in alone.get()]
 
 
 @pytest.mark.slow
@@ -90,13 +90,13 @@ def test_a_killed_workers_trials_are_repeated_and_none_is_lost(workers, tmp_path
         process.communicate()
         assert workers.states().count(TrialState.RUNNING) == 1
     finish(workers.start(name, 24))
-    found = board(workers.folder).trials()
-    assert [trial.params for trial in found] == [trial.params for trial in alone.trials()]
-    assert [trial.value for trial in found] == [trial.value for trial in alone.trials()]
+    found = open_trials(workers.folder).get()
+    assert [trial.params for trial in found] == [trial.params for trial in alone.get()]
+    assert [trial.value for trial in found] == [trial.value for trial in alone.get()]
     attempts = {trial.number: trial.user_attrs["attempts"] for trial in found}
     assert attempts == {number: 2 if number in killed else 1 for number in range(24)}
-    twins = {trial.number for trial in found if "twin" in trial.user_attrs}
-    assert workers.begun == {n: times for n, times in attempts.items() if n not in twins}
+    duplicates = {trial.number for trial in found if "duplicate_of" in trial.user_attrs}
+    assert workers.begun == {n: times for n, times in attempts.items() if n not in duplicates}
 
 
 @pytest.mark.slow
@@ -124,8 +124,8 @@ def test_coordinate_waits_for_the_value_that_another_worker_tries(workers, tmp_p
     fast.stdin.close()
     slow.stdin.close()
     assert (fast.wait(), slow.wait()) == (0, 0)
-    found = board(workers.folder).trials()
-    assert [trial.params for trial in found] == [trial.params for trial in alone.trials()]
+    found = open_trials(workers.folder).get()
+    assert [trial.params for trial in found] == [trial.params for trial in alone.get()]
 
 
 def test_a_line_that_a_crash_cut_off_is_dropped(tmp_path):
@@ -133,8 +133,8 @@ def test_a_line_that_a_crash_cut_off_is_dropped(tmp_path):
     with open(tmp_path / "journal.log", "ab") as journal:
         journal.write(b'{"op_code": 4, "worker_')
     shared, _ = search(tmp_path, "random", budget=8)
-    assert [trial.state for trial in shared.trials()] == [TrialState.COMPLETE] * 8
-    assert len(board(tmp_path).trials()) == 8
+    assert [trial.state for trial in shared.get()] == [TrialState.COMPLETE] * 8
+    assert len(open_trials(tmp_path).get()) == 8
 
 
 def test_an_error_that_is_no_trials_fault_ends_the_worker_and_leaves_the_trial(tmp_path):
@@ -144,32 +144,32 @@ def test_an_error_that_is_no_trials_fault_ends_the_worker_and_leaves_the_trial(t
 
     with pytest.raises(UserError, match="weights are missing"):
         search(tmp_path, "tpe", Function(before=no_weights), budget=6)
-    assert board(tmp_path).trials()[3].state == TrialState.RUNNING
+    assert open_trials(tmp_path).get()[3].state == TrialState.RUNNING
     shared, _ = search(tmp_path, "tpe", budget=6)
-    assert [trial.state for trial in shared.trials()] == [TrialState.COMPLETE] * 6
+    assert [trial.state for trial in shared.get()] == [TrialState.COMPLETE] * 6
 
 
-def test_a_trial_without_a_number_fails_and_counts(tmp_path):
+def test_a_trial_without_a_finite_loss_fails_and_counts(tmp_path):
     def explodes(number):
         if number == 2:
             raise NonFiniteLossError("loss is nan in epoch 1")
 
     shared, objective = search(tmp_path, "random", Function(before=explodes), budget=4)
-    failed = shared.trials()[2]
+    failed = shared.get()[2]
     assert (failed.state, failed.user_attrs["problem"]) == (
         TrialState.FAIL,
         "loss is nan in epoch 1",
     )
     assert len(objective.evaluated) == 4
-    assert best_of(shared.trials()).number != 2
+    assert best_of(shared.get()).number != 2
 
 
 def test_equal_values_are_trained_once(tmp_path):
     few = {"loss.margin": PARAMETERS["loss.margin"].model_copy(update={"step": 1})}
-    shared, objective = board(tmp_path, budget=12, parameters=few), Function()
+    shared, objective = open_trials(tmp_path, budget=12, parameters=few), Function()
     work(shared, strategy("random", few, START), objective)
     assert len(objective.evaluated) == 2
-    trials = shared.trials()
+    trials = shared.get()
     assert len(trials) == 12
     by_value = {trial.params["loss.margin"]: set() for trial in trials}
     for trial in trials:
@@ -182,15 +182,15 @@ def test_equal_values_are_trained_once(tmp_path):
     [{"name": "median", "startup_trials": 2}, {"name": "hyperband", "least_epochs": 1}],
 )
 def test_bad_trials_are_given_up(tmp_path, pruner):
-    shared = board(tmp_path, budget=30, pruner=pruner)
+    shared = open_trials(tmp_path, budget=30, pruner=pruner)
     objective = Function(epochs=4)
     work(shared, strategy("random"), objective)
-    states = [trial.state for trial in shared.trials()]
+    states = [trial.state for trial in shared.get()]
     assert len(states) == 30
     assert states.count(TrialState.PRUNED) >= 5
-    pruned = [trial for trial in shared.trials() if trial.state == TrialState.PRUNED]
+    pruned = [trial for trial in shared.get() if trial.state == TrialState.PRUNED]
     assert all(len(trial.intermediate_values) <= 4 for trial in pruned)
-    complete = [trial for trial in shared.trials() if trial.state == TrialState.COMPLETE]
+    complete = [trial for trial in shared.get() if trial.state == TrialState.COMPLETE]
     mean = {
         name: sum(max(trial.intermediate_values.values()) for trial in some) / len(some)
         for name, some in (("pruned", pruned), ("complete", complete))
@@ -198,8 +198,54 @@ def test_bad_trials_are_given_up(tmp_path, pruner):
     assert mean["complete"] > mean["pruned"]
 
 
-def test_only_the_best_and_the_running_keep_their_files(tmp_path):
-    shared, objective = search(tmp_path, "random", budget=15)
-    best = best_of(shared.trials())
-    assert objective.kept[-1] == {best.number}
-    assert all(len(kept) <= 1 for kept in objective.kept)
+def test_only_running_trials_keep_their_files(tmp_path):
+    _, objective = search(tmp_path, "random", budget=15)
+    assert len(objective.kept) == 15
+    assert not any(objective.kept)
+
+
+def fails_below(margin):
+    """An objective whose trials with a smaller margin fail."""
+
+    def function(values):
+        if values["loss.margin"] < margin:
+            raise NonFiniteLossError(f"loss is nan at {values['loss.margin']}; image ids: 1 2 3")
+        return values["loss.margin"]
+
+    return Function(function)
+
+
+def margins(budget, most_failed, folder):
+    """A coordinate search of eleven margins, from 0 to 1."""
+    some = {"loss.margin": PARAMETERS["loss.margin"]}
+    trials = open_trials(folder, budget, parameters=some, most_failed=most_failed)
+    return trials, strategy("coordinate", some, START)
+
+
+def test_too_many_failures_stop_a_search_with_their_reasons(tmp_path):
+    trials, proposed = margins(11, 0.5, tmp_path)
+    with pytest.raises(UserError) as error:
+        work(trials, proposed, fails_below(0.6))
+    assert str(error.value) == (
+        "search toy: 6 of 10 trials failed, more than the share that most_failed allows (0.5): "
+        "trial 0: loss is nan at 0.0; trial 1: loss is nan at 0.1; trial 2: loss is nan at 0.2; "
+        "and 3 more"
+    )
+    again = fails_below(0.6)
+    with pytest.raises(UserError, match="6 of 10 trials failed"):
+        work(*margins(11, 0.5, tmp_path), again)
+    assert not again.evaluated
+    work(*margins(11, 0.6, tmp_path), again)
+    assert len(again.evaluated) == 1
+
+
+def test_failures_up_to_the_share_stop_nothing(tmp_path):
+    trials, proposed = margins(10, 0.5, tmp_path)
+    work(trials, proposed, fails_below(0.5))
+    assert [trial.state for trial in trials.get()].count(TrialState.FAIL) == 5
+
+
+def test_few_trials_say_nothing_of_the_share_that_fails(tmp_path):
+    trials, proposed = margins(9, 0.0, tmp_path)
+    work(trials, proposed, fails_below(0.8))
+    assert [trial.state for trial in trials.get()].count(TrialState.FAIL) == 8

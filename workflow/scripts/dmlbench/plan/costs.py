@@ -28,7 +28,7 @@ def summary(plan: Plan, targets: Sequence[str]) -> list[str]:
         for run, row in trained.items()
         if not (results / "runs" / run.folder / "model.safetensors").exists()
     }
-    open_searches = [name for name in tuned if not (results / searches.best(plan, name)).exists()]
+    open_searches = [name for name in tuned if not (results / searches.folder(plan, name) / "best.yaml").exists()]
     others = {run for study, found in wanted.items() if not found for run in plan.runs(study)}
     lines = [
         f"{len(trained)} trainings asked for, {sum(run in others for run in trained)} shared with "
@@ -109,12 +109,12 @@ def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> Costs:
 
 
 def _of_searches(plan: Plan, model: CostModel, names: Sequence[str]) -> Costs:
-    """Every trial of the budget to its last epoch."""
+    """Every trial of the budgets to its last epoch, in every fold."""
     costs, trials = [], 0
     for name in names:
         search = plan.searches[name]
-        trial = model.seconds(search.run.network, searches.of_trials(plan, name))
-        costs += [trial] * search.budget
+        for spec in searches.trial_specs(plan, name):
+            costs += [model.seconds(search.run.network, spec)] * search.budget
         trials += search.budget
     return {f"{len(names)} searches, at most {trials} trials": costs} if names else {}
 

@@ -22,13 +22,16 @@ def place_value(values: Any, place: str) -> Any:
 
 
 def with_values(spec: dict, values: Mapping[str, Any]) -> dict:
-    """A spec's plain values with others (place -> value) laid over them.
+    """A spec's plain values with others (place -> value) laid over them, in any order.
 
-    >>> with_values({"loss": {"name": "margin"}, "epochs": 3}, {"loss.beta": 0.6, "epochs": 5})
-    {'loss': {'name': 'margin', 'beta': 0.6}, 'epochs': 5}
+    Another `name` of a part replaces the part, so names are laid over first.
+
+    >>> spec = {"loss": {"name": "triplet", "margin": 0.2}, "epochs": 3}
+    >>> with_values(spec, {"loss.scale": 2, "loss.name": "circle", "epochs": 4})
+    {'loss': {'name': 'circle', 'scale': 2}, 'epochs': 4}
     """
-    for place, value in values.items():
-        spec = _placed(spec, place.split("."), value)
+    for place in sorted(values, key=lambda place: "." in place and not place.endswith(".name")):
+        spec = _placed(spec, place.split("."), values[place])
     return spec
 
 
@@ -53,12 +56,13 @@ def _placed(node: Any, keys: list[str], value: Any) -> Any:
     if not keys:
         return value
     key, *rest = keys
+    if key == "name" and (node or {}).get("name") != value:
+        return {"name": value}
     if isinstance(node, list):
         if key not in _names(node):
             node = [*node, {"name": key}]
         return [_placed(part, rest, value) if part["name"] == key else part for part in node]
-    node = dict(node or {})
-    return node | {key: _placed(node.get(key), rest, value)}
+    return merged(node or {}, {key: _placed((node or {}).get(key), rest, value)})
 
 
 def _names(parts: Iterable[Mapping]) -> list[str]:

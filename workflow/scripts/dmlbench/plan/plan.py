@@ -5,7 +5,7 @@ import itertools
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan import rehearsal, variants
+from dmlbench.plan import rehearsal, searches, variants
 from dmlbench.plan.catalogues import Dataset, Network, Weights
 from dmlbench.plan.choices import Identifier, SplitRule
 from dmlbench.plan.configuration import Configuration
@@ -18,7 +18,7 @@ from dmlbench.plan.read import checked, read_mapping, read_yaml
 from dmlbench.plan.recipes import Method, Recipe, built_on_bases
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
-from dmlbench.plan.searches import Search, identity, rehearsed
+from dmlbench.plan.searches import Search, rehearsed
 from dmlbench.plan.spec import Spec, complete, resolve, without_training
 from dmlbench.plan.studies import Grid, Study
 from dmlbench.plan.versions import versions
@@ -84,7 +84,7 @@ class Plan:
 
     def spec(self, row: Row) -> Spec:
         """What the run behind a row is, but for data and code."""
-        recipe, study = self.recipes[row.recipe], self.studies[row.study]
+        recipe, named = self.recipes[row.recipe], self._variants(row.study)
         values = resolve(
             row,
             dataset=rehearsal.TOY if self.configuration.rehearsal else row.dataset,
@@ -96,11 +96,11 @@ class Plan:
         for override in recipe.overrides:
             if override.where.holds(row):
                 values = merged(values, override.set)
-        values = variants.changed(values, row.variant, study.variants, row)
+        values = variants.changed(values, row.variant, named, row)
         if self.configuration.rehearsal:
             values = merged(values, self.configuration.rehearsal.set)
-        if search := variants.search_of(row.variant, study.variants, row):
-            values |= {"search": identity(self, search)}
+        if search := variants.search_of(row.variant, named, row):
+            values |= {"search": searches.identity(searches.facts(self, search))}
         if self.methods[row.method].loss is None:
             values = without_training(values)
         variant = f" with {row.variant}" if row.variant else ""
@@ -113,7 +113,7 @@ class Plan:
 
     def search_of(self, row: Row) -> str | None:
         """The search whose best values the run behind a row takes; none for most."""
-        return variants.search_of(row.variant, self.studies[row.study].variants, row)
+        return variants.search_of(row.variant, self._variants(row.study), row)
 
     @functools.cache  # noqa: B019 (see above)
     def data(self, dataset: str) -> Data:
@@ -150,9 +150,9 @@ class Plan:
         names = (metric for entry in self.datasets.values() for metric in entry.metrics)
         return list(dict.fromkeys(names))
 
-    def threads(self, run: Run) -> int:
+    def threads(self, spec: Spec) -> int:
         """CPU threads of a run's jobs: the most that a network with its backbone asks for."""
-        backbone = run.spec.network.backbone.name
+        backbone = spec.network.backbone.name
         return max(
             network.threads
             for network in self.networks.values()
@@ -191,7 +191,7 @@ class Plan:
                 problem = unknown(f"sampling of method {method}", sampling, samplings)
                 raise UserError(f"{where}.recipe: {recipe} lacks it: {problem}")
         try:
-            named = variants.expand(grid.variant, self.studies[study].variants)
+            named = variants.expand(grid.variant, self._variants(study))
         except UserError as error:
             raise UserError(f"{where}.variant: {error}") from None
         values = itertools.product(
@@ -217,6 +217,10 @@ class Plan:
         ]
         return list(dict.fromkeys(rows))
 
+    def _variants(self, study: str) -> dict[str, variants.Variant]:
+        """The variants that a study names; a search belongs to no study and has none."""
+        return self.studies[study].variants if study else {}
+
     def _read_study(self, study: str) -> Study:
         if not self.file(study).is_file():
             available = [file.stem for file in (self.folder / "studies").glob("*.yaml")]
@@ -232,11 +236,11 @@ class Plan:
         return checked(values, dict[Identifier, Recipe], where=str(path))
 
     def _read_searches(self) -> dict[str, Search]:
-        searches = read_yaml(self.folder / "searches.yaml", dict[Identifier, Search])
+        found = read_yaml(self.folder / "searches.yaml", dict[Identifier, Search])
         shorter = self.configuration.rehearsal and self.configuration.rehearsal.searches
         if not shorter:
-            return searches
-        return {name: rehearsed(search, shorter) for name, search in searches.items()}
+            return found
+        return {name: rehearsed(search, shorter) for name, search in found.items()}
 
     def _choose_alternatives(self, chosen: dict[str, str]) -> None:
         """Use other archives for a data set where the configuration says so."""

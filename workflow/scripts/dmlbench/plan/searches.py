@@ -1,67 +1,36 @@
-"""What config/searches.yaml may say: which run is tuned, over which values and in which way."""
+"""What config/searches.yaml may say: which run is tuned, over which values and in which way.
 
-import hashlib
-import json
+Three things are known by a digest of a search's `facts`:
+
+- `identity`: what the search finds. A change of anything that determines it (the trials' specs,
+  folds, parameters and their order, strategy, pruner, budget, the source that chooses trials, the
+  version of training) gives another one. A tuned run's digest contains it.
+- `trials_digest`: what a single trial is. The budget and the share of failures that is tolerated
+  are left out, so that a search with a larger budget continues the same trials.
+- Neither knows titles, nor how many workers share the trials: workers are a matter of the machine,
+  as its threads are. With more than one of them, what TPE and pruners decide depends on which trial
+  ends first, and no digest could promise equal results.
+"""
+
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from dmlbench import registry
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import Identifier, Model, Pruner, SplitName, Strategy
 from dmlbench.plan.configuration import SearchRehearsal
+from dmlbench.plan.naming import digest_of
+from dmlbench.plan.places import Place, merged, place_value, with_values
+from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.plan.read import checked
 from dmlbench.plan.rows import Row
-from dmlbench.plan.sources import SCRIPTS, module_digest
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.spec import Spec, complete
 from dmlbench.plan.studies import Grid
+from dmlbench.plan.versions import versions
 
-Number = int | float
-# Where in a spec a number stands: `loss.margin`, `optimizer.learning_rate`, `loss_factor`.
-Place = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
-
-
-class Parameter(Model):
-    """A number of the spec that is searched: low, low + step, ..., high.
-
-    Attributes:
-        title: as tables name it, and as a printed table does; its place where not given.
-        open: whether `low` itself is left out, as in (0, 100].
-    """
-
-    title: str | None = None
-    low: Number
-    high: Number
-    step: Number
-    open: bool = False
-
-    @model_validator(mode="after")
-    def _is_a_grid(self) -> "Parameter":
-        if not self.step > 0:
-            raise ValueError(f"step {self.step}; allowed: more than 0")
-        if not self.low < self.high:
-            raise ValueError(f"low {self.low}, high {self.high}; allowed: low below high")
-        if self._steps != int(self._steps):
-            raise ValueError(
-                f"from {self.low} to {self.high} are {float(self._steps):g} steps of {self.step}; "
-                "allowed: a whole number of steps"
-            )
-        return self
-
-    @property
-    def values(self) -> tuple[Number, ...]:
-        """The values, in rising order; whole numbers where low, high and step are."""
-        low, step = Decimal(str(self.low)), Decimal(str(self.step))
-        exact = (low + position * step for position in range(int(self._steps) + 1))
-        kind = float if float in map(type, (self.low, self.high, self.step)) else int
-        return tuple(map(kind, exact))[1 if self.open else 0 :]
-
-    @property
-    def _steps(self) -> Decimal:
-        low, high, step = (Decimal(str(end)) for end in (self.low, self.high, self.step))
-        return (high - low) / step
+REHEARSED_FOLDS = 2
 
 
 class TunedRun(Model):
@@ -81,134 +50,198 @@ class Search(Model):
     """A search for the values of a run's parameters with the best validation score.
 
     Attributes:
-        run: what is tuned; it is trained with the best values once they are found.
+        run: what is tuned.
+        folds: folds of the run's split, instead of `run.fold`: a trial trains each of them, and
+            its score is the mean of theirs.
         set: laid over the run's spec in trials, such as fewer epochs.
         strategy: which values are tried next.
         pruner: when a trial is given up; none for never.
         budget: most trials, pruned and failed ones among them.
+        most_failed: share of failed trials above which the search stops with an error; applied
+            once ten trials are finished.
         workers: jobs that share the trials.
         parameters: place in the spec -> values, in the order of the table.
     """
 
     title: str
     run: TunedRun
+    folds: list[NonNegativeInt] | None = Field(default=None, min_length=1)
     set: dict[str, Any] = {}
     strategy: Strategy
     pruner: Pruner | None = None
     budget: PositiveInt
+    most_failed: float = Field(default=0.5, ge=0, le=1)
     workers: PositiveInt = 1
     parameters: dict[Place, Parameter] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _folds_are_clear(self) -> "Search":
+        if self.folds is not None:
+            if self.run.fold is not None:
+                raise ValueError(f"has both folds and run.fold {self.run.fold}; allowed: one")
+            if len(set(self.folds)) < len(self.folds):
+                raise ValueError(f"folds {self.folds}; allowed: each fold once")
+        return self
+
+    @property
+    def rows(self) -> list[Row]:
+        """The row that is tuned, in each of the folds."""
+        folds = [self.run.fold] if self.folds is None else self.folds
+        own = {"study": "", "variant": ""}
+        return [Row(**self.run.model_dump() | own | {"fold": fold}) for fold in folds]
+
     @property
     def tuned(self) -> Row:
-        """The run that is tuned."""
-        return Row(study="", variant="", **self.run.model_dump())
+        """The row that is tuned, in the first of the folds: all have the same data and network."""
+        return self.rows[0]
 
 
 def rehearsed(search: Search, rehearsal: SearchRehearsal) -> Search:
-    """A search over the ends and few values between, in as many trials as that takes."""
+    """The search at toy size: few values, folds and trials, one worker, any number of failures.
+
+    Grids and choices keep few of their values. A range without a step keeps its form, so that what
+    reads it is rehearsed too; the budget alone limits its trials.
+    """
     parameters = {
-        place: parameter.model_copy(update={"step": _coarser(parameter, rehearsal.values)})
-        for place, parameter in search.parameters.items()
+        place: parameter.thinned(rehearsal.values) for place, parameter in search.parameters.items()
     }
-    changes = {"parameters": parameters, "set": {}, "budget": rehearsal.budget, "workers": 1}
+    changes = {
+        "parameters": parameters,
+        "folds": search.folds and search.folds[:REHEARSED_FOLDS],
+        "set": {},
+        "budget": rehearsal.budget,
+        "most_failed": 1.0,
+        "workers": 1,
+    }
     return search.model_copy(update=changes)
 
 
-def place_value(values: Mapping, place: str) -> Any:
-    """What stands at a place of a spec's plain values; none where nothing does."""
-    for key in place.split("."):
-        values = values.get(key) if isinstance(values, Mapping) else None
-    return values
-
-
-def with_values(spec: dict, values: Mapping[str, Number]) -> dict:
-    """A spec's plain values with searched ones (place -> value) laid over them."""
-    for place, value in values.items():
-        *parents, key = place.split(".")
-        spec = merged(spec, {parents[0]: {key: value}} if parents else {key: value})
-    return spec
-
-
-def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Number]:
+def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
     """Place -> the spec's own value; a place without one is left out."""
     found = {place: place_value(spec, place) for place in places}
     return {place: value for place, value in found.items() if value is not None}
 
 
 def facts(plan, name: str) -> dict[str, Any]:
-    """Plain values that the jobs of a search are given; what is only shown is no part of them."""
+    """Plain values that the jobs of a search are given, and that its digests are made of.
+
+    Keys: strategy, pruner, budget, most_failed; parameters (place -> values); trial_specs (the
+    spec of a trial in each fold, without the searched values); data (its identity); versions (of
+    the code that trains, and of the code that chooses trials).
+    """
     search = plan.searches[name]
-    values = search.model_dump(mode="json", exclude={"title", "run", "set"})
-    for parameter in values["parameters"].values():
-        del parameter["title"]
-    tuned = plan.spec(search.tuned)
+    values = search.model_dump(mode="json", include={"strategy", "pruner", "budget", "most_failed"})
+    parameters = {
+        place: parameter.model_dump(mode="json", exclude={"title"}, exclude_defaults=True)
+        for place, parameter in search.parameters.items()
+    }
+    trials = trial_specs(plan, name)
     return values | {
-        "run": search.tuned.path,
-        "tuned_spec": tuned.as_dict(),
-        "trial_spec": of_trials(plan, name).as_dict(),
-        "code": _code(search),
+        "parameters": parameters,
+        "trial_specs": [spec.as_dict() for spec in trials],
+        "data": plan.data(search.run.dataset).folder,
+        "versions": versions(trials[0]) | _versions(search),
     }
 
 
+def identity(facts: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits of everything that determines what a search finds."""
+    return _digest(facts)
+
+
+def trials_digest(facts: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits of what a trial is, whatever the number of trials."""
+    bounds = ("budget", "most_failed")
+    return _digest({key: value for key, value in facts.items() if key not in bounds})
+
+
+def folder(plan, name: str) -> str:
+    """A search's place below the results: another search of the same name has another folder."""
+    return f"searches/{name}-{identity(facts(plan, name))[:8]}"
+
+
+def state(plan, name: str) -> str:
+    """Where the trials of a search are kept: the same for every budget."""
+    return f"searches/state/{name}-{trials_digest(facts(plan, name))[:8]}"
+
+
 def shown(plan, name: str) -> dict[str, Any]:
-    """Plain values that a table of searches is built from."""
+    """Plain values that a table of searches is built from.
+
+    Of a parameter, all attributes of `Parameter` by name, None where not given.
+    """
     search = plan.searches[name]
     return {
         "title": search.title,
         "method": search.run.method,
         "strategy": search.strategy.name,
         "budget": search.budget,
+        "folds": search.folds,
         "parameters": search.model_dump(mode="json")["parameters"],
     }
 
 
-def digest(facts: dict[str, Any]) -> str:
-    """Sixteen hexadecimal digits of what trials are: budget and workers are no part of it."""
-    keys = ("strategy", "pruner", "parameters", "trial_spec", "code")
-    parts = {key: facts[key] for key in keys}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+def trial_specs(plan, name: str) -> list[Spec]:
+    """The specs of a search's trials, one for each fold, without the searched values."""
+    search = plan.searches[name]
+    where = f"{plan.folder / 'searches.yaml'}: {name}.set"
+    return [
+        checked(complete(merged(plan.spec(row).as_dict(), search.set)), Spec, where=where)
+        for row in search.rows
+    ]
 
 
 def check(plan, name: str) -> None:
     """Check a search of the plan against the run that it tunes.
 
     Raises:
-        UserError: a run of unknown names, a place that its spec lacks or that holds no number, a
-            selection that does not look at validation images, or a budget that one pass of a
-            coordinate search exceeds.
+        UserError: a run of unknown names, a place that its spec lacks, values that the spec
+            refuses there, a selection that does not look at validation images, or a coordinate
+            search without lists of values or with a budget below one pass.
     """
     search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
-    plan.combinations(Grid.model_validate(search.run.model_dump()), f"{where}.run")
-    trial = of_trials(plan, name).as_dict()
+    plan.listed(Grid.model_validate(search.run.model_dump()), "", f"{where}.run")
+    trial = trial_specs(plan, name)[0].as_dict()
     if trial["selection"] != "best_validation_epoch":
         raise UserError(
             f"{where}.run: selection {trial['selection']}; allowed: best_validation_epoch, so that "
             "no test label takes part in the search"
         )
+    for place in search.parameters:
+        _check_place(trial, place, f"{where}.parameters.{place}")
+    # Parameters may need each other, such as a loss and its options: values are checked together.
+    first = {place: parameter.extremes[0] for place, parameter in search.parameters.items()}
+    checked(with_values(trial, first), Spec, where=f"{where}.parameters")
     for place, parameter in search.parameters.items():
-        here = f"{where}.parameters.{place}"
-        _check_place(trial, place, here)
-        for value in (parameter.values[0], parameter.values[-1]):
-            checked(with_values(trial, {place: value}), Spec, where=here)
+        for value in parameter.extremes[1:]:
+            values = with_values(trial, first | {place: value})
+            checked(values, Spec, where=f"{where}.parameters.{place}")
     if search.strategy.name == "coordinate":
         _check_coordinate(search, trial, where)
 
 
-def _code(search: Search) -> list[str]:
-    """Digests of the source that chooses trials and gives them up."""
-    room = SCRIPTS / "dmlbench" / "search"
-    files = [room / "strategies" / f"{search.strategy.name}.py", room / "strategies" / "_draw.py"]
+def trials_of_a_pass(parameters: Mapping[str, Parameter], start: Mapping[str, Value]) -> int:
+    """Trials of a coordinate search's first pass.
+
+    All values of every parameter, except the starting values of all parameters after the first:
+    those points were tried with the parameter before.
+    """
+    repeated = [start[place] in parameters[place].values for place in list(parameters)[1:]]
+    return sum(len(parameter.values) for parameter in parameters.values()) - sum(repeated)
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    # As a list: a strategy depends on the order of the parameters, and keys are sorted here.
+    parts = {**facts, "parameters": list(facts["parameters"].items())}
+    return digest_of(parts, 16)
+
+
+def _versions(search: Search) -> dict[str, int]:
+    """Versions of the code that chooses trials, scores them and gives them up."""
+    parts = [("search/strategies", search.strategy)]
     if search.pruner:
-        files.append(room / "pruners" / f"{search.pruner.name}.py")
-    return [module_digest(file) for file in files]
-
-
-def of_trials(plan, name: str) -> Spec:
-    """The spec of a search's trials, but for the searched values."""
-    search = plan.searches[name]
-    values = merged(plan.spec(search.tuned).as_dict(), search.set)
-    return checked(values, Spec, where=f"{plan.folder / 'searches.yaml'}: {name}.set")
+        parts.append(("search/pruners", search.pruner))
+    return {f"{room}/{part.name}": registry.version(room, part.name) for room, part in parts}
 
 
 def _check_place(trial: dict, place: str, where: str) -> None:
@@ -217,11 +250,16 @@ def _check_place(trial: dict, place: str, where: str) -> None:
     if parent and parent not in parts:
         raise UserError(f"{where}: {unknown('part of the run', parent, parts)}")
     if not parent and key not in trial:
-        numbers = [name for name, value in trial.items() if _is_number(value)]
-        raise UserError(f"{where}: {unknown('number of the run', key, numbers)}")
+        raise UserError(f"{where}: {unknown('key of the run', key, trial)}")
 
 
 def _check_coordinate(search: Search, trial: dict, where: str) -> None:
+    for place, parameter in search.parameters.items():
+        if parameter.values is None:
+            raise UserError(
+                f"{where}.parameters.{place}: strategy coordinate tries every value, and a range "
+                "without a step has no list of them; allowed: low, high and step, or choices"
+            )
     start = starting_values(trial, search.parameters)
     start |= search.strategy.hyperparameters.get("start", {})
     for place in search.parameters:
@@ -239,38 +277,3 @@ def _check_coordinate(search: Search, trial: dict, where: str) -> None:
             f"{where}.budget: {search.budget}: one pass over all parameters takes {needed} trials; "
             f"allowed: {needed} or more"
         )
-
-
-def trials_of_a_pass(parameters: Mapping[str, Parameter], start: Mapping[str, Number]) -> int:
-    """Trials of a coordinate search's first pass.
-
-    All values of every parameter, but for the starting values of all parameters after the first:
-    there the point was tried with the parameter before.
-    """
-    repeated = [start[place] in parameters[place].values for place in list(parameters)[1:]]
-    return sum(len(parameter.values) for parameter in parameters.values()) - sum(repeated)
-
-
-def _coarser(parameter: Parameter, values: int) -> Number:
-    """A step that leaves at most so many values, and is a divisor of the range."""
-    count = int(parameter._steps)
-    wanted = values - (0 if parameter.open else 1)
-    steps = next(steps for steps in range(wanted, 0, -1) if count % steps == 0)
-    exact = (Decimal(str(parameter.high)) - Decimal(str(parameter.low))) / steps
-    return int(exact) if exact == int(exact) and isinstance(parameter.step, int) else float(exact)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def identity(plan, name):
-    return digest(facts(plan, name))
-
-
-def best(plan, name):
-    return f"searches/{name}/best.yaml"
-
-
-def trials(plan, name):
-    return f"searches/{name}/trials.parquet"

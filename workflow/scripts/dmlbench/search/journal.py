@@ -10,19 +10,19 @@ from optuna.pruners import BasePruner
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
+from dmlbench import locks
 from dmlbench.files import full_disk_is_a_user_error
-from dmlbench.search import locks
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 def open_study(folder: Path, name: str, pruner: BasePruner | None = None) -> optuna.Study:
-    """The study of a search, made where it does not exist yet.
+    """The study of a search, created if it does not exist yet.
 
     Args:
         folder: the search's; the journal is `journal.log` in it.
-        name: says what the trials are: trials of another definition are in another study.
-        pruner: none for never.
+        name: of the study: a search that is defined otherwise has another one.
+        pruner: when a trial is given up; none for never.
     """
     folder.mkdir(parents=True, exist_ok=True)
     return optuna.create_study(
@@ -55,13 +55,13 @@ class _Journal(JournalFileBackend):
             file.truncate(_end_of_last_line(file))
             file.seek(0, os.SEEK_END)
             file.write(lines.encode())
-            # An unbuffered write would take what fits on a full disk, and say nothing.
+            # An unbuffered write would write what fits on a full disk, without an error.
             file.flush()
             os.fsync(file.fileno())
 
 
 def _end_of_last_line(file: BinaryIO) -> int:
-    """Bytes up to and with the last newline of a file, of which all but the end is known whole."""
+    """Bytes up to and including the last newline; only the end of the file may be incomplete."""
     end = file.seek(0, os.SEEK_END)
     file.seek(max(0, end - 1))
     if end == 0 or file.read(1) == b"\n":

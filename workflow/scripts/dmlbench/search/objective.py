@@ -1,50 +1,52 @@
-"""The validation score of a training, as what a search maximizes."""
+"""The validation score of a training, or of one in every fold, as what a search maximizes."""
 
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import pyarrow.parquet as pq
 
 from dmlbench.plan.searches import with_values
-from dmlbench.search.trials import Values
+from dmlbench.search.distributions import Values
 from dmlbench.search.worker import Report
-from dmlbench.training.leftovers import remove_checkpoints
-from dmlbench.training.loop import Trainer, train
+from dmlbench.training.loop import train
+from dmlbench.training.watch import NonFiniteLossError
 
 
 class TrainingObjective:
-    """A trial is a training in a folder of its own, so that a repeated one continues.
+    """A trial trains every fold in a folder of its own, so that a repeated trial continues.
 
     Args:
-        spec: plain values of a trial's spec, without the searched ones.
+        specs: plain values of a trial's spec in each fold, without the searched ones.
         folder: holds a folder for each trial, by number.
         arguments: of `dmlbench.training.loop.train`: data, device and threads.
     """
 
-    def __init__(self, spec: dict, folder: Path, arguments: dict):
-        self.spec, self.folder, self.arguments = spec, folder, arguments
+    def __init__(self, specs: Sequence[dict], folder: Path, arguments: dict):
+        self.specs, self.folder, self.arguments = specs, folder, arguments
 
     def evaluate(self, number: int, values: Values, report: Report) -> float:
-        """Train; the score is that of the best epoch on validation images.
+        """Train the folds one after the other; the score is the mean of their best epochs' scores.
+
+        An epoch that is scored on validation images is reported with the mean over the folds so
+        far: the best scores of the finished ones, and this epoch's of the fold in training. Steps
+        count epochs through all folds: with three epochs a fold, the second fold's first is the
+        fourth, also where patience ended the first fold before its third. So a pruner compares
+        trials that have come equally far; with one fold, steps are epochs and means their scores.
 
         Raises:
-            NonFiniteLossError: these values give no number.
+            NonFiniteLossError: these values give no finite loss, in one of the folds.
             UserError: as `train`.
         """
-        metric = self.spec["selection_metric"]
-        reported = set()
-
-        def after_epoch(trainer: Trainer) -> None:
-            # Epochs before an interruption too: their report may be what was interrupted.
-            for row in trainer.history:
-                if row["epoch"] not in reported and row.get(metric) is not None:
-                    reported.add(row["epoch"])
-                    report(row["epoch"], row[metric])
-
-        spec = with_values(self.spec, values)
-        files = train_in(self.folder / str(number), spec, self.arguments, after_epoch=after_epoch)
-        scores = pq.read_table(files["history"])[metric].to_pylist()
-        return max(score for score in scores if score is not None)
+        bests: list[float] = []
+        steps = 0
+        for position, spec in enumerate(self.specs):
+            spec = with_values(spec, values)
+            of_fold = _of_fold(report, steps, list(bests))
+            bests.append(self._train(self.folder / str(number) / str(position), spec, of_fold))
+            steps += spec["epochs"]
+        return fmean(bests)
 
     def clear(self, kept: set[int]) -> None:
         """Remove the folders of all trials but these."""
@@ -52,18 +54,53 @@ class TrainingObjective:
             if int(folder.name) not in kept:
                 shutil.rmtree(folder)
 
+    def _train(self, folder: Path, spec: dict, report: Report) -> float:
+        """The best epoch's score of a training that is finished, or is trained to its end here."""
+        report_new = _once_each(report, spec["selection_metric"])
+        files = {
+            "spec_file": folder / "spec.yaml",
+            "model": folder / "model.safetensors",
+            "history": folder / "history.parquet",
+            "last": folder / "last.safetensors",
+        }
+        # The last of them to be written.
+        if not files["last"].exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                train(
+                    spec,
+                    **self.arguments,
+                    **files,
+                    after_epoch=lambda trainer: report_new(trainer.history),
+                )
+            except NonFiniteLossError as error:
+                if len(self.specs) == 1:
+                    raise
+                raise NonFiniteLossError(f"fold {spec['fold']}: {error}") from None
+        history = pq.read_table(files["history"]).to_pylist()
+        # Epochs may have been trained by a worker that was lost before it could report them.
+        report_new(history)
+        return max(score for _, score in _scored(history, spec["selection_metric"]))
 
-def train_in(folder: Path, spec: dict, arguments: dict, **hooks) -> dict[str, Path]:
-    """Train in a folder unless that is done; returns the files by their name in `train`."""
-    files = {
-        "spec_file": folder / "spec.yaml",
-        "model": folder / "model.safetensors",
-        "last": folder / "last.safetensors",
-        "history": folder / "history.parquet",
-    }
-    # The last of them to be written.
-    if not files["last"].exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        train(spec, **arguments, **files, **hooks)
-        remove_checkpoints(folder)
-    return files
+
+def _of_fold(report: Report, steps: int, bests: Sequence[float]) -> Report:
+    """A fold's epochs as steps of the trial, and its scores as means with those of other folds."""
+    return lambda epoch, score: report(steps + epoch, fmean([*bests, score]))
+
+
+def _once_each(report: Report, metric: str) -> Callable[[list[dict]], None]:
+    """A function that reports the rows of a growing history, each once."""
+    reported = set()
+
+    def report_new(history: list[dict]) -> None:
+        for epoch, score in _scored(history, metric):
+            if epoch not in reported:
+                reported.add(epoch)
+                report(epoch, score)
+
+    return report_new
+
+
+def _scored(history: list[dict], metric: str) -> list[tuple[int, float]]:
+    """The epochs that were scored, with their scores."""
+    return [(row["epoch"], row[metric]) for row in history if row.get(metric) is not None]

@@ -1,4 +1,4 @@
-"""Trials as strategies see them, and who may work on which."""
+"""The trials of a search, shared by its workers, and who may work on which."""
 
 import contextlib
 import os
@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Protocol
 
 import optuna
-from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from dmlbench.plan.searches import Number, Parameter
-from dmlbench.search import locks
+from dmlbench import locks
+from dmlbench.errors import UserError
+from dmlbench.plan.ranges import Parameter
+from dmlbench.search.distributions import Values, distribution_around
 
-Values = dict[str, Number]
+FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+FIRST_COUNT = 10
+"""Finished trials before the share of failed ones is looked at."""
+
+_REASONS = 3
 
 
 class Strategy(Protocol):
@@ -25,36 +30,43 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True)
-class Board:
-    """A search's trials, shared by its workers.
+class Trials:
+    """A search's trials.
 
     Attributes:
+        search: the search's id, for messages.
         study: their journal.
         parameters: place -> the values that are searched.
         folder: holds the locks; on a file system that all workers share.
         budget: most trials.
+        most_failed: share of failed trials above which no further trial is given out.
     """
 
+    search: str
     study: optuna.Study
     parameters: Mapping[str, Parameter]
     folder: Path
     budget: int
+    most_failed: float = 1.0
 
-    def trials(self, *states: TrialState) -> list[FrozenTrial]:
+    def get(self, *states: TrialState) -> list[FrozenTrial]:
         """The trials in one of the states, or all, by number."""
         return self.study.get_trials(deepcopy=False, states=states or None)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep the other workers from taking and clearing trials."""
-        with locks.held(self.folder / "locks" / "board"):
+    def exclusive(self) -> Iterator[None]:
+        """Keep the other workers from claiming trials and removing their files."""
+        with locks.held(self.folder / "locks" / "trials"):
             yield
 
     @contextlib.contextmanager
     def claimed(self, strategy: Strategy) -> Iterator[FrozenTrial | None]:
-        """A trial that is this process's alone while the block runs; none once all are taken.
+        """A trial that only this process works on while the block runs; none once all are taken.
 
         A running trial whose process is gone comes before a new one.
+
+        Raises:
+            UserError: too many trials have failed.
         """
         trial, descriptor = self._claim(strategy)
         try:
@@ -63,41 +75,52 @@ class Board:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def note(self, trial: FrozenTrial, **facts: Number | str) -> None:
-        """Keep facts beside a running trial."""
+    def note(self, trial: FrozenTrial, **facts: float | str) -> None:
+        """Keep facts about a running trial."""
         for name, fact in facts.items():
             self._storage.set_trial_user_attr(self._id(trial), name, fact)
 
-    def report(self, trial: FrozenTrial, epoch: int, score: float) -> bool:
-        """Keep an epoch's score; returns whether the trial is to be given up."""
-        self._storage.set_trial_intermediate_value(self._id(trial), epoch, score)
+    def report(self, trial: FrozenTrial, step: int, score: float) -> bool:
+        """Keep an intermediate score; returns whether the trial is to be given up."""
+        self._storage.set_trial_intermediate_value(self._id(trial), step, score)
         return self.study.pruner.prune(self.study, self._storage.get_trial(self._id(trial)))
 
     def _claim(self, strategy: Strategy) -> tuple[FrozenTrial | None, int | None]:
         while True:
-            with self.alone():
-                running = self.trials(TrialState.RUNNING)
+            with self.exclusive():
+                self._check_failures()
+                running = self.get(TrialState.RUNNING)
                 for trial in running:
-                    descriptor = locks.take(self._lock(trial.number))
+                    descriptor = locks.try_acquire(self._lock(trial.number))
                     if descriptor is not None:
                         return self._attempt(trial), descriptor
-                number = len(self.trials())
+                number = len(self.get())
                 values = strategy.propose(self.study) if number < self.budget else None
                 if values is not None:
-                    descriptor = locks.take(self._lock(number))
+                    descriptor = locks.try_acquire(self._lock(number))
                     return self._attempt(self._new(values)), descriptor
                 if not running or number >= self.budget:
                     return None, None
-            locks.wait_for(self._lock(running[0].number))
+            locks.wait_until_free(self._lock(running[0].number))
+
+    def _check_failures(self) -> None:
+        finished, failed = len(self.get(*FINISHED)), len(self.get(TrialState.FAIL))
+        if finished >= FIRST_COUNT and failed > self.most_failed * finished:
+            raise UserError(
+                f"search {self.search}: {failed} of {finished} trials failed, more than the share "
+                f"that most_failed allows ({self.most_failed:g}): {reasons(self.get())}"
+            )
 
     def _new(self, values: Values) -> FrozenTrial:
         """Put a running trial into the journal, in one line."""
-        limits = {place: _limits(self.parameters[place], value) for place, value in values.items()}
-        numbers = {place: float(value) for place, value in values.items()}
+        distributions = {
+            place: distribution_around(self.parameters[place], value)
+            for place, value in values.items()
+        }
         self.study.add_trial(
-            create_trial(state=TrialState.RUNNING, params=numbers, distributions=limits)
+            create_trial(state=TrialState.RUNNING, params=values, distributions=distributions)
         )
-        return self.trials()[-1]
+        return self.get()[-1]
 
     def _attempt(self, trial: FrozenTrial) -> FrozenTrial:
         self.note(trial, attempts=trial.user_attrs.get("attempts", 0) + 1)
@@ -115,29 +138,19 @@ class Board:
         return self.study._storage
 
 
-def grid_of(parameter: Parameter) -> FloatDistribution:
-    """A parameter's values as Optuna describes them."""
-    values = parameter.values
-    return FloatDistribution(values[0], values[-1], step=parameter.step)
-
-
-def values_of(trial: FrozenTrial, parameters: Mapping[str, Parameter]) -> Values:
-    """A trial's values by place, on the parameters' grids, as whole numbers where those are."""
-    found = {}
-    for place, parameter in parameters.items():
-        value = trial.params[place]
-        found[place] = next((point for point in parameter.values if point == value), value)
-    return found
-
-
 def best_of(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
     """The complete trial with the highest score, of equal ones the first; none without any."""
     complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     return max(complete, key=lambda trial: (trial.value, -trial.number), default=None)
 
 
-def _limits(parameter: Parameter, value: Number) -> FloatDistribution:
-    if value in parameter.values:
-        return grid_of(parameter)
-    # A coordinate search may start off the grid.
-    return FloatDistribution(min(parameter.low, value), max(parameter.high, value))
+def reasons(trials: Sequence[FrozenTrial]) -> str:
+    """Why trials failed, on one line: the first few different reasons, each with its trial."""
+    found: dict[str, int] = {}
+    for trial in trials:
+        if trial.state == TrialState.FAIL:
+            # What follows is the batch, image by image.
+            found.setdefault(trial.user_attrs["problem"].split(";")[0], trial.number)
+    named = [f"trial {number}: {reason}" for reason, number in list(found.items())[:_REASONS]]
+    more = [f"and {len(found) - _REASONS} more"] if len(found) > _REASONS else []
+    return "; ".join(named + more)

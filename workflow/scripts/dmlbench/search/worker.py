@@ -1,4 +1,4 @@
-"""A worker: it takes trials from the board and evaluates them until none is left."""
+"""A worker: it claims trials and evaluates them until none is left."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,8 @@ from typing import Protocol
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from dmlbench.search.trials import Board, Strategy, Values, best_of, values_of
+from dmlbench.search.distributions import Values, values_of
+from dmlbench.search.trials import Strategy, Trials
 from dmlbench.training.watch import NonFiniteLossError
 
 Report = Callable[[int, float], None]
@@ -17,41 +18,44 @@ class Objective(Protocol):
     """What is maximized."""
 
     def evaluate(self, number: int, values: Values, report: Report) -> float:
-        """A trial's score; `report` is told each epoch's and may raise to end the trial."""
+        """A trial's score; `report` takes a step and the score there, and may end the trial."""
 
     def clear(self, kept: set[int]) -> None:
         """Remove the files of all trials but these."""
 
 
-def work(board: Board, strategy: Strategy, objective: Objective) -> list[int]:
+def work(trials: Trials, strategy: Strategy, objective: Objective) -> list[int]:
     """Evaluate trials until the budget is spent; returns the numbers of those evaluated here.
 
-    A trial whose worker is gone is evaluated again under its number. An error that is no trial's
-    fault ends the worker and leaves its trial to the next one.
+    A trial whose worker is gone is evaluated again under its number. An error that no trial has
+    caused ends the worker and leaves its trial to the next one.
+
+    Raises:
+        UserError: too many trials have failed.
     """
     done = []
     while True:
-        with board.claimed(strategy) as trial:
+        with trials.claimed(strategy) as trial:
             if trial is None:
                 return done
-            _evaluate(board, trial, objective)
+            _evaluate(trials, trial, objective)
         done.append(trial.number)
-        with board.alone():
-            _clear(board, objective)
+        with trials.exclusive():
+            objective.clear({running.number for running in trials.get(TrialState.RUNNING)})
 
 
-def _evaluate(board: Board, trial: FrozenTrial, objective: Objective) -> None:
-    values = values_of(trial, board.parameters)
-    twin = _twin(board, trial)
-    if twin is not None:
-        board.note(trial, twin=twin.number)
-        for epoch, score in twin.intermediate_values.items():
-            board.report(trial, epoch, score)
-        _tell(board, trial, twin.state, twin.value)
+def _evaluate(trials: Trials, trial: FrozenTrial, objective: Objective) -> None:
+    values = values_of(trial, trials.parameters)
+    original = _original_of(trials, trial)
+    if original is not None:
+        trials.note(trial, duplicate_of=original.number)
+        for step, score in original.intermediate_values.items():
+            trials.report(trial, step, score)
+        _finish(trials, trial, original.state, original.value)
         return
 
-    def report(epoch: int, score: float) -> None:
-        if board.report(trial, epoch, score):
+    def report(step: int, score: float) -> None:
+        if trials.report(trial, step, score):
             raise optuna.TrialPruned
 
     start = time.monotonic()
@@ -60,25 +64,18 @@ def _evaluate(board: Board, trial: FrozenTrial, objective: Objective) -> None:
     except optuna.TrialPruned:
         score, state = None, TrialState.PRUNED
     except NonFiniteLossError as error:
-        board.note(trial, problem=str(error))
+        trials.note(trial, problem=str(error))
         score, state = None, TrialState.FAIL
-    board.note(trial, seconds=round(time.monotonic() - start, 2))
-    _tell(board, trial, state, score)
+    trials.note(trial, seconds=round(time.monotonic() - start, 2))
+    _finish(trials, trial, state, score)
 
 
-def _twin(board: Board, trial: FrozenTrial) -> FrozenTrial | None:
+def _original_of(trials: Trials, trial: FrozenTrial) -> FrozenTrial | None:
     """A finished trial with the same values: the same training would give the same scores."""
-    finished = board.trials(TrialState.COMPLETE, TrialState.PRUNED)
+    finished = trials.get(TrialState.COMPLETE, TrialState.PRUNED)
     return next((other for other in finished if other.params == trial.params), None)
 
 
-def _tell(board: Board, trial: FrozenTrial, state: TrialState, score: float | None) -> None:
+def _finish(trials: Trials, trial: FrozenTrial, state: TrialState, score: float | None) -> None:
     given = score if state == TrialState.COMPLETE else None
-    board.study.tell(trial.number, given, state=state)
-
-
-def _clear(board: Board, objective: Objective) -> None:
-    """Leave the files of running trials and of the best one."""
-    best = best_of(board.trials())
-    kept = {trial.number for trial in board.trials(TrialState.RUNNING)}
-    objective.clear(kept | ({best.number} if best else set()))
+    trials.study.tell(trial.number, given, state=state)

@@ -6,13 +6,13 @@ from optuna.pruners import HyperbandPruner
 class Hyperband:
     """Successive halving in several brackets, from many short trials to few long ones.
 
-    Li et al. 2018: of the trials of a bracket, one in `reduction` goes on to `reduction` times
+    Li et al. 2018: of the trials of a bracket, one in `reduction` continues to `reduction` times
     the epochs.
 
     Args:
-        epochs: epochs of a trial that is not given up.
+        epochs: epochs of a trial that is not given up, in all folds together.
         least_epochs: epochs of a trial before it is given up.
-        reduction: see above.
+        reduction: by which factor trials are reduced, and epochs increased.
     """
 
     def __init__(self, epochs: int, *, least_epochs: int = 1, reduction: int = 3):

@@ -4,7 +4,7 @@ from optuna.pruners import MedianPruner
 
 
 class Median:
-    """A trial whose best score so far is below the median of the others' at the same epoch.
+    """Gives up a trial whose best score is below the median of the others' at the same epoch.
 
     Args:
         startup_trials: complete trials before one is given up.

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from dmlbench import registry
-from dmlbench.plan.searches import Number, Parameter
+from dmlbench.plan.ranges import Parameter, Value
 
 
 def build_strategy(
     name: str,
     parameters: Mapping[str, Parameter],
     *,
-    spec_values: Mapping[str, Number],
+    spec_values: Mapping[str, Value],
     seed: int,
     **hyperparameters,
 ):
@@ -20,6 +20,10 @@ def build_strategy(
         parameters: place -> the values that are searched.
         spec_values: place -> the value of the run that is tuned.
         seed: of what a strategy draws.
+        hyperparameters: the strategy's own.
+
+    Raises:
+        UserError: unknown name or hyper-parameter.
     """
     facts = {"parameters": parameters, "spec_values": spec_values, "seed": seed}
     return registry.build("search/strategies", name, context=facts, **hyperparameters)

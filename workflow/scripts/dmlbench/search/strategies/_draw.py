@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import optuna
 from optuna.samplers import BaseSampler
 
-from dmlbench.plan.searches import Number, Parameter
-from dmlbench.search.trials import Values, grid_of
+from dmlbench.plan.ranges import Parameter, Value
+from dmlbench.search.distributions import Values, distribution_of
 from dmlbench.training.seeds import derived_seed
 
 
@@ -19,7 +19,7 @@ def drawn(
     """The values of the study's next trial.
 
     Args:
-        study: the trials so far; it stays as it is.
+        study: the trials so far; it is not changed.
         parameters: place -> its values.
         sampler_of: a sampler by its seed.
         seed: the search's; each trial has one of its own that follows from it.
@@ -29,11 +29,13 @@ def drawn(
     # A copy in memory: a sampler writes what it draws into the study.
     copy = optuna.create_study(direction="maximize", sampler=sampler)
     copy.add_trials(trials)
-    trial = copy.ask({place: grid_of(parameter) for place, parameter in parameters.items()})
-    return {
-        place: _nearest(trial.params[place], parameter) for place, parameter in parameters.items()
-    }
+    distributions = {place: distribution_of(parameters[place]) for place in parameters}
+    trial = copy.ask(distributions)
+    return {place: _exact(trial.params[place], parameters[place]) for place in parameters}
 
 
-def _nearest(value: float, parameter: Parameter) -> Number:
-    return min(parameter.values, key=lambda point: abs(point - value))
+def _exact(value: Value, parameter: Parameter) -> Value:
+    """A drawn value; on a grid the nearest value, which a sampler meets up to rounding only."""
+    if parameter.step is None:
+        return value
+    return min(parameter.values, key=lambda other: abs(other - value))

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Mapping
 import optuna
 from optuna.trial import TrialState
 
-from dmlbench.plan.searches import Number, Parameter
-from dmlbench.search.trials import Values, best_of, values_of
+from dmlbench.plan.ranges import Parameter, Value
+from dmlbench.search.distributions import Values, values_of
+from dmlbench.search.trials import best_of
 
 
 class Coordinate:
-    """All values of the first parameter, from low to high; the best is kept; then the next one.
+    """All values of the first parameter in their order; the best is kept; then the next one.
 
-    Source: psomas2020 section 5.2. While one parameter goes over its range, those before it have
-    their best values and those after it their starting values. A point that was tried is not
+    Source: psomas2020 section 5.2. While the values of one parameter are tried, those before it
+    have their best values and those after it their starting values. A point that was tried is not
     tried again. Of equal scores, the first tried counts.
 
     The text leaves open what the others' values are before they are searched (here those of the
@@ -21,18 +22,18 @@ class Coordinate:
     and whether the first one is searched again once the last one is known (here it is not).
 
     Args:
-        parameters: place -> its values.
+        parameters: place -> its values, a grid or choices.
         spec_values: place -> the value of the run that is tuned.
         start: place -> starting value, where it is not that of the run.
-        passes: how often all parameters are gone through; a pass that changes nothing is the last.
+        passes: how often every parameter is searched; a pass that changes nothing is the last.
     """
 
     def __init__(
         self,
         parameters: Mapping[str, Parameter],
-        spec_values: Mapping[str, Number],
+        spec_values: Mapping[str, Value],
         *,
-        start: Mapping[str, Number] | None = None,
+        start: Mapping[str, Value] | None = None,
         passes: int = 1,
     ):
         self.parameters = parameters

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 import optuna
 from optuna.samplers import RandomSampler
 
-from dmlbench.plan.searches import Parameter
+from dmlbench.plan.ranges import Parameter
+from dmlbench.search.distributions import Values
 from dmlbench.search.strategies._draw import drawn
-from dmlbench.search.trials import Values
 
 
 class Random:
-    """Every value of every parameter with equal chances, whatever the trials before gave.
+    """Every value with equal probability, whatever the trials before gave.
+
+    A range with `log` is drawn evenly in the logarithm.
 
     Args:
         parameters: place -> its values.

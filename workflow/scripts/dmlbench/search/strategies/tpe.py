@@ -5,22 +5,22 @@ from collections.abc import Mapping
 import optuna
 from optuna.samplers import TPESampler
 
-from dmlbench.plan.searches import Parameter
+from dmlbench.plan.ranges import Parameter
+from dmlbench.search.distributions import Values
 from dmlbench.search.strategies._draw import drawn
-from dmlbench.search.trials import Values
 
 
 class Tpe:
-    """Values that are likelier among the best trials than among the others.
+    """Values that are more likely among the best trials than among the others.
 
     Bergstra et al. 2011, over all parameters together, by Optuna. Trials that other workers run
-    count as bad, so that no two workers try the same. The draw of a trial follows from the seed,
-    its number and the trials before it: with one worker a search can be repeated.
+    count as bad, so that no two workers try the same values. What is drawn for a trial follows from
+    the seed, its number and the trials before it: with one worker a search can be repeated.
 
     Args:
         parameters: place -> its values.
         seed: of the draws.
-        startup_trials: first trials, whose values are drawn evenly.
+        startup_trials: first trials, whose values are drawn at random.
         candidates: how many draws the most promising is picked from.
     """
 

@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from dmlbench.plan.searches import Parameter
+from dmlbench.plan.ranges import Parameter
 from dmlbench.search.journal import open_study
 from dmlbench.search.pruners import build_pruner
 from dmlbench.search.strategies import build_strategy
-from dmlbench.search.trials import Board
+from dmlbench.search.trials import Trials
 from dmlbench.search.worker import work
 
 PARAMETERS = {
@@ -26,7 +26,7 @@ def separable(values):
 
 
 class Function:
-    """A function as an objective that keeps account of itself.
+    """A function as an objective that records how it is used.
 
     With `epochs`, the score grows towards its last value.
     """
@@ -47,11 +47,11 @@ class Function:
         self.kept.append(set(kept))
 
 
-def board(folder, budget=100, parameters=PARAMETERS, pruner=None):
+def open_trials(folder, budget=100, parameters=PARAMETERS, pruner=None, most_failed=1.0):
     options = dict(pruner or {})
     built = options and build_pruner(options.pop("name"), epochs=4, **options)
     study = open_study(Path(folder), "search", built or None)
-    return Board(study, parameters, Path(folder), budget)
+    return Trials("toy", study, parameters, Path(folder), budget, most_failed)
 
 
 def strategy(name, parameters=PARAMETERS, spec_values=START, seed=0, **options):
@@ -59,11 +59,11 @@ def strategy(name, parameters=PARAMETERS, spec_values=START, seed=0, **options):
 
 
 def search(folder, name, objective=None, budget=100, **options):
-    """Search with one worker; returns the board and the objective."""
+    """Search with one worker; returns the trials and the objective."""
     objective = objective or Function()
-    shared = board(folder, budget)
-    work(shared, strategy(name, **options), objective)
-    return shared, objective
+    trials = open_trials(folder, budget)
+    work(trials, strategy(name, **options), objective)
+    return trials, objective
 
 
 def main(folder, name, budget, marks):
@@ -79,7 +79,7 @@ def main(folder, name, budget, marks):
             print("stopped", flush=True)
             sys.stdin.read()
 
-    work(board(folder, int(budget)), strategy(name), Function(before=mark))
+    work(open_trials(folder, int(budget)), strategy(name), Function(before=mark))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,144 @@
+"""The values that a search may try for a parameter: a list of them, or a range."""
+
+from decimal import Decimal
+
+from pydantic import FiniteFloat, model_validator
+
+from dmlbench.plan.choices import Model
+
+Number = int | FiniteFloat
+Value = bool | Number | str
+
+
+class Parameter(Model):
+    """The values of one parameter, in one of four forms.
+
+    - low, high, step: a grid: low, low + step, ..., high;
+    - low, high: every number between them;
+    - low, high, integer: every whole number between them;
+    - choices: the values themselves.
+
+    Attributes:
+        title: as tables name it, and as a printed table does; its place where not given.
+        low, high: the ends of the range; both belong to it.
+        step: distance between the values of a grid.
+        open: whether `low` itself is left out of a grid, as in (0, 100].
+        log: whether the logarithm is searched evenly, and not the number; without a step.
+        integer: whether only whole numbers are searched; without a step.
+        choices: texts, numbers or booleans, instead of a range.
+    """
+
+    title: str | None = None
+    low: Number | None = None
+    high: Number | None = None
+    step: Number | None = None
+    open: bool = False
+    log: bool = False
+    integer: bool = False
+    choices: tuple[Value, ...] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_form(self) -> "Parameter":
+        if self.choices is not None:
+            self._check_choices()
+        elif self.low is None or self.high is None:
+            raise ValueError("needs low and high, or choices")
+        elif not self.low < self.high:
+            raise ValueError(f"low {self.low}, high {self.high}; allowed: low below high")
+        elif self.step is not None:
+            self._check_grid()
+        elif self.open:
+            raise ValueError("open goes with a step only")
+        else:
+            self._check_range()
+        return self
+
+    @property
+    def values(self) -> tuple[Value, ...] | None:
+        """The values of a grid, rising, or the choices; None where only a range is given.
+
+        Those of a grid are whole numbers where low, high and step are.
+        """
+        if self.step is None:
+            return self.choices
+        low, step = Decimal(str(self.low)), Decimal(str(self.step))
+        exact = (low + position * step for position in range(int(self._steps) + 1))
+        kind = float if float in map(type, (self.low, self.high, self.step)) else int
+        return tuple(map(kind, exact))[1 if self.open else 0 :]
+
+    @property
+    def extremes(self) -> tuple[Value, ...]:
+        """The values that have to be valid for all to be: both ends, or every choice."""
+        if self.choices is not None:
+            return self.choices
+        values = self.values or (self.low, self.high)
+        return values[0], values[-1]
+
+    def thinned(self, count: int) -> "Parameter":
+        """At most so many values (two or more): of a grid or of choices, with the first and last.
+
+        A range without a step is returned as it is: it has no number of values.
+        """
+        if self.choices is not None:
+            last = len(self.choices) - 1
+            wanted = min(count, len(self.choices)) - 1
+            kept = [self.choices[last * position // wanted] for position in range(wanted + 1)]
+            return self.model_copy(update={"choices": tuple(kept)})
+        if self.step is not None:
+            return self.model_copy(update={"step": self._wider_step(count)})
+        return self
+
+    def _wider_step(self, count: int) -> Number:
+        """A step that leaves at most so many values, and divides the range into equal parts."""
+        wanted = count - (0 if self.open else 1)
+        steps = next(steps for steps in range(wanted, 0, -1) if self._steps % steps == 0)
+        exact = (Decimal(str(self.high)) - Decimal(str(self.low))) / steps
+        whole = exact == int(exact) and isinstance(self.step, int)
+        return int(exact) if whole else float(exact)
+
+    @property
+    def _steps(self) -> Decimal:
+        low, high, step = (Decimal(str(end)) for end in (self.low, self.high, self.step))
+        return (high - low) / step
+
+    def _check_choices(self) -> None:
+        others = self.model_fields_set - {"title", "choices"}
+        if others:
+            raise ValueError(f"has both choices and {min(others)}; allowed: choices alone")
+        if len(self.choices) < 2:
+            raise ValueError(f"choices {list(self.choices)}; allowed: two or more")
+        for position, choice in enumerate(self.choices):
+            # True and 1 count as equal too: Optuna looks choices up by comparing.
+            if choice in self.choices[:position]:
+                raise ValueError(f"choices name {choice!r} twice, or an equal value")
+            if isinstance(choice, str) and _is_number(choice):
+                raise ValueError(
+                    f"choice {choice!r} is text; a number has no quotes, and a point before its "
+                    "exponent (1.0e-5)"
+                )
+
+    def _check_grid(self) -> None:
+        for key in ("log", "integer"):
+            if getattr(self, key):
+                raise ValueError(f"has both step and {key}; allowed: one of them")
+        if not self.step > 0:
+            raise ValueError(f"step {self.step}; allowed: more than 0")
+        if self._steps != int(self._steps):
+            raise ValueError(
+                f"from {self.low} to {self.high} are {float(self._steps):g} steps of {self.step}; "
+                "allowed: a whole number of steps"
+            )
+
+    def _check_range(self) -> None:
+        if self.log and not self.low > 0:
+            raise ValueError(f"low {self.low} with log; allowed: more than 0")
+        if self.integer and not (isinstance(self.low, int) and isinstance(self.high, int)):
+            raise ValueError(f"low {self.low}, high {self.high}; allowed: whole numbers")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,53 @@
+"""best.yaml: the values that a search found, for training to take and for people to read.
+
+Imports neither torch nor Optuna.
+"""
+
+from pathlib import Path
+
+import yaml
+
+from dmlbench.files import whole
+from dmlbench.plan.choices import Model
+from dmlbench.plan.ranges import Value
+from dmlbench.plan.read import read_yaml
+from dmlbench.plan.places import Place
+
+
+class Best(Model):
+    """What a search found.
+
+    Attributes:
+        search: its id.
+        metric: what was maximized, on validation images.
+        validation: the best trial's score, a fraction; with folds, the mean of theirs.
+        folds: those that each trial trained; none where the split has none.
+        trial: number of the best trial.
+        trials: state -> how many trials ended in it.
+        values: place in the spec -> the best trial's value.
+    """
+
+    search: str
+    metric: str
+    validation: float
+    folds: list[int] | None = None
+    trial: int
+    trials: dict[str, int]
+    values: dict[Place, Value]
+
+
+def write_best(path: Path, best: Best) -> None:
+    """Write best.yaml."""
+    with whole(path) as unfinished:
+        unfinished.write_text(yaml.safe_dump(best.model_dump(exclude_none=True), sort_keys=False))
+
+
+def read_best(path: Path) -> dict[str, Value]:
+    """The best values of a search: place in the spec -> value, exactly as they were tried.
+
+    They are laid over a spec's plain values by `dmlbench.plan.places.with_values`.
+
+    Raises:
+        UserError: the file is missing, is not YAML, or lacks something.
+    """
+    return read_yaml(Path(path), Best).values

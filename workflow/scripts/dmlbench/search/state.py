@@ -1,0 +1,32 @@
+"""What the workers of a search share, in a folder that is named by what its trials are."""
+
+from pathlib import Path
+
+from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.searches import trials_digest
+from dmlbench.search.journal import open_study
+from dmlbench.search.pruners import build_pruner
+from dmlbench.search.trials import Trials
+
+_STATE = "state-{digest}"
+
+
+def open_trials(search: str, facts: dict, folder: Path) -> Trials:
+    """The trials of a search so far; a search that is defined otherwise has other trials.
+
+    Args:
+        search: its id.
+        facts: as `dmlbench.plan.searches.facts` gives them.
+        folder: holds the folders of shared state; on a file system that all workers share.
+    """
+    parameters = {
+        place: Parameter.model_validate(parameter)
+        for place, parameter in facts["parameters"].items()
+    }
+    digest = trials_digest(facts)
+    state = Path(folder) / _STATE.format(digest=digest)
+    options = dict(facts["pruner"] or {})
+    epochs = sum(spec["epochs"] for spec in facts["trial_specs"])
+    pruner = options and build_pruner(options.pop("name"), epochs=epochs, **options)
+    study = open_study(state, digest, pruner or None)
+    return Trials(search, study, parameters, state, facts["budget"], facts["most_failed"])

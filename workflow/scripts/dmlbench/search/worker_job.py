@@ -1,0 +1,37 @@
+"""The job of a worker: it trains trials of a search, as the search's other workers do."""
+
+from pathlib import Path
+
+import yaml
+
+from dmlbench.files import whole
+from dmlbench.plan.searches import starting_values
+from dmlbench.search.objective import TrainingObjective
+from dmlbench.search.state import open_trials
+from dmlbench.search.strategies import build_strategy
+from dmlbench.search.worker import work
+
+
+def run_worker(search: str, facts: dict, *, folder: Path, output: Path, **arguments) -> None:
+    """Evaluate trials until a search's budget is spent.
+
+    Args:
+        search, facts, folder: as `open_trials` takes them.
+        output: written: the numbers of the trials that were evaluated here, as YAML.
+        arguments: of `dmlbench.training.loop.train`: data, device and threads.
+
+    Raises:
+        UserError: too many trials have failed; as `train`.
+    """
+    trials, specs = open_trials(search, facts, folder), facts["trial_specs"]
+    options = dict(facts["strategy"])
+    strategy = build_strategy(
+        options.pop("name"),
+        trials.parameters,
+        spec_values=starting_values(specs[0], trials.parameters),
+        seed=specs[0]["seed"],
+        **options,
+    )
+    done = work(trials, strategy, TrainingObjective(specs, trials.folder / "trials", arguments))
+    with whole(output) as unfinished:
+        unfinished.write_text(yaml.safe_dump({"trials": done}))
