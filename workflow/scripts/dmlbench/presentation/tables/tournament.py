@@ -8,6 +8,7 @@ import pandas as pd
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.tournament import tournament as rank_methods
+from dmlbench.values import Fact, Metric
 
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
@@ -40,12 +41,12 @@ class Tournament:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        methods: Sequence[str],
-        metric: str = "recall_at_1",
-        selection: str,
-        queries: Sequence[str | os.PathLike] = (),
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        queries: Fact[Sequence[str | os.PathLike]] = (),
     ):
         self.id = id
         self.title = title

@@ -7,6 +7,7 @@ from optuna.trial import TrialState
 
 from dmlbench.plan.searches import Number, Parameter
 from dmlbench.search.trials import Values, best_of, values_of
+from dmlbench.values import Count
 
 
 class Coordinate:
@@ -32,8 +33,8 @@ class Coordinate:
         parameters: Mapping[str, Parameter],
         spec_values: Mapping[str, Number],
         *,
-        start: Mapping[str, Number] | None = None,
-        passes: int = 1,
+        start: Mapping[str, float] | None = None,
+        passes: Count = 1,
     ):
         self.parameters = parameters
         self.start = {**spec_values, **(start or {})}
