@@ -9,7 +9,6 @@ keyword-only ones with defaults. A loss with proxies leaves `tuples` out.
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import cosine_similarities, total
 from dmlbench.tuples import Pairs, all_pairs
 
@@ -25,7 +24,6 @@ class Template(nn.Module):
 
     def __init__(self, *, margin: float = 0.5):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -1,12 +1,14 @@
 """Angular loss joined with the N-pair loss."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
 from dmlbench.losses._angular import angular_terms
-from dmlbench.losses._check import not_negative, within
 from dmlbench.losses._geometry import cosine_similarities, total
 from dmlbench.losses.n_pair_per_pair import NPairPerPair
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Interval, NotNegative
 
 
 class Angular(nn.Module):
@@ -23,10 +25,14 @@ class Angular(nn.Module):
         l2: weight of the mean squared length of the embeddings in the N-pair loss.
     """
 
-    def __init__(self, *, alpha: float = 45, weight: float = 2, l2: float = 0.005):
+    def __init__(
+        self,
+        *,
+        alpha: Annotated[float, Interval(1e-3, 60)] = 45,
+        weight: NotNegative = 2,
+        l2: NotNegative = 0.005,
+    ):
         super().__init__()
-        within(1e-3, 60, alpha=alpha)
-        not_negative(weight=weight)
         self.alpha, self.weight = alpha, weight
         self.n_pair = NPairPerPair(l2=l2)
 

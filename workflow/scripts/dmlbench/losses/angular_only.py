@@ -1,11 +1,13 @@
 """Angular loss."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
 from dmlbench.losses._angular import angular_terms
-from dmlbench.losses._check import within
 from dmlbench.losses._geometry import cosine_similarities, total
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Interval
 
 
 class AngularOnly(nn.Module):
@@ -18,9 +20,8 @@ class AngularOnly(nn.Module):
         alpha: largest angle at the negative, in degrees, in (0, 60].
     """
 
-    def __init__(self, *, alpha: float = 45):
+    def __init__(self, *, alpha: Annotated[float, Interval(1e-3, 60)] = 45):
         super().__init__()
-        within(1e-3, 60, alpha=alpha)
         self.alpha = alpha
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

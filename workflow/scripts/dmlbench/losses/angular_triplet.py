@@ -5,9 +5,9 @@ import math
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
+from dmlbench.values import Positive
 
 
 class AngularTriplet(nn.Module):
@@ -30,9 +30,8 @@ class AngularTriplet(nn.Module):
     factor 4 where 2 is right.
     """
 
-    def __init__(self, *, rho: float = 0.6, hinge: bool = True):
+    def __init__(self, *, rho: Positive = 0.6, hinge: bool = True):
         super().__init__()
-        positive(rho=rho)
         self.squared_tangent = math.tan(rho) ** 2
         self.hinge = hinge
 

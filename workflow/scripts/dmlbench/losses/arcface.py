@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import positive, within
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.values import Angle, Positive
 
 
 class ArcFace(nn.Module):
@@ -26,11 +26,9 @@ class ArcFace(nn.Module):
     """
 
     def __init__(
-        self, num_classes: int, embedding_dim: int, *, scale: float = 64, margin: float = 28.6
+        self, num_classes: int, embedding_dim: int, *, scale: Positive = 64, margin: Angle = 28.6
     ):
         super().__init__()
-        positive(scale=scale)
-        within(0, 180, margin=margin)
         self.scale, self.margin = scale, math.radians(margin)
         self.proxies = new_proxies(num_classes, embedding_dim)
 

@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import finite, positive
 from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class Circle(nn.Module):
@@ -21,10 +21,8 @@ class Circle(nn.Module):
         gamma: factor on the similarities.
     """
 
-    def __init__(self, *, margin: float = 0.4, gamma: float = 80):
+    def __init__(self, *, margin: float = 0.4, gamma: Positive = 80):
         super().__init__()
-        finite(margin=margin)
-        positive(gamma=gamma)
         self.margin, self.gamma = margin, gamma
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

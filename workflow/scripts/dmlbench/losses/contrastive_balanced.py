@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._margin import mean_of_nonzero
 from dmlbench.tuples import Pairs, all_pairs
@@ -22,7 +21,6 @@ class ContrastiveBalanced(nn.Module):
 
     def __init__(self, *, margin: float = 1, positive_margin: float = 0):
         super().__init__()
-        finite(margin=margin, positive_margin=positive_margin)
         self.margin, self.positive_margin = margin, positive_margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import positive as above_zero
 from dmlbench.losses._geometry import euclidean_distances, total
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class ContrastiveSquared(nn.Module):
@@ -17,9 +17,8 @@ class ContrastiveSquared(nn.Module):
         margin: distance below which a negative pair is pushed apart.
     """
 
-    def __init__(self, *, margin: float = 1):
+    def __init__(self, *, margin: Positive = 1):
         super().__init__()
-        above_zero(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import finite, positive
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.values import Positive
 
 
 class CosFace(nn.Module):
@@ -22,11 +22,9 @@ class CosFace(nn.Module):
     """
 
     def __init__(
-        self, num_classes: int, embedding_dim: int, *, scale: float = 64, margin: float = 0.35
+        self, num_classes: int, embedding_dim: int, *, scale: Positive = 64, margin: float = 0.35
     ):
         super().__init__()
-        positive(scale=scale)
-        finite(margin=margin)
         self.scale, self.margin = scale, margin
         self.proxies = new_proxies(num_classes, embedding_dim)
 

@@ -1,13 +1,15 @@
 """The distance-sensitive entangled loss: pull and push are powers of the distance."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dmlbench.errors import UserError
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import finite, not_negative, positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
+from dmlbench.values import NotNegative, OtherThan, Positive
 
 _SHORTEST = 1e-6
 
@@ -27,28 +29,26 @@ class DistanceSensitive(nn.Module):
 
     Args:
         s: power of the pull, >= 0.
-        r: power of the push, any but 1.
+        r: power of the push, any but 1, as 1 - r divides.
         rho: push over pull, >= 0; `ideal_rho` gives the value that balances a batch.
         m1: added before clamping; the larger, the farther out negatives have a gradient.
         m2: > 0, upper clamp; the larger, the nearer negatives have a gradient.
 
         The defaults are the best row of table 4.14.
 
-    Raises:
-        UserError: a value outside these ranges.
-
     Source: karaman2021, eq. 3.17 and 3.18.
     """
 
     def __init__(
-        self, *, s: float = 1, r: float = 2, rho: float = 1.0, m1: float = -2.375, m2: float = 10.0
+        self,
+        *,
+        s: NotNegative = 1,
+        r: Annotated[float, OtherThan(1)] = 2,
+        rho: NotNegative = 1.0,
+        m1: float = -2.375,
+        m2: Positive = 10.0,
     ):
         super().__init__()
-        not_negative(s=s, rho=rho)
-        finite(r=r, m1=m1)
-        if r == 1:
-            raise UserError(f"r={r!r} is not allowed: must differ from 1, as 1 - r divides")
-        positive(m2=m2)
         self.s, self.r, self.rho, self.m1, self.m2 = s, r, rho, m1, m2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

@@ -3,7 +3,6 @@
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
 
@@ -28,7 +27,6 @@ class Entangle(nn.Module):
 
     def __init__(self, *, margin: float = 40.0):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
+from dmlbench.values import Positive
 
 
 class FacenetMined(nn.Module):
@@ -26,9 +26,8 @@ class FacenetMined(nn.Module):
     Source: karaman2021, eq. 2.25.
     """
 
-    def __init__(self, *, margin: float = 0.1):
+    def __init__(self, *, margin: Positive = 0.1):
         super().__init__()
-        positive(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

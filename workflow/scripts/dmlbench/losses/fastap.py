@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._check import count
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._histograms import soft_histograms
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Count
 
 
 class FastAP(nn.Module):
@@ -21,9 +21,8 @@ class FastAP(nn.Module):
         bins: number of histogram intervals.
     """
 
-    def __init__(self, *, bins: int = 10):
+    def __init__(self, *, bins: Count = 10):
         super().__init__()
-        count(1, bins=bins)
         self.bins = bins
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

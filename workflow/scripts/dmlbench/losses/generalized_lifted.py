@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite, not_negative
 from dmlbench.losses._geometry import euclidean_distances, log_sum_exp, widened
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import NotNegative
 
 
 class GeneralizedLifted(nn.Module):
@@ -21,10 +21,8 @@ class GeneralizedLifted(nn.Module):
         l2: weight of the mean squared length of the embeddings (nu in the paper).
     """
 
-    def __init__(self, *, margin: float = 1, l2: float = 0.005):
+    def __init__(self, *, margin: float = 1, l2: NotNegative = 0.005):
         super().__init__()
-        finite(margin=margin)
-        not_negative(l2=l2)
         self.margin, self.l2 = margin, l2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

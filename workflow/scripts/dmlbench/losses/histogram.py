@@ -1,11 +1,13 @@
 """Histogram loss."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
-from dmlbench.losses._check import count
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._histograms import soft_histograms
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Interval
 
 
 class Histogram(nn.Module):
@@ -20,9 +22,8 @@ class Histogram(nn.Module):
         bins: number R of histogram nodes, both ends included.
     """
 
-    def __init__(self, *, bins: int = 65):
+    def __init__(self, *, bins: Annotated[int, Interval(low=2)] = 65):
         super().__init__()
-        count(2, bins=bins)
         self.bins = bins
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

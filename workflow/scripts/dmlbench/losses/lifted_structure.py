@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._lifted import lifted_structure
 from dmlbench.tuples import Pairs, all_pairs
@@ -22,7 +21,6 @@ class LiftedStructure(nn.Module):
 
     def __init__(self, *, margin: float = 0.5):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._lifted import lifted_structure
 from dmlbench.tuples import Pairs, all_pairs
@@ -20,7 +19,6 @@ class LiftedStructureEuclidean(nn.Module):
 
     def __init__(self, *, margin: float = 1):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

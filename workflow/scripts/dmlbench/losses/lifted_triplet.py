@@ -4,7 +4,6 @@ import torch
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
 
@@ -27,7 +26,6 @@ class LiftedTriplet(nn.Module):
 
     def __init__(self, *, margin: float = 1.0):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

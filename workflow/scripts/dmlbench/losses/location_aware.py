@@ -4,7 +4,6 @@ import torch
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import dot_products, euclidean_distances
 from dmlbench.tuples import Triplets
 
@@ -31,7 +30,6 @@ class LocationAware(nn.Module):
 
     def __init__(self, *, margin: float = 0.01):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite, positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._margin import margin_loss
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class Margin(nn.Module):
@@ -23,10 +23,8 @@ class Margin(nn.Module):
         beta: initial boundary, a Euclidean distance.
     """
 
-    def __init__(self, *, margin: float = 0.5, beta: float = 1.2):
+    def __init__(self, *, margin: float = 0.5, beta: Positive = 1.2):
         super().__init__()
-        finite(margin=margin)
-        positive(beta=beta)
         self.margin = margin
         self.beta = nn.Parameter(torch.tensor(float(beta)))
 

@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite, positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._margin import margin_loss
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class MarginFixedBeta(nn.Module):
@@ -20,10 +20,8 @@ class MarginFixedBeta(nn.Module):
         beta: boundary, a Euclidean distance.
     """
 
-    def __init__(self, *, margin: float = 0.2, beta: float = 1.2):
+    def __init__(self, *, margin: float = 0.2, beta: Positive = 1.2):
         super().__init__()
-        finite(margin=margin)
-        positive(beta=beta)
         self.margin = margin
         self.beta = beta
 

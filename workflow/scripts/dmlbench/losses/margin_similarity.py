@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._margin import margin_loss
 from dmlbench.tuples import Pairs, all_pairs
@@ -24,7 +23,6 @@ class MarginSimilarity(nn.Module):
 
     def __init__(self, *, margin: float = 0.5, beta: float = 0.28):
         super().__init__()
-        finite(margin=margin, beta=beta)
         self.margin = margin
         self.beta = nn.Parameter(torch.tensor(float(beta)))
 

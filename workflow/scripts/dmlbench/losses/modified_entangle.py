@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import finite, not_negative
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
+from dmlbench.values import NotNegative
 
 
 class ModifiedEntangle(nn.Module):
@@ -27,10 +27,8 @@ class ModifiedEntangle(nn.Module):
     Source: karaman2021, eq. 3.14.
     """
 
-    def __init__(self, *, rho: float = 0.5, margin: float = 40.0):
+    def __init__(self, *, rho: NotNegative = 0.5, margin: float = 40.0):
         super().__init__()
-        not_negative(rho=rho)
-        finite(margin=margin)
         self.rho = rho
         self.margin = margin
 

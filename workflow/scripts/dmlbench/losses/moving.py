@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import finite, not_negative
 from dmlbench.losses._geometry import dot_products, euclidean_distances
 from dmlbench.tuples import Triplets
+from dmlbench.values import NotNegative
 
 _ZERO = 1e-6
 
@@ -31,10 +31,8 @@ class Moving(nn.Module):
     derivatives (2.15, table 3.2) are wrong.
     """
 
-    def __init__(self, *, rho: float = 0.3, margin: float = 0.2):
+    def __init__(self, *, rho: NotNegative = 0.3, margin: float = 0.2):
         super().__init__()
-        not_negative(rho=rho)
-        finite(margin=margin)
         self.rho = rho
         self.margin = margin
 

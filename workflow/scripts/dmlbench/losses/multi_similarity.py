@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite, positive
 from dmlbench.losses._geometry import cosine_similarities, log_one_plus_sum_exp
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class MultiSimilarity(nn.Module):
@@ -21,10 +21,8 @@ class MultiSimilarity(nn.Module):
         margin: similarity around which pairs begin to count.
     """
 
-    def __init__(self, *, alpha: float = 2, beta: float = 50, margin: float = 0.5):
+    def __init__(self, *, alpha: Positive = 2, beta: Positive = 50, margin: float = 0.5):
         super().__init__()
-        positive(alpha=alpha, beta=beta)
-        finite(margin=margin)
         self.alpha, self.beta, self.margin = alpha, beta, margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import not_negative
 from dmlbench.losses._geometry import dot_products, log_sum_exp, widened
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import NotNegative
 
 
 class NPair(nn.Module):
@@ -20,9 +20,8 @@ class NPair(nn.Module):
         l2: weight of the mean squared length of the embeddings.
     """
 
-    def __init__(self, *, l2: float = 0.02):
+    def __init__(self, *, l2: NotNegative = 0.02):
         super().__init__()
-        not_negative(l2=l2)
         self.l2 = l2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from dmlbench.losses._check import not_negative
 from dmlbench.losses._geometry import NEVER, widened
+from dmlbench.values import NotNegative
 
 
 class NPairOnePerClass(nn.Module):
@@ -19,9 +19,8 @@ class NPairOnePerClass(nn.Module):
         l2: weight of the mean squared length of the embeddings.
     """
 
-    def __init__(self, *, l2: float = 0.02):
+    def __init__(self, *, l2: NotNegative = 0.02):
         super().__init__()
-        not_negative(l2=l2)
         self.l2 = l2
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:

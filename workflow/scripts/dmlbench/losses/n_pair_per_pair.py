@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import not_negative
 from dmlbench.losses._geometry import dot_products, log_sum_exp, total, widened
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import NotNegative
 
 
 class NPairPerPair(nn.Module):
@@ -19,9 +19,8 @@ class NPairPerPair(nn.Module):
         l2: weight of the mean squared length of the embeddings (nu in the paper).
     """
 
-    def __init__(self, *, l2: float = 0.005):
+    def __init__(self, *, l2: NotNegative = 0.005):
         super().__init__()
-        not_negative(l2=l2)
         self.l2 = l2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

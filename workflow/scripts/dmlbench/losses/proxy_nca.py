@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.values import Positive
 
 
 class ProxyNca(nn.Module):
@@ -21,9 +21,8 @@ class ProxyNca(nn.Module):
         scale: factor on the cosine similarities.
     """
 
-    def __init__(self, num_classes: int, embedding_dim: int, *, scale: float = 1):
+    def __init__(self, num_classes: int, embedding_dim: int, *, scale: Positive = 1):
         super().__init__()
-        positive(scale=scale)
         self.scale = scale
         self.proxies = new_proxies(num_classes, embedding_dim)
 

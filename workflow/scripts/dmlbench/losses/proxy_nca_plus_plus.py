@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.values import Positive
 
 
 class ProxyNcaPlusPlus(nn.Module):
@@ -20,9 +20,8 @@ class ProxyNcaPlusPlus(nn.Module):
         temperature: divisor of the squared distances.
     """
 
-    def __init__(self, num_classes: int, embedding_dim: int, *, temperature: float = 1 / 9):
+    def __init__(self, num_classes: int, embedding_dim: int, *, temperature: Positive = 1 / 9):
         super().__init__()
-        positive(temperature=temperature)
         self.temperature = temperature
         self.proxies = new_proxies(num_classes, embedding_dim)
 

@@ -3,10 +3,10 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._check import finite, positive
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._gram import log_sum_exp_of_others
 from dmlbench.losses._proxies import new_proxies, pull_to_proxies
+from dmlbench.values import Positive
 
 
 class PsomasProxy1(nn.Module):
@@ -25,11 +25,9 @@ class PsomasProxy1(nn.Module):
     """
 
     def __init__(
-        self, num_classes: int, embedding_dim: int, *, alpha: float = 32, margin: float = 0.1
+        self, num_classes: int, embedding_dim: int, *, alpha: Positive = 32, margin: float = 0.1
     ):
         super().__init__()
-        positive(alpha=alpha)
-        finite(margin=margin)
         self.alpha, self.margin = alpha, margin
         self.proxies = new_proxies(num_classes, embedding_dim)
 

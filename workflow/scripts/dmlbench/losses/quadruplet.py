@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._quadruplets import quadruplet_hinge
 from dmlbench.losses._triplets import triplet_hinge
@@ -27,7 +26,6 @@ class Quadruplet(nn.Module):
 
     def __init__(self, *, margin: float = 1, margin_2: float = 0.5):
         super().__init__()
-        finite(margin=margin, margin_2=margin_2)
         self.margin, self.margin_2 = margin, margin_2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

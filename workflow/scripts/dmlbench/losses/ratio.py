@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
+from dmlbench.values import Positive
 
 
 class Ratio(nn.Module):
@@ -25,9 +25,8 @@ class Ratio(nn.Module):
     table 3.1) are wrong for anchor and positive; the negative's is right.
     """
 
-    def __init__(self, *, margin: float = 0.01):
+    def __init__(self, *, margin: Positive = 0.01):
         super().__init__()
-        positive(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from dmlbench.errors import UserError
-from dmlbench.losses._check import count, positive
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._ranks import smooth_ranks
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Count, Positive
 
 
 class RecallAtKSurrogate(nn.Module):
@@ -30,16 +29,11 @@ class RecallAtKSurrogate(nn.Module):
     def __init__(
         self,
         *,
-        temperature: float = 0.01,
-        rank_temperature: float = 1,
-        ks: Sequence[int] = (1, 2, 4, 8, 16),
+        temperature: Positive = 0.01,
+        rank_temperature: Positive = 1,
+        ks: Sequence[Count] = (1, 2, 4, 8, 16),
     ):
         super().__init__()
-        positive(temperature=temperature, rank_temperature=rank_temperature)
-        if not ks:
-            raise UserError("ks=() is not allowed: must name at least one k")
-        for k in ks:
-            count(1, ks=k)
         self.temperature, self.rank_temperature, self.ks = temperature, rank_temperature, tuple(ks)
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import positive
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._ranks import smooth_ranks
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class SmoothAp(nn.Module):
@@ -20,9 +20,8 @@ class SmoothAp(nn.Module):
         temperature: of the sigmoid.
     """
 
-    def __init__(self, *, temperature: float = 0.01):
+    def __init__(self, *, temperature: Positive = 0.01):
         super().__init__()
-        positive(temperature=temperature)
         self.temperature = temperature
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -2,11 +2,11 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite, not_negative
 from dmlbench.losses._geometry import widened
 from dmlbench.losses._snr import snr_distances
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
+from dmlbench.values import NotNegative
 
 
 class SNR(nn.Module):
@@ -21,10 +21,8 @@ class SNR(nn.Module):
         weight: weight of the zero-mean term (lambda in the paper).
     """
 
-    def __init__(self, *, margin: float = 0.2, weight: float = 0.005):
+    def __init__(self, *, margin: float = 0.2, weight: NotNegative = 0.005):
         super().__init__()
-        finite(margin=margin)
-        not_negative(weight=weight)
         self.margin, self.weight = margin, weight
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

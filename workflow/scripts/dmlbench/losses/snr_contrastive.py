@@ -2,11 +2,11 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite, not_negative
 from dmlbench.losses._geometry import widened
 from dmlbench.losses._margin import mean_of_nonzero
 from dmlbench.losses._snr import snr_distances
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import NotNegative
 
 
 class SNRContrastive(nn.Module):
@@ -22,10 +22,8 @@ class SNRContrastive(nn.Module):
         weight: weight of the mean of |sum_m x_im|, which draws the coordinates to mean zero.
     """
 
-    def __init__(self, *, margin: float = 1, positive_margin: float = 0, weight: float = 0):
+    def __init__(self, *, margin: float = 1, positive_margin: float = 0, weight: NotNegative = 0):
         super().__init__()
-        finite(margin=margin, positive_margin=positive_margin)
-        not_negative(weight=weight)
         self.margin, self.positive_margin, self.weight = margin, positive_margin, weight
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlbench.losses._check import count, finite, not_negative, positive
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._proxies import new_proxies
+from dmlbench.values import Count, NotNegative, Positive
 
 
 class SoftTriple(nn.Module):
@@ -35,17 +35,13 @@ class SoftTriple(nn.Module):
         num_classes: int,
         embedding_dim: int,
         *,
-        alpha: float = 20,
+        alpha: Positive = 20,
         margin: float = 0.1,
-        gamma: float = 10,
-        tau: float = 0.2,
-        centers_per_class: int = 10,
+        gamma: Positive = 10,
+        tau: NotNegative = 0.2,
+        centers_per_class: Count = 10,
     ):
         super().__init__()
-        positive(alpha=alpha, gamma=gamma)
-        finite(margin=margin)
-        not_negative(tau=tau)
-        count(1, centers_per_class=centers_per_class)
         self.alpha, self.margin, self.gamma, self.tau = alpha, margin, gamma, tau
         centers = new_proxies(num_classes * centers_per_class, embedding_dim).detach()
         self.centers = nn.Parameter(centers.unflatten(0, (centers_per_class, num_classes)))

@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import positive as above_zero
 from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Positive
 
 
 class SupervisedContrastive(nn.Module):
@@ -18,9 +18,8 @@ class SupervisedContrastive(nn.Module):
         temperature: divisor of the similarities.
     """
 
-    def __init__(self, *, temperature: float = 0.1):
+    def __init__(self, *, temperature: Positive = 0.1):
         super().__init__()
-        above_zero(temperature=temperature)
         self.temperature = temperature
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:

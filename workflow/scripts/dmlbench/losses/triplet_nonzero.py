@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._check import finite
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
@@ -20,7 +19,6 @@ class TripletNonzero(nn.Module):
 
     def __init__(self, *, margin: float = 0.1):
         super().__init__()
-        finite(margin=margin)
         self.margin = margin
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:

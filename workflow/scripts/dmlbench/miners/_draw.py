@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-from dmlbench.errors import UserError
-
 
 def draw_columns(weights: Tensor, wanted: Tensor) -> Tensor:
     """Columns drawn from each row with probability proportional to its weights, with replacement.
@@ -34,10 +32,3 @@ def choose_positives(positive: Tensor, positives: str) -> Tensor:
         return positive
     drawn = draw_columns(positive, positive.any(dim=1, keepdim=True))
     return positive & torch.zeros_like(positive).scatter(1, drawn, True)
-
-
-def check_positives(positives: str, allowed: tuple[str, ...] = ("all", "one")) -> str:
-    """The value of the hyper-parameter `positives`, or a UserError that lists the allowed ones."""
-    if positives not in allowed:
-        raise UserError(f"positives = {positives!r}; allowed: {', '.join(allowed)}")
-    return positives

@@ -1,12 +1,15 @@
 """Distance-weighted mining: negatives drawn from all distances alike."""
 
+from typing import Annotated, Literal
+
 import torch
 from torch import Tensor
 
 from dmlbench.errors import UserError
-from dmlbench.miners._draw import check_positives, choose_positives, draw_columns
+from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
+from dmlbench.values import Interval, Positive
 
 # Weights are counted in units of 2^-30 of an anchor's largest.
 _RESOLUTION = 2**30
@@ -32,15 +35,17 @@ class DistanceWeighted:
     """
 
     def __init__(
-        self, *, lower_cutoff: float = 0.5, upper_cutoff: float = 1.4, positives: str = "all"
+        self,
+        *,
+        lower_cutoff: Annotated[float, Interval(0, 2, open="both")] = 0.5,
+        upper_cutoff: Positive = 1.4,
+        positives: Literal["all", "one"] = "all",
     ):
-        if not 0 < lower_cutoff < 2:
-            raise UserError(f"lower_cutoff = {lower_cutoff}; allowed: a distance in (0, 2)")
         if not upper_cutoff > lower_cutoff:
             raise UserError(f"upper_cutoff = {upper_cutoff}; allowed: above {lower_cutoff = }")
         self.lower_cutoff = lower_cutoff
         self.upper_cutoff = upper_cutoff
-        self.positives = check_positives(positives)
+        self.positives = positives
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

@@ -1,10 +1,13 @@
 """Distance-weighted mining for pair losses: the pairs of the mined triplets."""
 
+from typing import Annotated, Literal
+
 import torch
 from torch import Tensor
 
 from dmlbench.miners.distance_weighted import DistanceWeighted
 from dmlbench.tuples import Pairs
+from dmlbench.values import Interval, Positive
 
 
 class DistanceWeightedPairs:
@@ -17,7 +20,11 @@ class DistanceWeightedPairs:
     """
 
     def __init__(
-        self, *, lower_cutoff: float = 0.5, upper_cutoff: float = 1.4, positives: str = "all"
+        self,
+        *,
+        lower_cutoff: Annotated[float, Interval(0, 2, open="both")] = 0.5,
+        upper_cutoff: Positive = 1.4,
+        positives: Literal["all", "one"] = "all",
     ):
         self.triplets = DistanceWeighted(
             lower_cutoff=lower_cutoff, upper_cutoff=upper_cutoff, positives=positives

@@ -1,9 +1,10 @@
 """Hard mining: the farthest positive and the nearest negative of each anchor."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-from dmlbench.miners._draw import check_positives
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
 
@@ -21,8 +22,8 @@ class Hard:
             positive pair).
     """
 
-    def __init__(self, *, positives: str = "hardest"):
-        self.positives = check_positives(positives, allowed=("hardest", "all"))
+    def __init__(self, *, positives: Literal["hardest", "all"] = "hardest"):
+        self.positives = positives
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

@@ -1,11 +1,14 @@
 """Negatives from chosen regions of distance around the anchor: easy, semi-hard, hard."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-from dmlbench.errors import UserError
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
+from dmlbench.values import Positive
 
 
 class KaramanRegion:
@@ -26,9 +29,6 @@ class KaramanRegion:
         regions: which of 1, 2, 3, 4; several are joined.
         margin: > 0 and finite, in units of distance.
 
-    Raises:
-        UserError: no region or an unknown one, or a margin that is not such a number.
-
     Source: karaman2021, figure 2.5. Its text names the regions and says that 3 and 4 are both
     hard; that the same margin parts them is read from the figure's symmetry, not from a formula.
     A region holds many negatives and `Triplets` has room for one: the expectation over draws is
@@ -36,13 +36,8 @@ class KaramanRegion:
     loss `facenet_mined`.
     """
 
-    def __init__(self, *, regions: tuple[int, ...] = (2,), margin: float = 0.2):
-        chosen = list(regions) if isinstance(regions, list | tuple) else [regions]
-        if not chosen or any(region not in (1, 2, 3, 4) for region in chosen):
-            raise UserError(f"regions={regions!r} is not allowed: must be a list out of 1, 2, 3, 4")
-        if not isinstance(margin, int | float) or not 0 < margin < float("inf"):
-            raise UserError(f"margin={margin!r} is not allowed: must be a finite number above 0")
-        self.regions = sorted(set(chosen))
+    def __init__(self, *, regions: Sequence[Literal[1, 2, 3, 4]] = (2,), margin: Positive = 0.2):
+        self.regions = sorted(set(regions))
         self.margin = margin
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:

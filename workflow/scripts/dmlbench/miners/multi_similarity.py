@@ -1,11 +1,13 @@
 """The pair mining of the MultiSimilarity loss."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 
-from dmlbench.errors import UserError
 from dmlbench.miners._geometry import similarities
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Interval
 
 
 class MultiSimilarity:
@@ -20,9 +22,7 @@ class MultiSimilarity:
         epsilon: slack, in units of similarity; finite. 0.1 in psomas2020 and roth2020.
     """
 
-    def __init__(self, *, epsilon: float = 0.1):
-        if not -2 <= epsilon <= 2:
-            raise UserError(f"epsilon = {epsilon}; allowed: a number in [-2, 2]")
+    def __init__(self, *, epsilon: Annotated[float, Interval(-2, 2)] = 0.1):
         self.epsilon = epsilon
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:

@@ -1,8 +1,10 @@
 """Random mining: a random positive and a random negative for each anchor."""
 
+from typing import Literal
+
 from torch import Tensor
 
-from dmlbench.miners._draw import check_positives, choose_positives, draw_columns
+from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.tuples import Triplets, all_pairs
 
 
@@ -17,8 +19,8 @@ class Random:
             a negative of its own.
     """
 
-    def __init__(self, *, positives: str = "one"):
-        self.positives = check_positives(positives)
+    def __init__(self, *, positives: Literal["all", "one"] = "one"):
+        self.positives = positives
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

@@ -1,12 +1,14 @@
 """Semi-hard mining: a random one of the semi-hard negatives for each anchor and positive."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-from dmlbench.errors import UserError
-from dmlbench.miners._draw import check_positives, choose_positives
+from dmlbench.miners._draw import choose_positives
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
+from dmlbench.values import Infinity, Positive
 
 
 class SemiHardRandom:
@@ -24,11 +26,14 @@ class SemiHardRandom:
         positives: "one" positive of each anchor, drawn at random (roth2020), or "all".
     """
 
-    def __init__(self, *, margin: float = float("inf"), positives: str = "one"):
-        if not margin > 0:
-            raise UserError(f"margin = {margin}; allowed: a distance > 0")
+    def __init__(
+        self,
+        *,
+        margin: Positive | Infinity = float("inf"),
+        positives: Literal["all", "one"] = "one",
+    ):
         self.margin = margin
-        self.positives = check_positives(positives)
+        self.positives = positives
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

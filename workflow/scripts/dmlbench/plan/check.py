@@ -61,9 +61,10 @@ def _check_row(plan: Plan, row: Row) -> None:
     if search is not None and search not in plan.searches:
         raise UserError(f"{plan.file(row.study)}: {unknown('search', search, plan.searches)}")
     try:
+        values = spec.as_dict()
         if spec.epochs:
-            check_batch(spec.sampler, spec.batch_size)
-        check_transforms(spec.transforms, spec.network.pixels)
+            check_batch(values["sampler"], spec.batch_size)
+        check_transforms(values["transforms"], spec.network.pixels)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
 

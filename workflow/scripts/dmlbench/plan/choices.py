@@ -68,10 +68,14 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Choice(BaseModel):
-    """A method of a room with its hyper-parameters: `{name: proxy_anchor, margin: 0.1}`.
+_CHECKED: set[tuple[str, str, str]] = set()
+"""Choices that were checked: thousands of runs share a few."""
 
-    A method without hyper-parameters may be written as its name alone.
+
+class Choice(BaseModel):
+    """A part of a room with its options: `{name: proxy_anchor, margin: 0.1}`.
+
+    A part without options may be written as its name alone.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -85,7 +89,10 @@ class Choice(BaseModel):
 
     @model_validator(mode="after")
     def _exists(self) -> "Choice":
-        registry.check(self.room, self.name, self.hyperparameters)
+        choice = (self.room, self.name, repr(self.model_extra))
+        if choice not in _CHECKED:
+            registry.check(self.room, self.name, self.hyperparameters)
+            _CHECKED.add(choice)
         return self
 
     @property

@@ -1,9 +1,68 @@
-"""Stub until the merge."""
+"""Checks across the parts of a spec: what each part allows by itself, and two of them do not."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dmlbench import registry
+from dmlbench.errors import UserError
 
 
-def check_batch(*args):
-    return None
+def check_batch(
+    sampler: Mapping[str, Any],
+    batch_size: int,
+    training_images: int | None = None,
+    classes: int | None = None,
+) -> None:
+    """Raise a UserError unless a sampler can make batches of this size.
+
+    Args:
+        sampler: its name and options, as in a spec: `{"name": "spc", "images_per_class": 2}`.
+        training_images, classes: of the data that it draws from; none where they are not known.
+    """
+    where = f"sampler {sampler['name']}: batch_size is {batch_size}"
+    per_class = _option("samplers", sampler, "images_per_class")
+    pool_size = _option("samplers", sampler, "pool_size")
+    if per_class is not None:
+        if batch_size % per_class:
+            raise UserError(f"{where}; allowed: a multiple of images_per_class, {per_class}")
+        if classes is not None and batch_size // per_class > classes:
+            raise UserError(
+                f"{where}; allowed: up to {classes * per_class}, images_per_class "
+                f"({per_class}) of each of {classes} classes"
+            )
+    elif training_images is not None and batch_size > training_images:
+        raise UserError(f"{where}; allowed: up to {training_images}, the training images")
+    if pool_size is not None and batch_size > pool_size:
+        raise UserError(f"{where}; allowed: up to pool_size, {pool_size}")
+    if sampler["name"] == "spc_r" and batch_size < 2:
+        raise UserError(f"{where}; allowed: 2 or more, for a positive pair")
 
 
-def check_transforms(*args):
-    return None
+def check_transforms(
+    transforms: Mapping[str, Sequence[Mapping[str, Any]]], pixels: int | None
+) -> None:
+    """Raise a UserError where a transform cuts out more than the image that it is given.
+
+    Args:
+        transforms: role (`train`, `test`) -> chain of transforms, as in a spec.
+        pixels: the packed images' shorter side; none where it is not known.
+    """
+    for role, chain in transforms.items():
+        shorter = pixels
+        for position, transform in enumerate(chain):
+            room, name = "data/transforms", transform["name"]
+            for option in registry.options_of_kind(room, name, "CropSize"):
+                size = _option(room, transform, option)
+                if shorter is not None and size > shorter:
+                    raise UserError(
+                        f"transforms.{role}.{position}: {name}: {option} is {size}; allowed: up "
+                        f"to {shorter}, the images' shorter side"
+                    )
+            # Whatever has a size gives images of that size.
+            shorter = _option(room, transform, "size") or shorter
+
+
+def _option(room: str, choice: Mapping[str, Any], option: str) -> Any:
+    """An option's value, or its default; none where the part has no such option."""
+    declared = registry.options(room, choice["name"])
+    return choice.get(option, declared[option].default) if option in declared else None

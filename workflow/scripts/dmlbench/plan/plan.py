@@ -78,7 +78,7 @@ class Plan:
         """
         spec = self.spec(row)
         data = self.data(row.dataset).folder
-        run = Run(spec, folder_of(spec, data=data, versions=versions(spec)))
+        run = Run(spec, folder_of(spec, data=data, versions=versions(spec.as_dict())))
         self.known.setdefault(run.folder, row)
         return run
 

@@ -1,6 +1,7 @@
 """YAML files into checked models; what is wrong becomes one line that names file, key and value."""
 
 import functools
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,10 @@ Checked = TypeVar("Checked")
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
-    """A safe loader that refuses a key written twice, where YAML would keep the last one."""
+    """A safe loader that refuses a key written twice, where YAML would keep the last one.
+
+    It takes 1e-1, 1E5 and 2.5e5 for numbers, as YAML 1.2 does and 1.1 does not.
+    """
 
 
 def _mapping_without_repeats(loader: _Loader, node: yaml.MappingNode) -> dict:
@@ -26,6 +30,11 @@ def _mapping_without_repeats(loader: _Loader, node: yaml.MappingNode) -> dict:
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repeats)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
 
 
 def read_yaml(path: Path, kind: type[Checked]) -> Checked:

@@ -1,7 +1,8 @@
-"""Digests of the library's source: what a stage's results depend on beside its inputs.
+"""Digests of the library's source: what a stage's results depend on besides its inputs.
 
 Snakemake does not see the files that a script imports, so every rule carries the digest of its
-stage in its params and runs again when that changes. Comments, docstrings and layout do not count.
+stage in its params and runs again when that changes. Comments, docstrings, annotations and layout
+do not count.
 """
 
 import ast
@@ -14,13 +15,16 @@ SCRIPTS = Path(__file__).resolve().parents[2]
 
 @functools.cache
 def module_digest(path: Path) -> str:
-    """Digest of one module's code without comments, docstrings and layout."""
+    """Digest of one module's code without comments, docstrings, annotations and layout.
+
+    What is imported for annotations alone does not count either. The annotations of a class's
+    fields do: they may be what makes it (pydantic, named tuples).
+    """
     tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:] or [ast.Pass()]
+    used, imports = _strip(tree)
+    if path.name != "__init__.py":
+        for node in imports:
+            node.names = [each for each in node.names if (each.asname or each.name) in used]
     return hashlib.sha256(_text(tree).encode()).hexdigest()[:16]
 
 
@@ -53,10 +57,39 @@ def stage_digest(*scripts: str, rooms: tuple[str, ...] = ()) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
+def _strip(tree: ast.Module) -> tuple[set[str], list[ast.ImportFrom]]:
+    """Take docstrings and annotations away; the names that are used then, and the imports."""
+    used, imports, fields = set(), [], set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.Name():
+                used.add(node.id)
+            case ast.arg():
+                node.annotation = None
+            case ast.AnnAssign() if node not in fields:
+                node.annotation = None
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                node.returns = None
+            case ast.ClassDef():
+                fields.update(item for item in node.body if isinstance(item, ast.AnnAssign))
+            case ast.ImportFrom():
+                imports.append(node)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:] or [ast.Pass()]
+        waiting.extend(ast.iter_child_nodes(node))
+    return used, imports
+
+
 def _text(node: ast.AST | list | object) -> str:
     """A syntax tree as text that all versions of Python agree on: what is empty is left out."""
     if isinstance(node, list):
-        return "[" + " ".join(map(_text, node)) + "]"
+        return "[" + " ".join(filter(None, map(_text, node))) + "]"
+    if isinstance(node, ast.ImportFrom) and not node.names:
+        return ""
     if not isinstance(node, ast.AST):
         return repr(node)
     fields = [

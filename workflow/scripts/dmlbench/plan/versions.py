@@ -1,11 +1,80 @@
-"""Stub until the merge."""
+"""Which versions of the code a result depends on: those of the parts that it names.
 
-from dmlbench.training.version import VERSION
+A version is a whole number that is raised by hand when the same options give other results; a
+test compares each part's source with the one recorded for its version.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from dmlbench import registry
+from dmlbench.data.version import VERSION as DATA
+from dmlbench.training.version import VERSION as TRAINING
+
+_OBJECTIVE = {"loss": "losses", "miner": "miners", "sampler": "samplers"}
 
 
-def versions(spec):
-    return {"training": VERSION}
+def versions(spec: BaseModel | Mapping[str, Any]) -> dict[str, int]:
+    """Versions of training and of the parts that a spec names, and of no other.
+
+    Args:
+        spec: a `dmlbench.plan.spec.Spec`, or its plain values. Where its split is a rule with
+            its options, and not a name, the rule counts.
+
+    Returns:
+        {"training": 1, "losses/margin": 1, "samplers/random": 1, ...}
+    """
+    values = _plain(spec)
+    named = [(room, values[key]) for key, room in _OBJECTIVE.items() if values.get(key)]
+    named += [("regularizers", each) for each in values["regularizers"]]
+    named += [
+        ("data/transforms", each) for chain in values["transforms"].values() for each in chain
+    ]
+    named.append(("networks/backbones", values["network"]["backbone"]))
+    if isinstance(values["split"], Mapping):
+        named.append(("data/splits", values["split"]))
+    return {"training": TRAINING} | _of_parts(named)
 
 
-def data_versions(entry):
-    return {}
+def data_versions(
+    dataset: BaseModel | Mapping[str, Any], split: str | None = None
+) -> dict[str, int]:
+    """Versions of the code that prepares a data set: index, pixels, layout, generator.
+
+    Args:
+        dataset: a `dmlbench.plan.catalogues.Dataset`, or its plain values.
+        split: one of its splits, whose rule then counts as well.
+
+    Returns:
+        {"data": 1, "layouts/class_folders": 1, "generators/glyphs": 1, ...}
+    """
+    values = _plain(dataset)
+    named = [("data/layouts", values["layout"])]
+    if values.get("generator"):
+        named.append(("data/generators", values["generator"]))
+    if split is not None:
+        named.append(("data/splits", values["splits"][split]))
+    return {"data": DATA} | _of_parts(named)
+
+
+def part_name(room: str, name: str) -> str:
+    """How a part is named where versions are listed: by its room's last folder.
+
+    >>> part_name("networks/backbones", "resnet50")
+    'backbones/resnet50'
+    """
+    return f"{room.rpartition('/')[2]}/{name}"
+
+
+def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:
+    found = {}
+    for room, choice in named:
+        name = choice if isinstance(choice, str) else choice["name"]
+        found[part_name(room, name)] = registry.version(room, name)
+    return dict(sorted(found.items()))
+
+
+def _plain(values: BaseModel | Mapping[str, Any]) -> Mapping[str, Any]:
+    return values.model_dump() if isinstance(values, BaseModel) else values

@@ -3,16 +3,8 @@
 import torch
 from torch import Tensor
 
-from dmlbench.errors import UserError
 from dmlbench.miners._draw import draw_columns
 from dmlbench.tuples import Pairs, Triplets
-
-
-def check_probability(name: str, value: float) -> float:
-    """The value, or a UserError when it is no probability."""
-    if not 0 <= value <= 1:
-        raise UserError(f"{name} = {value}; allowed: a probability in [0, 1]")
-    return value
 
 
 def switch(triplets: Triplets, new_positive: Tensor, probability: float) -> Triplets:

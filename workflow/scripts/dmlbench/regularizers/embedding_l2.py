@@ -1,10 +1,8 @@
 """Embedding L2: keeps unnormalised embeddings from growing."""
 
-import math
-
 from torch import Tensor
 
-from dmlbench.errors import UserError
+from dmlbench.values import NotNegative
 
 
 class EmbeddingL2:
@@ -19,9 +17,7 @@ class EmbeddingL2:
 
     acts_on = "embeddings"
 
-    def __init__(self, *, weight: float = 0.02):
-        if not 0 <= weight < math.inf:
-            raise UserError(f"weight = {weight}; allowed: a number >= 0")
+    def __init__(self, *, weight: NotNegative = 0.02):
         self.weight = weight
 
     def __call__(self, embeddings: Tensor) -> Tensor:

@@ -1,14 +1,13 @@
 """Manifold mixup: a batch mixed with itself inside the network, and its loss shared likewise."""
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from dmlbench.errors import UserError
+from dmlbench.values import Positive
 
 
 class Mixture(NamedTuple):
@@ -55,9 +54,7 @@ class ManifoldMixup:
 
     acts_on = "network"
 
-    def __init__(self, *, alpha: float = 2.0):
-        if not 0 < alpha < math.inf:
-            raise UserError(f"alpha = {alpha}; allowed: a number > 0")
+    def __init__(self, *, alpha: Positive = 2.0):
         self.alpha = alpha
 
     def draw(self, batch_size: int) -> Mixture:

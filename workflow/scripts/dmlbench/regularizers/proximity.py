@@ -1,12 +1,12 @@
 """PROFS's proximity term: the weights stay near those where the projection began."""
 
-import math
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
 from dmlbench.errors import UserError
+from dmlbench.values import NotNegative
 
 
 class Proximity:
@@ -21,9 +21,7 @@ class Proximity:
 
     acts_on = "weights"
 
-    def __init__(self, *, weight: float = 1e-3):
-        if not 0 <= weight < math.inf:
-            raise UserError(f"weight = {weight}; allowed: a number >= 0")
+    def __init__(self, *, weight: NotNegative = 1e-3):
         self.weight = weight
         self.snapshots: list[Tensor] | None = None
 

@@ -1,7 +1,8 @@
 """Rho-regularisation: now and then a negative takes its positive's place."""
 
-from dmlbench.regularizers._switch import check_probability, partners, switch
+from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets
+from dmlbench.values import Share
 
 
 class Rho:
@@ -22,8 +23,8 @@ class Rho:
 
     acts_on = "tuples"
 
-    def __init__(self, *, p_switch: float = 0.35):
-        self.p_switch = check_probability("p_switch", p_switch)
+    def __init__(self, *, p_switch: Share = 0.35):
+        self.p_switch = p_switch
 
     def __call__(self, tuples: Pairs | Triplets) -> Pairs | Triplets:
         """The tuples of a batch with some exchanged; their number stays."""

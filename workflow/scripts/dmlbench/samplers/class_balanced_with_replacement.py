@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlbench.samplers._checks import checked_labels, classes_per_batch
 from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.values import Count
 
 
 class ClassBalancedWithReplacement:
@@ -19,7 +20,7 @@ class ClassBalancedWithReplacement:
     """
 
     def __init__(
-        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: int = 5
+        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: Count = 5
     ):
         self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
         self.per_batch = classes_per_batch(batch_size, images_per_class, len(self.by_class.classes))

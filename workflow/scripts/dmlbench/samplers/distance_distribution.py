@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlbench.samplers._checks import positive_integer
 from dmlbench.samplers._embedded import EmbeddedSampler
+from dmlbench.values import Count
 
 
 class DistanceDistribution(EmbeddedSampler):
@@ -28,9 +29,9 @@ class DistanceDistribution(EmbeddedSampler):
         batch_size: int,
         seed: int,
         *,
-        pool_size: int = 1024,
-        candidates: int = 10,
-        bins: int = 50,
+        pool_size: Count = 1024,
+        candidates: Count = 10,
+        bins: Count = 50,
     ):
         super().__init__(labels, batch_size, seed, pool_size)
         self.candidates = positive_integer("candidates", candidates)

@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlbench.samplers._checks import positive_integer
 from dmlbench.samplers._embedded import EmbeddedSampler
+from dmlbench.values import Count
 
 
 class Frd(EmbeddedSampler):
@@ -27,8 +28,8 @@ class Frd(EmbeddedSampler):
         batch_size: int,
         seed: int,
         *,
-        pool_size: int = 1024,
-        candidates: int = 10,
+        pool_size: Count = 1024,
+        candidates: Count = 10,
     ):
         super().__init__(labels, batch_size, seed, pool_size)
         self.candidates = positive_integer("candidates", candidates)

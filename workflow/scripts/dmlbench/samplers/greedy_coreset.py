@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmlbench.samplers._embedded import EmbeddedSampler
+from dmlbench.values import Count
 
 
 class GreedyCoreset(EmbeddedSampler):
@@ -19,7 +20,9 @@ class GreedyCoreset(EmbeddedSampler):
         pool_size: images b* of the pool, at least batch_size.
     """
 
-    def __init__(self, labels: Sequence[int], batch_size: int, seed: int, *, pool_size: int = 1024):
+    def __init__(
+        self, labels: Sequence[int], batch_size: int, seed: int, *, pool_size: Count = 1024
+    ):
         super().__init__(labels, batch_size, seed, pool_size)
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from dmlbench.errors import UserError
 from dmlbench.samplers._checks import checked_labels, classes_per_batch, positive_integer
 from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.values import Count, Positive
 
 
 class Profs:
@@ -40,9 +41,9 @@ class Profs:
         batch_size: int,
         seed: int,
         *,
-        images_per_class: int = 2,
-        rho: float = 6.0,
-        iterations_per_projection: int | None = None,
+        images_per_class: Count = 2,
+        rho: Positive = 6.0,
+        iterations_per_projection: Count | None = None,
     ):
         self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
         self.classes = len(self.by_class.classes)

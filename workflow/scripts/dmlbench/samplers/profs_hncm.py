@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlbench.samplers._memory import EmbeddingMemory
 from dmlbench.samplers.profs import Profs
+from dmlbench.values import Count, Positive
 
 
 class ProfsHncm(Profs):
@@ -29,9 +30,9 @@ class ProfsHncm(Profs):
         batch_size: int,
         seed: int,
         *,
-        images_per_class: int = 2,
-        rho: float = 6.0,
-        iterations_per_projection: int | None = None,
+        images_per_class: Count = 2,
+        rho: Positive = 6.0,
+        iterations_per_projection: Count | None = None,
     ):
         super().__init__(
             labels,

@@ -4,6 +4,7 @@ import io
 import math
 import zipfile
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
@@ -11,6 +12,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from dmlbench.data.generators._characters import class_name, fonts
 from dmlbench.errors import UserError
 from dmlbench.files import whole
+from dmlbench.values import Interval, Seed
 
 _OVERSAMPLING = 3
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -30,24 +32,19 @@ class Glyphs:
         seed: seed of the order of the classes and of every image.
 
     Raises:
-        UserError: a number that cannot be.
+        UserError: more characters than there are.
     """
 
     def __init__(
         self,
         *,
-        characters: int = 200,
-        images_per_character: int = 20,
-        size: int = 28,
-        seed: int = 0,
+        characters: Annotated[int, Interval(low=2)] = 200,
+        images_per_character: Annotated[int, Interval(1, 999)] = 20,
+        size: Annotated[int, Interval(16, 256)] = 28,
+        seed: Seed = 0,
     ):
-        for name, value, low, high in (
-            ("characters", characters, 2, len(fonts())),
-            ("images_per_character", images_per_character, 1, 999),
-            ("size", size, 16, 256),
-        ):
-            if not low <= value <= high:
-                raise UserError(f"glyphs: {name} is {value}; allowed: {low} to {high}")
+        if characters > len(fonts()):
+            raise UserError(f"glyphs: characters is {characters}; allowed: 2 to {len(fonts())}")
         self.characters = characters
         self.images_per_character = images_per_character
         self.size = size

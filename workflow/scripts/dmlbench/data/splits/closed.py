@@ -3,6 +3,8 @@
 import numpy as np
 import pandas
 
+from dmlbench.values import Seed
+
 _FOLDS = 4
 
 
@@ -20,7 +22,7 @@ class Closed:
 
     open = False
 
-    def __init__(self, *, seed: int = 0):
+    def __init__(self, *, seed: Seed = 0):
         self.seed = seed
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:

@@ -5,6 +5,7 @@ import pandas
 
 from dmlbench.data.splits._classes import halves, roles
 from dmlbench.errors import UserError
+from dmlbench.values import InnerShare, Seed
 
 
 class Fixed:
@@ -19,16 +20,12 @@ class Fixed:
     Source: Psomas 2020, section 5.2; table 14 compares 0.3, 0.2, 0.1 and 0.05.
 
     Raises:
-        UserError: a share outside (0, 1), or one that leaves no class to train or to validate.
+        UserError: a share that leaves no class to train or to validate.
     """
 
     open = True
 
-    def __init__(self, *, validation: float = 0.1, seed: int = 0):
-        if not 0 < validation < 1:
-            raise UserError(
-                f"split fixed: validation is {validation}; allowed: more than 0, less than 1"
-            )
+    def __init__(self, *, validation: InnerShare = 0.1, seed: Seed = 0):
         self.validation = validation
         self.seed = seed
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas
 
 from dmlbench.data.splits._classes import folds, halves
+from dmlbench.values import Seed
 
 _FOLDS = 10
 
@@ -21,7 +22,7 @@ class Half10Fold:
 
     open = True
 
-    def __init__(self, *, seed: int = 0):
+    def __init__(self, *, seed: Seed = 0):
         self.seed = seed
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:

@@ -5,6 +5,7 @@ from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
+from dmlbench.values import CropSize
 
 
 class CenterCrop:
@@ -17,9 +18,7 @@ class CenterCrop:
         UserError: size below 1, or larger than the images.
     """
 
-    def __init__(self, *, size: int):
-        if size < 1:
-            raise UserError(f"center_crop: size is {size}; allowed: 1 or more")
+    def __init__(self, *, size: CropSize):
         self.size = size
 
     takes_ragged = True
@@ -39,5 +38,5 @@ class CenterCrop:
         return images[..., top : top + self.size, left : left + self.size]
 
 
-def _squares(corners: np.ndarray, size: int) -> np.ndarray:
+def _squares(corners: np.ndarray, size: CropSize) -> np.ndarray:
     return np.concatenate([corners, np.full_like(corners, size)], axis=1)

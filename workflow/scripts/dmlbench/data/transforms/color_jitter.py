@@ -1,7 +1,7 @@
 """Brightness, contrast, saturation and hue of each image, changed at random."""
 
-import math
 from collections.abc import Callable
+from typing import Annotated
 
 import torch
 from torch import Generator, Tensor
@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.errors import UserError
+from dmlbench.values import Interval, NotNegative
 
 _LUMA = (0.2989, 0.587, 0.114)
 """Weights of red, green and blue in grey (ITU-R 601), rounded as torchvision does."""
@@ -25,26 +26,17 @@ class ColorJitter:
         hue: 0 to 0.5.
 
     Raises:
-        UserError: a value that is not so; images with neither one channel nor three.
+        UserError: images with neither one channel nor three.
     """
 
     def __init__(
         self,
         *,
-        brightness: float = 0.0,
-        contrast: float = 0.0,
-        saturation: float = 0.0,
-        hue: float = 0.0,
+        brightness: NotNegative = 0.0,
+        contrast: NotNegative = 0.0,
+        saturation: NotNegative = 0.0,
+        hue: Annotated[float, Interval(0, 0.5)] = 0.0,
     ):
-        for name, value in (
-            ("brightness", brightness),
-            ("contrast", contrast),
-            ("saturation", saturation),
-        ):
-            if not 0 <= value < math.inf:
-                raise UserError(f"color_jitter: {name} is {value}; allowed: 0 or more")
-        if not 0 <= hue <= 0.5:
-            raise UserError(f"color_jitter: hue is {hue}; allowed: 0 to 0.5")
         self.spreads = (brightness, contrast, saturation, hue)
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:

@@ -1,12 +1,11 @@
 """Zero mean and unit variance, by a channel's statistics."""
 
-import math
-
 import torch
 from torch import Generator, Tensor
 
 from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.errors import UserError
+from dmlbench.values import Positive
 
 
 class Normalize:
@@ -19,10 +18,8 @@ class Normalize:
         UserError: numbers that are not so, or not as many as the images have channels.
     """
 
-    def __init__(self, *, mean: list[float], std: list[float]):
-        if not all(math.isfinite(value) for value in mean) or not mean:
-            raise UserError(f"normalize: mean is {mean}; allowed: a number for each channel")
-        if len(std) != len(mean) or not all(0 < value < math.inf for value in std):
+    def __init__(self, *, mean: list[float], std: list[Positive]):
+        if len(std) != len(mean):
             raise UserError(f"normalize: std is {std}; allowed: {len(mean)} positive numbers")
         self.mean = torch.tensor(mean).view(1, -1, 1, 1)
         self.std = torch.tensor(std).view(1, -1, 1, 1)

@@ -1,6 +1,6 @@
 """Random rotation, shift and scale of each image of a batch, in one resampling."""
 
-import math
+from typing import Annotated
 
 import torch
 from torch import Generator, Tensor
@@ -8,7 +8,7 @@ from torch.nn.functional import affine_grid, grid_sample
 
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
-from dmlbench.errors import UserError
+from dmlbench.values import Angle, Positive, Rising, Share
 
 
 class RandomAffine:
@@ -18,27 +18,15 @@ class RandomAffine:
         degrees: the largest rotation to either side, 0 to 180.
         translate: the largest shift in each direction, as a fraction of the side, 0 to 1.
         scale: the smallest and the largest factor, both positive.
-
-    Raises:
-        UserError: a value that is not so.
     """
 
     def __init__(
         self,
         *,
-        degrees: float = 0.0,
-        translate: float = 0.0,
-        scale: tuple[float, float] = (1.0, 1.0),
+        degrees: Angle = 0.0,
+        translate: Share = 0.0,
+        scale: Annotated[tuple[Positive, Positive], Rising()] = (1.0, 1.0),
     ):
-        if not 0 <= degrees <= 180:
-            raise UserError(f"random_affine: degrees is {degrees}; allowed: 0 to 180")
-        if not 0 <= translate <= 1:
-            raise UserError(f"random_affine: translate is {translate}; allowed: 0 to 1")
-        if len(scale) != 2 or not 0 < scale[0] <= scale[1] < math.inf:
-            raise UserError(
-                f"random_affine: scale is {list(scale)}; allowed: two positive numbers, "
-                "the smaller first"
-            )
         self.degrees = degrees
         self.translate = translate
         self.scale = tuple(scale)

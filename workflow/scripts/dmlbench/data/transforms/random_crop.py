@@ -6,6 +6,7 @@ from torch import Generator, Tensor
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.errors import UserError
+from dmlbench.values import CropSize
 
 
 class RandomCrop:
@@ -20,9 +21,7 @@ class RandomCrop:
 
     takes_ragged = True
 
-    def __init__(self, *, size: int):
-        if size < 1:
-            raise UserError(f"random_crop: size is {size}; allowed: 1 or more")
+    def __init__(self, *, size: CropSize):
         self.size = size
 
     def __call__(self, images: Tensor | Ragged, generator: Generator | None = None) -> Tensor:

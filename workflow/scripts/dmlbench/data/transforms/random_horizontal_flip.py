@@ -6,7 +6,7 @@ from torch import Generator, Tensor
 from dmlbench.data._threads import on_threads
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
-from dmlbench.errors import UserError
+from dmlbench.values import Share
 
 
 class RandomHorizontalFlip:
@@ -14,16 +14,9 @@ class RandomHorizontalFlip:
 
     Args:
         probability: 0 to 1.
-
-    Raises:
-        UserError: a probability that is none.
     """
 
-    def __init__(self, *, probability: float = 0.5):
-        if not 0 <= probability <= 1:
-            raise UserError(
-                f"random_horizontal_flip: probability is {probability}; allowed: 0 to 1"
-            )
+    def __init__(self, *, probability: Share = 0.5):
         self.probability = probability
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:

@@ -1,6 +1,6 @@
 """A box of random area and proportion of each image, resized to a square."""
 
-import math
+from typing import Annotated
 
 import numpy as np
 from torch import Generator, Tensor
@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms._resampling import resized
-from dmlbench.errors import UserError
+from dmlbench.values import Count, Positive, PositiveShare, Rising
 
 _TRIES = 10
 
@@ -33,22 +33,10 @@ class RandomResizedCrop:
     def __init__(
         self,
         *,
-        size: int,
-        scale: tuple[float, float] = (0.08, 1.0),
-        ratio: tuple[float, float] = (3 / 4, 4 / 3),
+        size: Count,
+        scale: Annotated[tuple[PositiveShare, PositiveShare], Rising()] = (0.08, 1.0),
+        ratio: Annotated[tuple[Positive, Positive], Rising()] = (3 / 4, 4 / 3),
     ):
-        if size < 1:
-            raise UserError(f"random_resized_crop: size is {size}; allowed: 1 or more")
-        if len(scale) != 2 or not 0 < scale[0] <= scale[1] <= 1:
-            raise UserError(
-                f"random_resized_crop: scale is {list(scale)}; allowed: two numbers above 0 and "
-                "up to 1, the smaller first"
-            )
-        if len(ratio) != 2 or not 0 < ratio[0] <= ratio[1] < math.inf:
-            raise UserError(
-                f"random_resized_crop: ratio is {list(ratio)}; allowed: two positive numbers, "
-                "the smaller first"
-            )
         self.size, self.scale, self.ratio = size, tuple(scale), tuple(ratio)
 
     def __call__(self, images: Tensor | Ragged, generator: Generator | None = None) -> Tensor:

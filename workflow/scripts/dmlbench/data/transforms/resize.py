@@ -5,7 +5,7 @@ from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._resampling import resized
-from dmlbench.errors import UserError
+from dmlbench.values import Count
 
 
 class Resize:
@@ -22,9 +22,7 @@ class Resize:
 
     takes_ragged = True
 
-    def __init__(self, *, size: int):
-        if size < 1:
-            raise UserError(f"resize: size is {size}; allowed: 1 or more")
+    def __init__(self, *, size: Count):
         self.size = size
 
     def __call__(

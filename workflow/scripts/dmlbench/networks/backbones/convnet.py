@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from dmlbench.errors import UserError
+from dmlbench.values import Count
 
 
 class ConvNet(nn.Module):
@@ -18,10 +18,8 @@ class ConvNet(nn.Module):
         widths: channels of each block; every block halves the image.
     """
 
-    def __init__(self, input_channels: int, *, widths: Sequence[int] = (64, 64, 64, 64)):
+    def __init__(self, input_channels: int, *, widths: Sequence[Count] = (64, 64, 64, 64)):
         super().__init__()
-        if not widths or min(widths) < 1:
-            raise UserError(f"widths = {widths}; allowed: one number of at least 1 for each block")
         pairs = itertools.pairwise((input_channels, *widths))
         self.blocks = nn.Sequential(*(_block(*pair) for pair in pairs))
         self.features = widths[-1]

@@ -1,13 +1,12 @@
 """MobileNetV2 (Sandler et al., Inverted Residuals and Linear Bottlenecks, 2018)."""
 
+from typing import Literal
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torchvision import models
 
-from dmlbench.errors import UserError
 from dmlbench.networks.backbones._published import Published
-
-PADDING = ("symmetric", "tensorflow")
 
 
 class MobileNetV2(Published):
@@ -18,16 +17,13 @@ class MobileNetV2(Published):
         padding: of convolutions with a stride. `symmetric` adds a pixel on every side.
             `tensorflow` adds as few as the size needs, and the odd one at the bottom and on the
             right: images of even size are sampled a pixel further down and to the right.
-
-    Raises:
-        UserError: another padding.
     """
 
     classifier = ("classifier.",)
 
-    def __init__(self, input_channels: int, *, padding: str = "symmetric"):
-        if padding not in PADDING:
-            raise UserError(f"mobilenet_v2: padding is {padding!r}; allowed: {', '.join(PADDING)}")
+    def __init__(
+        self, input_channels: int, *, padding: Literal["symmetric", "tensorflow"] = "symmetric"
+    ):
         network = models.mobilenet_v2()
         del network.classifier
         super().__init__(network, network.last_channel, input_channels)

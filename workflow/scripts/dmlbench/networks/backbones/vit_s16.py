@@ -1,6 +1,7 @@
 """ViT-S/16 (Dosovitskiy et al., 2021; the small size is that of Touvron et al., DeiT, 2021)."""
 
 import re
+from typing import Annotated
 
 from torch import Tensor
 from torch.nn import Identity
@@ -8,6 +9,7 @@ from torchvision import models
 
 from dmlbench.errors import UserError
 from dmlbench.networks.backbones._published import Published, Token
+from dmlbench.values import Interval, MultipleOf
 
 # DeiT's names, which timm shares, and torchvision's.
 _NAMES = (
@@ -31,18 +33,16 @@ class ViTS16(Published):
     Args:
         input_channels: must be 3.
         image_size: side of the square images, a multiple of 16.
-
-    Raises:
-        UserError: a size that is not so.
     """
 
     classifier = ("heads.", "head.")
 
-    def __init__(self, input_channels: int, *, image_size: int = 224):
-        if image_size < 16 or image_size % 16:
-            raise UserError(
-                f"vit_s16: image_size is {image_size}; allowed: positive multiples of 16"
-            )
+    def __init__(
+        self,
+        input_channels: int,
+        *,
+        image_size: Annotated[int, Interval(low=16), MultipleOf(16)] = 224,
+    ):
         network = models.VisionTransformer(
             image_size=image_size,
             patch_size=16,

@@ -10,6 +10,7 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
+from dmlbench.values import Fact, InnerShare, Metric, Printed
 
 _ROW = 0.23
 _BAR = 0.13
@@ -40,13 +41,13 @@ class CriticalDifference:
     def __init__(
         self,
         *,
-        title: str,
-        methods: Sequence[str],
-        metric: str = "recall_at_1",
-        selection: str,
-        level: float = 0.95,
-        baseline: str | None = "untrained",
-        printed: pd.DataFrame | None = None,
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        level: InnerShare = 0.95,
+        baseline: Fact[str | None] = "untrained",
+        printed: Printed | None = None,
     ):
         self.title = title
         self.methods = [method for method in methods if method != baseline]

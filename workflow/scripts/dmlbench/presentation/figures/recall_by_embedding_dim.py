@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
+from dmlbench.values import Fact, Metric, Printed
 
 
 class RecallByEmbeddingDim:
@@ -30,12 +31,12 @@ class RecallByEmbeddingDim:
     def __init__(
         self,
         *,
-        title: str,
-        methods: Sequence[str],
-        metric: str = "recall_at_1",
-        selection: str,
-        baseline: str | None = "untrained",
-        printed: pd.DataFrame | None = None,
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        baseline: Fact[str | None] = "untrained",
+        printed: Printed | None = None,
         dataset: str | None = None,
         network: str | None = None,
         split: str | None = None,

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
+from dmlbench.values import Count, Fact, Metric, Printed
 
 _HOLDS_A_NUMBER = 12
 """Percent from which a bar is high enough for its number."""
@@ -36,14 +37,14 @@ class RecallByMethod:
     def __init__(
         self,
         *,
-        title: str,
-        methods: Sequence[str],
-        metrics: Sequence[str],
-        embedding_dim: int,
-        selection: str,
-        years: Mapping[str, int] | None = None,
-        baseline: str | None = "untrained",
-        printed: pd.DataFrame | None = None,
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metrics: Sequence[Metric],
+        embedding_dim: Count,
+        selection: Fact[str],
+        years: Fact[Mapping[str, int] | None] = None,
+        baseline: Fact[str | None] = "untrained",
+        printed: Printed | None = None,
         dataset: str | None = None,
         network: str | None = None,
         split: str | None = None,

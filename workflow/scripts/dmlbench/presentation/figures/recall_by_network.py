@@ -10,6 +10,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
+from dmlbench.values import Fact, Metric, Printed
 
 _LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
 _APART = 0.2
@@ -34,12 +35,12 @@ class RecallByNetwork:
     def __init__(
         self,
         *,
-        title: str,
-        methods: Sequence[str],
-        metric: str = "recall_at_1",
-        selection: str,
-        years: Mapping[str, int] | None = None,
-        printed: pd.DataFrame | None = None,
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        years: Fact[Mapping[str, int] | None] = None,
+        printed: Printed | None = None,
         dataset: str | None = None,
         split: str | None = None,
     ):

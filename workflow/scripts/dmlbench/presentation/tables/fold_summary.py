@@ -7,6 +7,7 @@ import pandas as pd
 from dmlbench.presentation import _beside
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
+from dmlbench.values import Fact, Metric, Printed
 
 
 class FoldSummary:
@@ -24,12 +25,12 @@ class FoldSummary:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        methods: Sequence[str],
-        metrics: Sequence[str] = ("recall_at_1",),
-        selection: str,
-        printed: pd.DataFrame,
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metrics: Sequence[Metric] = ("recall_at_1",),
+        selection: Fact[str],
+        printed: Printed,
     ):
         self.id = id
         self.title = title

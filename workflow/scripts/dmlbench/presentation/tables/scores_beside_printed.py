@@ -1,12 +1,14 @@
 """Scores of every method beside the printed ones, a panel for each embedding size."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pandas as pd
 
 from dmlbench.presentation import _beside
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact, Metric, Printed
 
 _HEADINGS = {"embedding_dim": "embedding size {}", "recipe": "{}", "dataset": "{}", "network": "{}"}
 
@@ -30,14 +32,14 @@ class ScoresBesidePrinted:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        methods: Sequence[str],
-        metrics: Sequence[str],
-        selection: str,
-        printed: pd.DataFrame | None = None,
-        panel: str = "embedding_dim",
-        years: Mapping[str, int] | None = None,
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+        printed: Printed | None = None,
+        panel: Literal["embedding_dim", "recipe", "dataset", "network"] = "embedding_dim",
+        years: Fact[Mapping[str, int] | None] = None,
     ):
         self.id = id
         self.title = title

@@ -7,6 +7,7 @@ import pandas as pd
 from dmlbench.presentation._scores import pick, present
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact, Metric
 
 
 class ScoresByMethod:
@@ -27,13 +28,13 @@ class ScoresByMethod:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        methods: Sequence[str],
-        metrics: Sequence[str],
-        selection: str,
-        years: Mapping[str, int] | None = None,
-        baseline: str | None = "untrained",
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+        years: Fact[Mapping[str, int] | None] = None,
+        baseline: Fact[str | None] = "untrained",
         dataset: str | None = None,
         network: str | None = None,
         split: str | None = None,

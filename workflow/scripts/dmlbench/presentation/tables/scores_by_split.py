@@ -8,6 +8,7 @@ import pandas as pd
 from dmlbench.presentation import _beside
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
+from dmlbench.values import Fact, Metric, Printed
 
 _ROLES = {"validation": "validation", "test": "test"}
 _FOLD = re.compile(r"cv10_fold=(\d+)")
@@ -28,11 +29,11 @@ class ScoresBySplit:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        printed: pd.DataFrame,
-        metric: str = "recall_at_1",
-        selection: str,
+        id: Fact[str],
+        title: Fact[str],
+        printed: Printed,
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
     ):
         self.id = id
         self.title = title

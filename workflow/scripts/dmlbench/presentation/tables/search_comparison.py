@@ -7,6 +7,7 @@ import pandas as pd
 from dmlbench.presentation._searches import best_trial, by_method, strategy_title
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact, Metric, Printed
 
 _COLUMNS = (
     Column("trials", "given", "Trials", decimals=0, better=""),
@@ -37,12 +38,12 @@ class SearchComparison:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        searches: Mapping[str, dict],
-        metric: str = "recall_at_1",
-        selection: str,
-        printed: pd.DataFrame,
+        id: Fact[str],
+        title: Fact[str],
+        searches: Fact[Mapping[str, dict]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        printed: Printed,
     ):
         self.id = id
         self.title = title

@@ -4,11 +4,10 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 
-import pandas as pd
-
 from dmlbench.presentation._searches import best_trial, by_method, strategy_title
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact, Printed
 
 _NOT_PRINTED = "not printed"
 
@@ -27,10 +26,10 @@ class SearchOptima:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        searches: Mapping[str, dict],
-        printed_settings: pd.DataFrame,
+        id: Fact[str],
+        title: Fact[str],
+        searches: Fact[Mapping[str, dict]],
+        printed_settings: Printed,
     ):
         self.id = id
         self.title = title

@@ -10,6 +10,7 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
+from dmlbench.values import Fact, Metric
 
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
@@ -43,13 +44,13 @@ class Tournament:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        methods: Sequence[str],
-        metric: str = "recall_at_1",
-        selection: str,
-        rows: Sequence[Mapping[str, Any]] = (),
-        queries: Sequence[str | os.PathLike] = (),
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        rows: Fact[Sequence[Mapping[str, Any]]] = (),
+        queries: Fact[Sequence[str | os.PathLike]] = (),
     ):
         self.id = id
         self.title = title

@@ -8,6 +8,7 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
+from dmlbench.values import Fact, Metric, Printed
 
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
@@ -36,12 +37,12 @@ class TournamentBesidePrinted:
     def __init__(
         self,
         *,
-        id: str,
-        title: str,
-        methods: Sequence[str],
-        metric: str = "recall_at_1",
-        selection: str,
-        printed: pd.DataFrame,
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        printed: Printed,
     ):
         self.id = id
         self.title = title

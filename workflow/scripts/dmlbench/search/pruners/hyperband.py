@@ -1,6 +1,10 @@
 """Pruning by Hyperband."""
 
+from typing import Annotated
+
 from optuna.pruners import HyperbandPruner
+
+from dmlbench.values import Count, Interval
 
 
 class Hyperband:
@@ -15,7 +19,13 @@ class Hyperband:
         reduction: by which factor trials are reduced, and epochs increased.
     """
 
-    def __init__(self, epochs: int, *, least_epochs: int = 1, reduction: int = 3):
+    def __init__(
+        self,
+        epochs: int,
+        *,
+        least_epochs: Count = 1,
+        reduction: Annotated[int, Interval(low=2)] = 3,
+    ):
         self.pruner = HyperbandPruner(
             min_resource=least_epochs, max_resource=epochs, reduction_factor=reduction
         )

@@ -2,6 +2,8 @@
 
 from optuna.pruners import MedianPruner
 
+from dmlbench.values import CountOrZero
+
 
 class Median:
     """Gives up a trial whose best score is below the median of the others' at the same epoch.
@@ -11,7 +13,7 @@ class Median:
         warmup_epochs: epochs of a trial before it is given up.
     """
 
-    def __init__(self, *, startup_trials: int = 5, warmup_epochs: int = 0):
+    def __init__(self, *, startup_trials: CountOrZero = 5, warmup_epochs: CountOrZero = 0):
         self.pruner = MedianPruner(
             n_startup_trials=startup_trials, n_warmup_steps=warmup_epochs, n_min_trials=1
         )

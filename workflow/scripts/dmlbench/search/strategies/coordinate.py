@@ -8,6 +8,7 @@ from optuna.trial import TrialState
 from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.search.distributions import Values, values_of
 from dmlbench.search.trials import best_of
+from dmlbench.values import Count
 
 
 class Coordinate:
@@ -33,8 +34,8 @@ class Coordinate:
         parameters: Mapping[str, Parameter],
         spec_values: Mapping[str, Value],
         *,
-        start: Mapping[str, Value] | None = None,
-        passes: int = 1,
+        start: Mapping[str, bool | float | str] | None = None,
+        passes: Count = 1,
     ):
         self.parameters = parameters
         self.start = {**spec_values, **(start or {})}

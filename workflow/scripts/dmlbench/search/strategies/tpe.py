@@ -8,6 +8,7 @@ from optuna.samplers import TPESampler
 from dmlbench.plan.ranges import Parameter
 from dmlbench.search.distributions import Values
 from dmlbench.search.strategies._draw import drawn
+from dmlbench.values import Count, CountOrZero
 
 
 class Tpe:
@@ -29,8 +30,8 @@ class Tpe:
         parameters: Mapping[str, Parameter],
         seed: int,
         *,
-        startup_trials: int = 10,
-        candidates: int = 24,
+        startup_trials: CountOrZero = 10,
+        candidates: Count = 24,
     ):
         self.parameters = parameters
         self.seed = seed
