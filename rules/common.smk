@@ -21,18 +21,9 @@ CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
 RESULTS = config["pathvars"]["results"]
 
 
-def asked_studies(configured):
-    """The studies whose targets a call names; all where it names others, or none."""
-    targets = workflow.dag_settings.targets
-    named = [study for study in configured if any(t.startswith(study) for t in targets)]
-    return named if targets and all(t.startswith(tuple(named)) for t in targets) else None
-
-
 try:
-    if workflow.is_main_process:
-        PLAN = plan.load(config, CONFIG, asked_studies(config["studies"]))
-    else:
-        PLAN = plan.reload(config, CONFIG)
+    load = plan.load if workflow.is_main_process else plan.reload
+    PLAN = load(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
@@ -288,7 +279,7 @@ def view_experiments(kind):
 def figure_arrays(wildcards):
     """The arrays of measures and experiments, for the kinds of figures that draw them."""
     view = view_of(wildcards, "figure")
-    if "arrays" not in registry.arguments("presentation/figures", view.kind.name):
+    if "arrays" not in registry.hyperparameters("presentation/figures", view.kind.name):
         return []
     measured = [
         file

@@ -1,6 +1,6 @@
 """Checks of a plan as a whole, so that what is wrong shows before a job starts."""
 
-from collections.abc import Iterable
+from dataclasses import replace
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import searches, views
@@ -9,19 +9,19 @@ from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 
 
-def check(plan: Plan, studies: Iterable[str]) -> None:
-    """Resolve every row and every view of some studies, and every search.
+def check(plan: Plan) -> None:
+    """Resolve every row and every view of the active studies, and every search.
 
     Raises:
         UserError: one line that names file, key and value, and what is allowed.
     """
-    for study in studies:
-        check_study(plan, study)
+    for study in plan.studies:
+        _check_study(plan, study)
     for name in plan.searches:
         searches.check(plan, name)
 
 
-def check_study(plan: Plan, study: str) -> None:
+def _check_study(plan: Plan, study: str) -> None:
     """Resolve every row and every view of a study; raises as `check`."""
     _check_names(plan, study)
     _check_rows(plan, study)
@@ -43,6 +43,8 @@ def _check_names(plan: Plan, study: str) -> None:
 def _check_rows(plan: Plan, study: str) -> None:
     rows = plan.rows(study)
     for row in rows:
+        plan.run(row)
+    for row in {replace(row, seed=0): row for row in rows}.values():
         _check_row(plan, row)
     for recipe in {row.recipe for row in rows}:
         where = f"{plan.folder / 'recipes.yaml'}: {recipe}"

@@ -1,6 +1,5 @@
 """From files to a checked plan."""
 
-from collections.abc import Collection
 from pathlib import Path
 
 from dmlbench.plan.check import check
@@ -9,19 +8,18 @@ from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import checked
 
 
-def load(configuration: dict, folder: Path, studies: Collection[str] | None = None) -> Plan:
+def load(configuration: dict, folder: Path) -> Plan:
     """Read and check everything under a configuration folder.
 
     Args:
         configuration: Snakemake's `config`.
         folder: the folder that holds the catalogues and `studies/`.
-        studies: those whose rows and views are checked; all active ones where not given.
 
     Raises:
         UserError: one line that names file, key and value, and what is allowed.
     """
     plan = reload(configuration, folder)
-    check(plan, plan.studies if studies is None else studies)
+    check(plan)
     return plan
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
@@ -76,14 +77,29 @@ class Plan:
         Raises:
             UserError: values that no training takes; the line names recipe and row.
         """
-        spec = self.spec(row)
-        data = self.data(row.dataset).folder
-        run = Run(spec, folder_of(spec, data=data, versions=versions(spec.as_dict())))
+        spec, data = self.spec(row), self.data(row.dataset).folder
+        run = Run(spec, folder_of(spec, data=data, versions=self._versions(self._alike(row))))
         self.known.setdefault(run.folder, row)
         return run
 
     def spec(self, row: Row) -> Spec:
-        """What the run behind a row is, but for data and code."""
+        """What the run behind a row is, but for data and code; raises as `run`."""
+        return self._spec(self._alike(row)).model_copy(update={"seed": row.seed})
+
+    def _alike(self, row: Row) -> Row:
+        """The row that stands for all seeds, so that thousands of seeds are checked once."""
+        changes = [*self.recipes[row.recipe].overrides]
+        changes += [c for each in self._variants(row.study).values() for c in each.overrides]
+        if any(change.where.seed is not None for change in changes):
+            return row
+        return replace(row, seed=0)
+
+    @functools.cache  # noqa: B019 (see above)
+    def _versions(self, row: Row) -> dict[str, int]:
+        return versions(self._spec(row).as_dict())
+
+    @functools.cache  # noqa: B019 (see above)
+    def _spec(self, row: Row) -> Spec:
         recipe, named = self.recipes[row.recipe], self._variants(row.study)
         values = resolve(
             row,

@@ -11,7 +11,7 @@ from dmlbench.files import whole
 from dmlbench.plan.choices import Model
 from dmlbench.plan.ranges import Value
 from dmlbench.plan.read import read_yaml
-from dmlbench.plan.places import Place
+from dmlbench.plan.places import Place, with_values
 
 
 class Best(Model):
@@ -51,3 +51,8 @@ def read_best(path: Path) -> dict[str, Value]:
         UserError: the file is missing, is not YAML, or lacks something.
     """
     return read_yaml(Path(path), Best).values
+
+
+def with_best(spec: dict, path: Path | None) -> dict:
+    """A spec's plain values with the best values of a search laid over them; none as they are."""
+    return spec if path is None else with_values(spec, read_best(path))
