@@ -9,9 +9,10 @@ import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import searches
-from dmlbench.plan.searches import Parameter
-from hypothesis import given
-from hypothesis import strategies as st
+from dmlbench.plan.configuration import SearchRehearsal
+from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.searches import Search, with_values
+from dmlbench.plan.spec import Spec
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 CONFIGURATION = {"pathvars": {"results": "results"}, "studies": ["demo"]}
@@ -63,10 +64,24 @@ def problem(folder, keys, value):
         (["parameters"], {"loss_facto": {"low": 0, "high": 1, "step": 1}}, ["'loss_factor'"]),
         (["parameters"], {"batch_size": {"low": 0, "high": 1, "step": 1}}, ["batch_size: 0"]),
         (["parameters"], {"x; touch": {"low": 0, "high": 1, "step": 1}}, ["'x; touch'"]),
-        (["parameters", "loss.margin", "step"], 0, ["step 0", "more than 0"]),
-        (["parameters", "loss.margin", "step"], 0.3, ["3.33333 steps of 0.3", "whole number"]),
-        (["parameters", "loss.margin", "low"], 1, ["low below high"]),
+        (["parameters", "loss.margin", "step"], 0, ["loss.margin: step 0", "above 0"]),
         (["parameters", "loss.margin", "hihg"], 1, ["'hihg'", "'high'"]),
+        (
+            ["parameters", "loss.margin"],
+            {"low": 0.1, "high": 1, "log": True},
+            ["parameters.loss.margin: strategy coordinate", "low, high and step, or choices"],
+        ),
+        (
+            ["parameters"],
+            {"miner": {"choices": ["hard_pairs", "hrd_pairs"]}},
+            ["parameters.miner: ", "'hrd_pairs'; did you mean 'hard_pairs'"],
+        ),
+        (["parameters"], {"miner": {"choices": ["hard", "random"]}}, ["loss multi_similarity"]),
+        (["parameters"], {"batch_size": {"choices": [10, "ten"]}}, ["batch_size", "'ten'"]),
+        (["most_failed"], 1.5, ["most_failed: 1.5", "less than or equal to 1"]),
+        (["folds"], [], ["folds", "at least 1"]),
+        (["folds"], [0, 1, 0], ["folds [0, 1, 0]", "each fold once"]),
+        (["folds"], [-1], ["folds.0: -1", "greater than or equal to 0"]),
     ],
 )
 def test_what_is_wrong_is_one_line(folder, keys, value, parts):
@@ -76,22 +91,23 @@ def test_what_is_wrong_is_one_line(folder, keys, value, parts):
         assert part in message
 
 
+def test_folds_and_a_fold_are_one_too_many(folder):
+    run = yaml.safe_load((folder / "searches.yaml").read_text())[NAME]["run"]
+    values = {"folds": [0, 1], "run": run | {"fold": 2}}
+    with pytest.raises(ValueError, match=r"both folds and run\.fold 2"):
+        Search.model_validate(yaml.safe_load((folder / "searches.yaml").read_text())[NAME] | values)
+
+
+def test_a_loss_may_be_searched_with_the_options_that_only_it_has(folder):
+    """Names are laid over first, whatever the order of the parameters."""
+    loss = {"loss.distance": {"choices": ["euclidean", "squared"]}}
+    names = {"loss.name": {"choices": ["triplet", "margin"]}}
+    assert "loss.name" not in problem(folder, ["parameters"], loss | names).split(":")[0]
+
+
 def test_a_parameter_that_the_run_does_not_say_needs_a_start(folder):
     parameters = {"loss_learning_rate": {"low": 0.1, "high": 0.2, "step": 0.1}}
     assert "strategy.start" in problem(folder, ["parameters"], parameters)
-
-
-@given(
-    st.integers(-50, 50), st.integers(1, 40), st.sampled_from(["1", "2", "0.1", "0.00001", "2.5"])
-)
-def test_a_range_has_its_ends_and_equal_steps(low, steps, step):
-    step = yaml.safe_load(step)
-    high = round(low + steps * step, 10)
-    values = Parameter(low=low, high=high, step=step).values
-    assert (values[0], values[-1]) == (low, pytest.approx(high, abs=1e-12))
-    assert len(values) == steps + 1
-    assert Parameter(low=low, high=high, step=step, open=True).values == values[1:]
-    assert {type(value) for value in values} == {type(step)}
 
 
 def test_the_ranges_are_the_printed_ones(loaded):
@@ -114,24 +130,66 @@ def test_strategies_have_the_same_budget_and_coordinate_searches_need_all_of_it(
     assert budgets == {"multi_similarity": {119}, "soft_triple": {88}, "proxy_anchor": {60}}
     for name, search in loaded.searches.items():
         if search.strategy.name == "coordinate":
-            spec = searches.facts(loaded, name)["trial_spec"]
+            spec = searches.facts(loaded, name)["trial_specs"][0]
             start = searches.starting_values(spec, search.parameters)
             start |= search.strategy.hyperparameters.get("start", {})
             assert searches.trials_of_a_pass(search.parameters, start) == search.budget
 
 
-def test_titles_and_budgets_are_no_part_of_what_trials_are(loaded, folder):
+def digests(folder):
+    """Identity and digest of the trials of one search, as the folder has it."""
+    facts = searches.facts(plan.load(CONFIGURATION, folder), NAME)
+    return searches.identity(facts), searches.trials_digest(facts)
+
+
+@pytest.mark.parametrize(
+    ("change", "other_search", "other_trials"),
+    [
+        (lambda search: search.update(title="Another title"), False, False),
+        (lambda search: search["parameters"]["loss.alpha"].update(title="a"), False, False),
+        (lambda search: search.update(workers=1), False, False),
+        (lambda search: search.update(budget=200), True, False),
+        (lambda search: search.update(most_failed=0.9), True, False),
+        (lambda search: search.update(set={"epochs": 21}), True, True),
+        (lambda search: search.update(pruner="median"), True, True),
+        (lambda search: search.update(folds=[0, 1]), True, True),
+        (lambda search: search["strategy"].update(passes=2), True, True),
+        (lambda search: search["run"].update(seed=1), True, True),
+        (lambda search: search["parameters"]["loss.alpha"].update(step=4), True, True),
+        (lambda search: search.update(parameters=turned(search["parameters"])), True, True),
+    ],
+)
+def test_what_a_search_and_its_trials_are_known_by(folder, change, other_search, other_trials):
+    before = digests(folder)
     path = folder / "searches.yaml"
-    text = path.read_text()
+    values = yaml.safe_load(path.read_text())[NAME]
+    change(values)
+    path.write_text(yaml.safe_dump({NAME: values}, sort_keys=False))
+    after = digests(folder)
+    assert (after[0] != before[0], after[1] != before[1]) == (other_search, other_trials)
 
-    def digest():
-        return searches.digest(searches.facts(plan.load(CONFIGURATION, folder), NAME))
 
-    before = digest()
-    path.write_text(text.replace("margin λ", "a margin").replace("budget: 119", "budget: 200"))
-    assert digest() == before
-    path.write_text(text.replace("{epochs: 20}", "{epochs: 21}"))
-    assert digest() != before
+def turned(parameters):
+    """The same parameters in the opposite order, in which a coordinate search takes them."""
+    return dict(reversed(parameters.items()))
+
+
+def test_what_is_added_to_the_facts_counts(loaded):
+    facts = searches.facts(loaded, NAME)
+    more = facts | {"data": "cub200-01234567"}
+    assert searches.identity(more) != searches.identity(facts)
+    assert searches.trials_digest(more) != searches.trials_digest(facts)
+
+
+def test_each_fold_has_a_spec_of_its_own(folder):
+    path = folder / "searches.yaml"
+    values = yaml.safe_load(path.read_text())[NAME] | {"folds": [2, 0]}
+    path.write_text(yaml.safe_dump({NAME: values}, sort_keys=False))
+    two = searches.facts(plan.load(CONFIGURATION, folder), NAME)["trial_specs"]
+    assert [spec["fold"] for spec in two] == [2, 0]
+    assert {**two[0], "fold": 0} == two[1]
+    for spec in two:
+        assert Spec.model_validate(spec).as_dict() == spec
 
 
 def test_a_rehearsal_shortens_searches(loaded):
@@ -140,4 +198,31 @@ def test_a_rehearsal_shortens_searches(loaded):
     assert list(short) == list(loaded.searches)
     for search in short.values():
         assert all(len(parameter.values) == 2 for parameter in search.parameters.values())
-        assert (search.budget, search.workers) == (10, 1)
+        assert (search.budget, search.workers, search.most_failed) == (10, 1, 1)
+
+
+def test_a_rehearsal_shortens_folds_and_choices_and_keeps_ranges(loaded):
+    search = loaded.searches["proxy_anchor_tpe"].model_copy(
+        update={
+            "folds": [3, 1, 0, 2],
+            "parameters": {
+                "miner": Parameter(choices=["hard", "semi_hard", "soft_hard", "random"]),
+                "optimizer.learning_rate": Parameter(low=1e-5, high=0.1, log=True),
+                "loss.proxies": Parameter(low=1, high=9, integer=True),
+            },
+        }
+    )
+    short = searches.rehearsed(search, SearchRehearsal(values=2, budget=10))
+    assert short.folds == [3, 1]
+    assert short.parameters["miner"].values == ("hard", "random")
+    for place in ("optimizer.learning_rate", "loss.proxies"):
+        assert short.parameters[place] == search.parameters[place]
+
+
+def test_values_are_laid_over_a_spec_in_any_order():
+    spec = {"loss": {"name": "triplet", "margin": 0.2}, "miner": None, "epochs": 3}
+    values = {"loss.alpha": 2, "miner": "hard", "loss.name": "circle", "epochs": 4}
+    expected = {"loss": {"name": "circle", "alpha": 2}, "miner": "hard", "epochs": 4}
+    assert with_values(spec, values) == expected
+    assert with_values(spec, dict(reversed(values.items()))) == expected
+    assert spec["loss"] == {"name": "triplet", "margin": 0.2}

@@ -150,7 +150,7 @@ def test_every_kind_of_range_is_drawn_and_kept_exactly(tmp_path, name):
 
 
 def test_random_draws_are_even_on_the_scale_that_is_asked_for(tmp_path):
-    """Of 100 draws each, half lie below the middle of the scale, but for chance (6 sigma)."""
+    """Of 100 draws about half are below the middle of the scale: within six standard deviations."""
     objective = Function(lambda values: 0.0)
     trials = open_trials(tmp_path, 100, parameters=KINDS)
     work(trials, strategy("random", KINDS, {}), objective)

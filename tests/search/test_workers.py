@@ -219,7 +219,7 @@ def margins(budget, most_failed, folder):
     """A coordinate search of eleven margins, from 0 to 1."""
     some = {"loss.margin": PARAMETERS["loss.margin"]}
     trials = open_trials(folder, budget, parameters=some, most_failed=most_failed)
-    return trials, strategy("coordinate", some, START)
+    return trials, strategy("coordinate", some, {"loss.margin": START["loss.margin"]})
 
 
 def test_too_many_failures_stop_a_search_with_their_reasons(tmp_path):

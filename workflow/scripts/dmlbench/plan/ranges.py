@@ -1,12 +1,13 @@
 """The values that a search may try for a parameter: a list of them, or a range."""
 
+import math
 from decimal import Decimal
 
-from pydantic import FiniteFloat, model_validator
+from pydantic import model_validator
 
 from dmlbench.plan.choices import Model
 
-Number = int | FiniteFloat
+Number = int | float
 Value = bool | Number | str
 
 
@@ -43,8 +44,8 @@ class Parameter(Model):
             self._check_choices()
         elif self.low is None or self.high is None:
             raise ValueError("needs low and high, or choices")
-        elif not self.low < self.high:
-            raise ValueError(f"low {self.low}, high {self.high}; allowed: low below high")
+        elif not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"low {self.low}, high {self.high}; allowed: numbers, low below high")
         elif self.step is not None:
             self._check_grid()
         elif self.open:
@@ -111,6 +112,8 @@ class Parameter(Model):
             # True and 1 count as equal too: Optuna looks choices up by comparing.
             if choice in self.choices[:position]:
                 raise ValueError(f"choices name {choice!r} twice, or an equal value")
+            if isinstance(choice, float) and not math.isfinite(choice):
+                raise ValueError(f"choice {choice}; allowed: finite numbers")
             if isinstance(choice, str) and _is_number(choice):
                 raise ValueError(
                     f"choice {choice!r} is text; a number has no quotes, and a point before its "
@@ -121,8 +124,8 @@ class Parameter(Model):
         for key in ("log", "integer"):
             if getattr(self, key):
                 raise ValueError(f"has both step and {key}; allowed: one of them")
-        if not self.step > 0:
-            raise ValueError(f"step {self.step}; allowed: more than 0")
+        if not 0 < self.step < math.inf:
+            raise ValueError(f"step {self.step}; allowed: a number above 0")
         if self._steps != int(self._steps):
             raise ValueError(
                 f"from {self.low} to {self.high} are {float(self._steps):g} steps of {self.step}; "
