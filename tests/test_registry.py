@@ -124,5 +124,5 @@ def test_facts_go_to_the_methods_that_ask_for_them():
 
 
 def test_what_a_part_is_given_is_checked_before_it_is_built(room):
-    with pytest.raises(UserError, match="^room/two_words: scale is 0; "):
+    with pytest.raises(UserError, match=r"^room/two_words: scale is 0; "):
         registry.build(room, "two_words", scale=0)

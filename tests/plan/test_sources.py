@@ -1,4 +1,4 @@
-"""Digests of source: code counts, comments and docstrings do not."""
+"""Digests of source: code counts; comments, docstrings and annotations do not."""
 
 import pytest
 from dmlbench.plan import sources
@@ -33,6 +33,39 @@ def test_comments_and_docstrings_do_not_count(scripts):
         '"""Helps."""\n\n\ndef two():\n    """Two."""\n    # why\n    return 2\n'
     )
     assert digest() == before
+
+
+def test_annotations_and_their_imports_do_not_count(scripts):
+    helper = scripts / "dmlbench" / "room" / "helper.py"
+    helper.write_text(
+        "from math import pi\nTWO = 2\ndef two(x, *, y=pi):\n    z = x\n    return z\n"
+    )
+    before = digest()
+    helper.write_text(
+        "from math import pi\nfrom typing import Annotated, Literal\nTWO: Literal[2] = 2\n"
+        "def two(x: Annotated[int, 'x'], *, y: float = pi) -> int:\n    z: int = x\n    return z\n"
+    )
+    assert digest() == before
+    helper.write_text(
+        "from math import e as pi\nTWO = 2\ndef two(x, *, y=pi):\n    z = x\n    return z\n"
+    )
+    assert digest() != before
+
+
+def test_annotations_of_fields_count(scripts):
+    helper = scripts / "dmlbench" / "room" / "helper.py"
+    helper.write_text("class Two(NamedTuple):\n    two: int\n")
+    before = digest()
+    helper.write_text("class Two(NamedTuple):\n    two: float\n")
+    assert digest() != before
+
+
+def test_names_that_a_package_hands_on_count(scripts):
+    package = scripts / "dmlbench" / "room" / "__init__.py"
+    package.write_text("from dmlbench.far import FAR\n")
+    before = digest(rooms=("room",))
+    package.write_text("from dmlbench.far import NEAR as FAR\n")
+    assert digest(rooms=("room",)) != before
 
 
 def test_imported_code_counts(scripts):

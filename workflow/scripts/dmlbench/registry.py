@@ -123,7 +123,7 @@ def check(room: str, name: str, given: Mapping[str, Any]) -> None:
 
     The error is one line that names the part, the option, its value and what is allowed.
     """
-    declared = {key: each for key, each in options(room, name).items() if not each.is_fact}
+    declared = _configured(room, name)
     for key, value in given.items():
         if key not in declared:
             raise unknown(f"hyper-parameter of {room}/{name}", key, declared)
@@ -147,16 +147,19 @@ def build(room: str, name: str, *, context: dict | None = None, **given):
     Raises:
         UserError: unknown part or option, with the near matches; a value that is not allowed.
     """
-    declared = options(room, name)
-    facts = {
-        key: value for key, value in given.items() if key in declared and declared[key].is_fact
-    }
+    configured = _configured(room, name)
+    facts = options(room, name).keys() - configured.keys()
     check(room, name, {key: value for key, value in given.items() if key not in facts})
     module = importlib.import_module(f"dmlbench.{room}.{name}".replace("/", "."))
     part = next(value for key, value in vars(module).items() if _is_class_of(name, key))
-    wanted = inspect.signature(part).parameters
-    facts = {key: value for key, value in (context or {}).items() if key in wanted}
-    return part(**facts, **given)
+    takes = inspect.signature(part).parameters.keys() - configured.keys()
+    return part(**{key: value for key, value in (context or {}).items() if key in takes}, **given)
+
+
+@functools.cache
+def _configured(room: str, name: str) -> dict[str, Option]:
+    """The options that a configuration may give."""
+    return {key: option for key, option in options(room, name).items() if not option.is_fact}
 
 
 def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:

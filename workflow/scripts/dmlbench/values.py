@@ -15,7 +15,6 @@ Standard library only: a plan loads this.
 """
 
 import math
-import sys
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -200,8 +199,12 @@ def words(declared: Any) -> str:
 
 
 def _is_number(value: object) -> bool:
-    is_real = isinstance(value, Real) and not isinstance(value, bool)
-    return is_real and abs(value) <= sys.float_info.max
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond the floats
+        return False
 
 
 def _is_integer(value: object) -> bool:

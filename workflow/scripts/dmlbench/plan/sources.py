@@ -90,6 +90,10 @@ def _text(node: ast.AST | list | object) -> str:
         return "[" + " ".join(filter(None, map(_text, node))) + "]"
     if isinstance(node, ast.ImportFrom) and not node.names:
         return ""
+    if isinstance(node, ast.AnnAssign) and node.annotation is None:
+        if node.value is None:
+            return ""
+        node = ast.Assign([node.target], node.value)
     if not isinstance(node, ast.AST):
         return repr(node)
     fields = [

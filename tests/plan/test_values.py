@@ -1,0 +1,288 @@
+"""What a part takes is declared in its signature; plan and build refuse the rest alike."""
+
+import importlib
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pytest
+from dmlbench import registry
+from dmlbench.errors import UserError
+from dmlbench.plan.read import read_yaml
+from dmlbench.values import Infinity, Interval, Metric, MultipleOf, OtherThan, Printed, Rising, fits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROOMS = (
+    "data/generators",
+    "data/layouts",
+    "data/splits",
+    "data/transforms",
+    "losses",
+    "miners",
+    "networks/backbones",
+    "presentation/figures",
+    "presentation/tables",
+    "regularizers",
+    "samplers",
+    "search/pruners",
+    "search/strategies",
+)
+PARTS = [(room, name) for room in ROOMS for name in registry.available(room)]
+OPTIONS = [
+    (room, name, key)
+    for room, name in PARTS
+    for key, option in registry.options(room, name).items()
+    if not option.is_fact
+]
+FACTS = {
+    "batch_size": 60,
+    "embedding_dim": 4,
+    "epochs": 20,
+    "id": "id",
+    "input_channels": 3,
+    "labels": np.repeat(np.arange(60), 4).tolist(),
+    "methods": ["margin"],
+    "num_classes": 3,
+    "parameters": {},
+    "searches": {},
+    "seed": 0,
+    "selection": "last_epoch",
+    "spec_values": {},
+    "title": "Title",
+}
+PRINTED = pd.DataFrame({"metric": ["recall_at_1"]})
+NEEDED = {"size": 16, "mean": [0.5], "std": [0.5], "metrics": ["recall_at_1"], "embedding_dim": 4}
+"""Values of options without a default."""
+
+DEPENDENT = {
+    ("data/generators", "glyphs", "characters"): "there are only so many characters",
+    ("data/transforms", "normalize", "mean"): "as many numbers as std",
+    ("data/transforms", "normalize", "std"): "as many numbers as mean",
+    ("miners", "distance_weighted", "lower_cutoff"): "below upper_cutoff",
+    ("miners", "distance_weighted", "upper_cutoff"): "above lower_cutoff",
+    ("miners", "distance_weighted_pairs", "lower_cutoff"): "below upper_cutoff",
+    ("miners", "distance_weighted_pairs", "upper_cutoff"): "above lower_cutoff",
+    ("samplers", "class_balanced", "images_per_class"): "a divisor of batch_size",
+    ("samplers", "class_balanced_with_replacement", "images_per_class"): "a divisor of batch_size",
+    ("samplers", "distance_distribution", "pool_size"): "batch_size or more",
+    ("samplers", "frd", "pool_size"): "batch_size or more",
+    ("samplers", "greedy_coreset", "pool_size"): "batch_size or more",
+    ("samplers", "profs", "images_per_class"): "a divisor of batch_size",
+    ("samplers", "profs_hncm", "images_per_class"): "a divisor of batch_size",
+    ("samplers", "spc", "images_per_class"): "a divisor of batch_size",
+}
+"""Options whose values must also fit something else, which the part itself checks."""
+
+NO_NUMBERS = ["big", "1", None, True, [], [1.0], {}, math.nan, -math.inf]
+
+
+def signature(room, name):
+    module = importlib.import_module(f"dmlbench.{room}.{name}".replace("/", "."))
+    names = {key.lower(): value for key, value in vars(module).items() if inspect.isclass(value)}
+    return names[name.replace("_", "")].__init__
+
+
+def others(room, name, key):
+    """Values of the options that a part cannot be built without."""
+    options = registry.options(room, name)
+    needed = {other: NEEDED.get(other, PRINTED) for other in options if other != key}
+    return {
+        other: value
+        for other, value in needed.items()
+        if options[other].required and not options[other].is_fact
+    }
+
+
+def built(room, name, **options):
+    return registry.build(room, name, context=FACTS, **options)
+
+
+def refusal(function, *given, **options):
+    """The line of the error; none where there is none."""
+    try:
+        function(*given, **options)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def inside(kind):
+    """Values of a declared type, of moderate size."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Infinity or kind == Infinity:
+        return st.just(math.inf)
+    if kind == Metric:
+        return st.sampled_from(["recall_at_1", "precision_at_1000", "nmi", "map_at_r"])
+    if origin is Annotated:
+        return narrowed(*arguments)
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin is tuple:
+        return st.tuples(*map(inside, arguments)).map(list)
+    if origin in (list, Sequence):
+        return st.lists(inside(arguments[0]), min_size=1, max_size=3)
+    if origin is Mapping:
+        return st.dictionaries(inside(arguments[0]), inside(arguments[1]), max_size=2)
+    if arguments:
+        return st.one_of(map(inside, arguments))
+    return {
+        float: st.floats(-1e3, 1e3) | st.integers(-1000, 1000),
+        int: st.integers(-20, 20),
+        bool: st.booleans(),
+        str: st.text("abc", min_size=1, max_size=5),
+        type(None): st.none(),
+    }[kind]
+
+
+def narrowed(base, constraint, *more):
+    if isinstance(constraint, Rising):
+        return inside(base).map(sorted)
+    if isinstance(constraint, OtherThan):
+        return inside(base).filter(lambda number: number != constraint.value)
+    assert isinstance(constraint, Interval)
+    low, high = constraint.low, min(constraint.high, constraint.low + 20)
+    if base is int:
+        (step,) = [each.divisor for each in more if isinstance(each, MultipleOf)] or [1]
+        first = -(-low // step)
+        return st.integers(first, max(first, high // step)).map(lambda number: number * step)
+    return st.floats(
+        low,
+        high,
+        exclude_min=constraint.open in ("low", "both"),
+        exclude_max=constraint.open in ("high", "both"),
+    )
+
+
+def outside(kind):
+    """Values that a declared type does not allow, next to its ends and far away."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        base, *constraints = arguments
+        found = outside(base) if base is not object else NO_NUMBERS
+        for constraint in constraints:
+            if isinstance(constraint, Interval):
+                found = found + beyond(base, constraint)
+            if isinstance(constraint, MultipleOf):
+                found = [*found, constraint.divisor * 2 + 1]
+            if isinstance(constraint, OtherThan):
+                found = [*found, constraint.value, float(constraint.value)]
+            if isinstance(constraint, Rising):
+                found = [*found, [1.0, 0.5]]
+        return found
+    if origin in (list, Sequence):
+        return [None, True, 1, {}, [], *([wrong] for wrong in outside(arguments[0]))]
+    if origin is tuple:
+        return [None, True, 1, [], [0.5], *([wrong, wrong] for wrong in outside(arguments[0]))]
+    if origin is Mapping:
+        return [None, True, 1, [], *({"a": wrong} for wrong in outside(arguments[1]))]
+    if origin is Literal:
+        return ["other", 99, None, True, []]
+    if arguments:
+        wrong = [value for each in arguments for value in outside(each)]
+        return [value for value in wrong if not any(fits(each, value) for each in arguments)]
+    if kind in (float, int):
+        wrong = [*NO_NUMBERS, math.inf, 10**400 if kind is float else 1.0]
+        return wrong if kind is float else [*wrong, 0.5]
+    return [None, 1, 0.5, [], {}] if kind in (bool, str) else [1, "null", False]
+
+
+def beyond(base, interval):
+    ends = []
+    for end, sign in ((interval.low, -1), (interval.high, 1)):
+        if math.isfinite(end):
+            is_out = interval.open in (("low", "both") if sign < 0 else ("high", "both"))
+            near = end + sign if base is int else math.nextafter(end, sign * math.inf)
+            ends += [near, end + sign * 1000] + ([end] if is_out else [])
+    return ends
+
+
+@pytest.mark.parametrize(("room", "name"), PARTS)
+def test_what_is_read_from_the_source_is_what_is_declared(room, name):
+    options = registry.options(room, name)
+    if not options:
+        return
+    init = signature(room, name)
+    arguments = {
+        key: each
+        for key, each in inspect.signature(init).parameters.items()
+        if each.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    assert list(options) == list(arguments)
+    hints = get_type_hints(init, include_extras=True)
+    for key, option in options.items():
+        assert option.required == (arguments[key].default is inspect.Parameter.empty)
+        if not option.is_fact:
+            assert option.kind == hints[key]
+        if not option.required:
+            assert option.default == arguments[key].default
+
+
+@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
+def test_a_default_is_what_is_declared(room, name, key):
+    option = registry.options(room, name)[key]
+    if not option.required:
+        registry.check(room, name, others(room, name, key) | {key: option.default})
+
+
+@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
+def test_what_is_declared_passes_plan_and_build(room, name, key):
+    option = registry.options(room, name)[key]
+    printed = option.kind == Printed or Printed in get_args(option.kind)
+
+    @settings(max_examples=5)
+    @given(st.data())
+    def passes(data):
+        value = data.draw(st.just(["06"]) if printed else inside(option.kind))
+        options = others(room, name, key) | {key: value}
+        registry.check(room, name, options)
+        if not printed and (room, name, key) not in DEPENDENT:
+            built(room, name, **options)
+
+    passes()
+
+
+@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
+def test_what_is_not_declared_is_refused_by_plan_and_build_alike(room, name, key):
+    for value in outside(registry.options(room, name)[key].kind):
+        options = others(room, name, key) | {key: value}
+        line = refusal(registry.check, room, name, options)
+        assert line is not None, value
+        assert line.startswith(f"{room}/{name}: {key} is "), value
+        assert "; allowed: " in line
+        assert "\n" not in line
+        assert refusal(built, room, name, **options) == line
+
+
+@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
+def test_an_option_without_a_default_must_be_given(room, name, key):
+    if registry.options(room, name)[key].required:
+        line = refusal(registry.check, room, name, others(room, name, key))
+        assert line.startswith(f"{room}/{name}: {key} is missing; allowed: ")
+        assert refusal(built, room, name, **others(room, name, key)) == line
+
+
+@pytest.mark.parametrize("number", ["1e-1", "1E-1", "1.e-1", "+1e-1", ".1e0", "1e-01", "0.1"])
+def test_numbers_are_written_as_in_yaml_1_2(tmp_path, number):
+    file = tmp_path / "numbers.yaml"
+    file.write_text(f"number: {number}\n")
+    assert read_yaml(file, dict) == {"number": 0.1}
+
+
+@pytest.mark.parametrize("word", ["e1", "1e", "1e1x", "v1e-1", "1-e1", "'1e-1'", "1e-1.0"])
+def test_words_that_look_like_numbers_stay_words(tmp_path, word):
+    file = tmp_path / "words.yaml"
+    file.write_text(f"word: {word}\n")
+    assert read_yaml(file, dict) == {"word": word.strip("'")}
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert fits(float, np.float32(0.5))
+    assert fits(float, np.int64(2))
+    assert fits(int, np.int64(2))
+    assert not fits(int, np.float64(2))
+    assert not fits(float, np.bool_(True))
+    assert not fits(Union[float, None], np.nan)  # noqa: UP007
