@@ -162,6 +162,23 @@ def test_rows_that_are_not_finite_are_named(kind):
         ({"gallery": np.zeros((2, 8))}, "needs gallery_labels"),
         ({"gallery": np.zeros((2, 3)), "gallery_labels": [0, 1]}, "3 dimensions"),
         ({"ids": [1]}, "ids: shape"),
+        ({"ids": [np.nan] * 120}, "ids: 120 of 120 are missing"),
+        ({"metrics": "recall_at_1"}, r"a list of names, \['recall_at_1'\]"),
+        ({"metrics": None}, "metrics=None; allowed: a list of names"),
+        ({"metrics": [1]}, "metric 1: a name is a string"),
+        ({"seeds": ()}, r"seeds=\(\); allowed: a list of whole numbers from 0, at least one"),
+        ({"seeds": 3}, "seeds=3; allowed"),
+        ({"seeds": [0.5]}, r"seeds=\(0.5,\); allowed"),
+        ({"seeds": [-1]}, r"seeds=\(-1,\); allowed"),
+        ({"embeddings": np.ones((120, 8), complex)}, "complex128; allowed: real numbers"),
+        ({"embeddings": torch.ones(120, 8, dtype=torch.complex64)}, "complex64; allowed: real"),
+        ({"embeddings": np.full((120, 8), "a")}, "embeddings: values of type <U1; allowed: real"),
+        ({"embeddings": [[1.0], [1.0, 2.0]]}, "embeddings: rows of unequal length"),
+        ({"labels": [np.nan, *range(119)]}, r"labels: 1 of 120 are missing .*: rows 0$"),
+        ({"labels": torch.full((120,), torch.nan)}, "rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...$"),
+        ({"labels": ["a", np.nan, None] + ["b"] * 117}, "labels: 2 of 120 are missing .* 1, 2"),
+        ({"labels": np.array([0, None] * 60)}, "labels: 60 of 120 are missing"),
+        ({"labels": np.array(["a", 1] * 60, object)}, "labels: .*; allowed: values of one type"),
     ],
 )
 def test_bad_input_is_one_line(change, message):
@@ -200,6 +217,42 @@ def test_scale_of_rows_does_not_matter_to_cosine():
     x, y = blobs()
     grown = x * np.random.default_rng(1).uniform(0.1, 10, (len(x), 1)).astype(np.float32)
     assert score(x, y, metrics=["map_at_r"]) == score(grown, y, metrics=["map_at_r"])
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(0, 10**6),
+    st.integers(-1040, 1000),
+    st.sampled_from(["cosine", "euclidean"]),
+)
+def test_a_power_of_two_changes_no_score(seed, exponent, distance):
+    x, y = blobs(8, 5, 6, 1.5, seed)
+    # Few bits, so that the least exponents still hold them.
+    x = np.rint(8 * x).astype(np.float64)
+    scaled = np.ldexp(x, exponent)
+    names = [*brute_force.METRICS, "nmi", "pi_ratio", "rho"]
+    one, other = (evaluate(some, y, metrics=names, distance=distance) for some in (x, scaled))
+    assert one.scores == other.scores
+    assert one.tied == other.tied
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
+@pytest.mark.parametrize("size", [1e160, 1e-160])
+def test_sizes_whose_squares_float64_cannot_hold_are_scored(distance, size):
+    x, y = blobs(10, 5, 6, 1.5)
+    x = x.astype(np.float64)
+    expected = brute_force.scores(x, y, distance=distance)
+    found = evaluate(x * size, y, metrics=brute_force.METRICS, distance=distance)
+    assert found.scores == pytest.approx(expected)
+    assert not found.tied
+
+
+def test_one_huge_row_among_ordinary_ones_is_scored():
+    x, y = blobs(10, 5, 6, 1.5)
+    grown = x.astype(np.float64)
+    grown[7] *= 2.0**900
+    grown[8] *= 2.0**-900
+    assert score(grown, y, metrics=["map_at_r"]) == score(x, y, metrics=["map_at_r"])
 
 
 def test_concatenation_averages_similarities():

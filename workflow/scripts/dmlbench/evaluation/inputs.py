@@ -17,6 +17,8 @@ from dmlbench.errors import UserError
 GRID = 2.0**24
 DISTANCES = ("cosine", "euclidean")
 _CHUNK = 1 << 20
+# Norm below which squares of a row's entries may be too small for float64.
+_SHORT = 2.0**-256
 
 
 class Side(NamedTuple):
@@ -98,13 +100,15 @@ def is_tensor(values) -> bool:
 
 
 def check_rows(rows, name: str):
-    """The given array or tensor, once it is [N, D] numbers, all finite.
+    """The given array or tensor, once it is [N, D] real numbers, all finite.
 
     Raises:
-        UserError: another shape, or rows with NaN or infinity, with their numbers.
+        UserError: another shape or type, or rows with NaN or infinity, with their numbers.
     """
     if not is_tensor(rows):
-        rows = np.asarray(rows)
+        rows = _as_array(rows, name)
+    if not _is_real(rows):
+        raise UserError(f"{name}: values of type {rows.dtype}; allowed: real numbers")
     if rows.ndim != 2 or 0 in rows.shape:
         raise UserError(f"{name}: shape {tuple(rows.shape)}; allowed: [N, D] with N, D > 0")
     bad = []
@@ -113,16 +117,56 @@ def check_rows(rows, name: str):
         if not finite.all():
             bad += (begin + np.flatnonzero(~finite.all(1))).tolist()
     if bad:
-        named = ", ".join(map(str, bad[:10])) + (", ..." if len(bad) > 10 else "")
-        raise UserError(f"{name}: {len(bad)} of {len(rows)} rows are not finite: {named}")
+        raise UserError(f"{name}: {len(bad)} of {len(rows)} rows are not finite: {_some(bad)}")
     return rows
 
 
+def _is_real(rows) -> bool:
+    if is_tensor(rows):
+        return not rows.is_complex()
+    return rows.dtype.kind in "buif"
+
+
+def _as_array(values, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise UserError(f"{name}: rows of unequal length; allowed: an array") from error
+
+
 def _per_row(values, name: str, length: int) -> np.ndarray:
-    values = values.cpu().numpy() if is_tensor(values) else np.asarray(values)
+    """One value for each row, all of which can be put in order."""
+    if is_tensor(values):
+        values = values.detach().cpu()
+        values = (values.double() if values.is_floating_point() else values).numpy()
+    elif isinstance(values, list | tuple) and any(map(_is_missing, values)):
+        # NumPy would turn a NaN among strings into the string "nan".
+        values = np.array(values, object)
+    else:
+        values = _as_array(values, name)
     if values.shape != (length,):
-        raise UserError(f"{name}: shape {values.shape}; allowed: ({length},), one a row")
+        raise UserError(f"{name}: shape {values.shape}; allowed: ({length},), one per row")
+    missing = np.flatnonzero(
+        [_is_missing(value) for value in values] if values.dtype == object else values != values
+    )
+    if len(missing):
+        raise UserError(
+            f"{name}: {len(missing)} of {length} are missing (NaN or None): rows {_some(missing)}"
+        )
+    if values.dtype == object:
+        try:
+            np.sort(values)
+        except TypeError as error:
+            raise UserError(f"{name}: {error}; allowed: values of one type") from error
     return values
+
+
+def _is_missing(value) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _some(numbers) -> str:
+    return ", ".join(str(number) for number in numbers[:10]) + ", ..." * (len(numbers) > 10)
 
 
 def _ages(ids, name: str, length: int) -> np.ndarray:
@@ -137,17 +181,26 @@ def _shuffled(codes: np.ndarray) -> np.ndarray:
     return np.random.default_rng(0).permutation(codes.max() + 1)[codes]
 
 
-def _scale(sides: list, distance: str) -> float | None:
-    """The power of two that brings every norm to at most 1; None for cosine."""
+def _scale(sides: list, distance: str) -> int | None:
+    """The exponent of the least power of two that no norm exceeds; None for cosine."""
     if distance == "cosine":
         return None
-    longest = max(
-        float(_norms(part.astype(np.float64)).max()) for side in sides for _, part in _parts(side)
+    exponent, mantissa = max(
+        _longest(part.astype(np.float64)) for side in sides for _, part in _parts(side)
     )
-    return 2.0 ** -np.ceil(np.log2(longest)) if longest > 0 else 1.0
+    return exponent - (mantissa == 0.5)
 
 
-def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: float | None) -> Side:
+def _longest(rows: np.ndarray) -> tuple[int, float]:
+    """The largest norm of the rows as (e, m): it is m 2^e with m in [1/2, 1), or (-2000, 0)."""
+    norm, shift = _norms(rows)
+    mantissa, exponent = np.frexp(norm)
+    exponent = np.where(mantissa > 0, exponent + shift, -2000)
+    row = np.lexsort((mantissa, exponent))[-1]
+    return int(exponent[row]), float(mantissa[row])
+
+
+def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: int | None) -> Side:
     order = np.lexsort((ages, codes))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -155,10 +208,10 @@ def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: float | None) -> 
     for begin, part in _parts(rows):
         part = part.astype(np.float64)
         if scale is None:
-            norm = _norms(part)
+            norm, _ = _norms(part)
             part /= np.where(norm > 0, norm, 1.0)[:, None]
         else:
-            part *= scale
+            np.ldexp(part, -scale, out=part)
         part *= GRID
         np.rint(part, out=part)
         part /= GRID
@@ -166,8 +219,24 @@ def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: float | None) -> 
     return Side(vectors, codes[order], ages[order], order)
 
 
-def _norms(rows: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.einsum("nd,nd->n", rows, rows))
+def _norms(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Norms of float64 rows, of which those whose squares overflow or vanish are scaled in place.
+
+    Returns:
+        norm: float64 [N]; the norms of the rows as they are now.
+        shift: int64 [N]; a row was 2^shift times as long before. Powers of two scale exactly.
+    """
+    shift = np.zeros(len(rows), np.int64)
+    with np.errstate(over="ignore"):
+        norm = np.sqrt(np.einsum("nd,nd->n", rows, rows))
+    extreme = np.flatnonzero((norm < _SHORT) | np.isinf(norm))
+    if len(extreme):
+        some = rows[extreme]
+        _, shift[extreme] = np.frexp(np.abs(some).max(1))
+        some = np.ldexp(some, -shift[extreme, None])
+        rows[extreme] = some
+        norm[extreme] = np.sqrt(np.einsum("nd,nd->n", some, some))
+    return norm, shift
 
 
 def _parts(rows):

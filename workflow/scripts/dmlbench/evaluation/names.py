@@ -1,6 +1,7 @@
 """The grammar of metric names. Standard library only, so that a plan can check names at once."""
 
 import re
+from collections.abc import Iterable
 
 from dmlbench.errors import UserError, unknown
 
@@ -26,6 +27,26 @@ _AT_K = re.compile(r"(recall|precision)_at_([1-9][0-9]*)")
 def metric_names() -> tuple[str, ...]:
     """Sorted names of all metrics; `<k>` stands for a whole number from 1 to 1000."""
     return tuple(sorted(RETRIEVAL + RETRIEVAL_AT_K + CLUSTERING + STRUCTURE))
+
+
+def check_metrics(names) -> list[str]:
+    """The names as a list, once each is a metric.
+
+    >>> check_metrics("recall_at_1")
+    Traceback (most recent call last):
+    dmlbench.errors.UserError: metrics='recall_at_1'; allowed: a list of names, ['recall_at_1']
+
+    Raises:
+        UserError: not a list of names, or an unknown name.
+    """
+    if isinstance(names, str):
+        raise UserError(f"metrics={names!r}; allowed: a list of names, [{names!r}]")
+    if not isinstance(names, Iterable):
+        raise UserError(f"metrics={names!r}; allowed: a list of names")
+    names = list(names)
+    for name in names:
+        check_metric(name)
+    return names
 
 
 def check_metric(name: str) -> None:

@@ -1,13 +1,15 @@
 """Score an embedding space: retrieval, clustering and structure by one call."""
 
 import warnings
+from collections.abc import Iterable
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.inputs import Space, is_tensor, read_space
-from dmlbench.evaluation.names import KINDS, check_metric, kind
+from dmlbench.evaluation.names import KINDS, check_metrics, kind
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import per_query
 
@@ -85,9 +87,10 @@ def evaluate(
     alone, normalised for "cosine".
 
     Args:
-        embeddings: [N, D] array or tensor; the queries.
-        labels: class of each row, [N].
-        metrics: names, see `metric_names()`.
+        embeddings: [N, D] array or tensor of real numbers; the queries. Scaling all by a power
+            of two changes no score, however large or small they become.
+        labels: class of each row, [N]: numbers or strings, none missing.
+        metrics: a list of names, see `metric_names()`.
         gallery: [M, D], the images to search (In-Shop); by default the embeddings themselves,
             where a query is no neighbour of itself.
         gallery_labels: class of each gallery row, [M].
@@ -96,18 +99,17 @@ def evaluate(
         gallery_ids: image ids of the gallery rows, [M].
         distance: "cosine" normalises each row, after which cosine and Euclidean distance rank
             alike; "euclidean" takes rows as they are.
-        seeds: of k-means; a clustering metric is the mean over them.
+        seeds: of k-means, at least one whole number; a clustering metric is the mean over them.
         restarts: of k-means for each seed, of which the one of least inertia counts.
         device: where to compute; by default that of the embeddings.
         memory: bytes to work in, beyond the embeddings and one float32 copy of them.
 
     Raises:
-        UserError: unknown metrics; shapes that do not fit; rows that are not finite; no query
-            with a positive.
+        UserError: unknown metrics; shapes or types that do not fit; rows that are not finite;
+            missing labels; no seed; no query with a positive.
     """
-    metrics = list(metrics)
-    for name in metrics:
-        check_metric(name)
+    metrics = check_metrics(metrics)
+    seeds = _checked_seeds(seeds)
     device = device or (embeddings.device if is_tensor(embeddings) else "cpu")
     space = read_space(
         embeddings,
@@ -132,13 +134,23 @@ def evaluate(
         vectors = torch.from_numpy(space.queries.vectors).to(device)
         classes = space.queries.classes
         per_seed = cluster_scores(
-            vectors, classes, of_kind["clustering"], seeds=tuple(seeds), restarts=restarts
+            vectors, classes, of_kind["clustering"], seeds=seeds, restarts=restarts
         )
         scores |= {name: float(found.mean()) for name, found in per_seed.items()}
         scores |= structure_scores(
             vectors, torch.from_numpy(classes).to(device), of_kind["structure"]
         )
     return result._replace(scores={name: scores[name] for name in metrics}, per_seed=per_seed)
+
+
+def _checked_seeds(seeds) -> tuple[int, ...]:
+    allowed = "allowed: a list of whole numbers from 0, at least one"
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise UserError(f"seeds={seeds!r}; {allowed}")
+    seeds = tuple(seeds)
+    if not seeds or not all(isinstance(seed, Integral) and seed >= 0 for seed in seeds):
+        raise UserError(f"seeds={seeds!r}; {allowed}")
+    return seeds
 
 
 def _retrieve(space: Space, metrics: list[str], memory: int, device) -> Evaluation:

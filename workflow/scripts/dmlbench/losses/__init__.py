@@ -1,5 +1,7 @@
 """Losses of deep metric learning: one file each, the equation and its source in the docstring."""
 
+import inspect
+
 from dmlbench import registry
 
 
@@ -18,11 +20,19 @@ def build_loss(name: str, *, num_classes: int, embedding_dim: int, **hyperparame
         hyperparameters: the loss's keyword-only arguments.
 
     Returns:
-        A `torch.nn.Module` called with embeddings [B, D], labels [B] (int64) and, optionally,
-        the `Pairs` or `Triplets` of a miner; it returns a scalar.
+        A `torch.nn.Module` called with embeddings [B, D], labels [B] (integers) and, optionally,
+        the `Pairs` or `Triplets` of a miner; it returns a scalar. It raises a UserError where
+        these do not keep to `dmlbench.losses._contract.Contract`.
 
     Raises:
         UserError: unknown loss or hyper-parameter, with the near matches.
     """
     context = {"num_classes": num_classes, "embedding_dim": embedding_dim}
-    return registry.build("losses", name, context=context, **hyperparameters)
+    loss = registry.build("losses", name, context=context, **hyperparameters)
+    # Torch takes a second to load, which listing names does not need.
+    from dmlbench.losses._contract import Contract
+
+    takes = inspect.signature(type(loss)).parameters
+    facts = {fact: value if fact in takes else None for fact, value in context.items()}
+    Contract(**facts).bind(loss)
+    return loss

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+HALF = (torch.float16, torch.bfloat16)
 NEVER = -1e30  # stands for -inf in a log-sum-exp over an empty set; its gradient stays finite
 
 
 def widened(x: Tensor) -> Tensor:
     """x in float32 if it is in half precision, else x itself."""
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    return x.float() if x.dtype in HALF else x
 
 
 def unit(x: Tensor) -> Tensor:

@@ -21,7 +21,8 @@ def soft_histograms(
         Two tensors [B, nodes].
     """
     place = ((values - low) * ((nodes - 1) / (high - low))).clamp(0, nodes - 1)
-    left = place.detach().floor().clamp_max_(nodes - 2)
+    # NaN has no node: it makes the first two NaN
+    left = place.detach().floor().clamp_max_(nodes - 2).nan_to_num_()
     weight = (pairs.positive | pairs.negative).to(values.dtype)
     to_right = (place - left) * weight
     column = left.long() + pairs.negative * nodes
