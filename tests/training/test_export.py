@@ -35,7 +35,7 @@ def test_exported_embeddings_are_the_networks(tmp_path, toy_data):
     )
     schema = pq.read_schema(output)
     assert schema.field("embedding").type == pa.list_(pa.float32(), 8)
-    assert set(schema.metadata) == {b"spec", b"model", b"last", b"split"}
+    assert set(schema.metadata) == {b"spec", b"model", b"last", b"split", b"code"}
     found = read_embeddings(output)
     assert list(found) == ["best_test_epoch", "last_epoch"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.training import checkpoint, loop
+from dmlbench.training import assembly, checkpoint, loop
 from dmlbench.training.interruption import SIGNALS, Interrupted, Interruption
 from toy_training import GREEDY_CORESET, VALUES, equal, history, run_epoch, train, trainer
 
@@ -31,8 +31,8 @@ def signal_after(monkeypatch, count, number):
     """Send this process a signal once so many iterations are done, in the step itself."""
     step, done = loop.Trainer._step, iter(range(1, 1000))
 
-    def signalling(self, rows, images):
-        loss = step(self, rows, images)
+    def signalling(self, *batch):
+        loss = step(self, *batch)
         if next(done) == count:
             os.kill(os.getpid(), number)
         return loss
@@ -80,8 +80,8 @@ def test_a_signal_during_an_evaluation_ends_it(tmp_path, toy_data, monkeypatch):
             pytest.fail("went on with the evaluation")
         return score(*arguments, **options)
 
-    score = loop.score
-    monkeypatch.setattr(loop, "score", signalled)
+    score = assembly.score
+    monkeypatch.setattr(assembly, "score", signalled)
     with pytest.raises(UserError, match="interrupted at epoch 2, iteration 4;"):
         train(tmp_path / "stopped", toy_data, SHORT)
     monkeypatch.undo()
@@ -142,10 +142,10 @@ def test_long_epochs_are_kept_by_the_clock(tmp_path, toy_data, monkeypatch):
     minutes = iter(range(0, 10**6, 4))
     now = 0.0
 
-    def step(self, rows, images):
+    def step(self, *batch):
         nonlocal now
         now = 60.0 * next(minutes)
-        return plain(self, rows, images)
+        return plain(self, *batch)
 
     saved = []
     plain, save = loop.Trainer._step, checkpoint.Checkpoint.save
@@ -189,10 +189,10 @@ def test_a_job_that_is_terminated_exits_in_time_and_continues(tmp_path, toy_data
         from dmlbench.errors import UserError
         from dmlbench.training import loop
         step = loop.Trainer._step
-        def signalling(self, rows, images):
+        def signalling(self, *batch):
             if self.done == 6:
                 os.kill(os.getpid(), signal.SIGUSR1)
-            return step(self, rows, images)
+            return step(self, *batch)
         loop.Trainer._step = signalling
         folder = Path({str(tmp_path / "stopped")!r})
         data = {{k: Path(v) for k, v in {strings(toy_data)!r}.items()}}

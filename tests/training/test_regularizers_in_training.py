@@ -85,10 +85,10 @@ def test_interrupted_it_ends_with_the_same_weights(tmp_path, toy_data, monkeypat
     undisturbed = train(tmp_path / "undisturbed", toy_data, mined(name))
     step = loop.Trainer._step
 
-    def signalling(self, rows, images):
+    def signalling(self, *batch):
         if self.done == 8:
             os.kill(os.getpid(), signal.SIGTERM)
-        return step(self, rows, images)
+        return step(self, *batch)
 
     monkeypatch.setattr(loop.Trainer, "_step", signalling)
     with pytest.raises(UserError, match="interrupted at epoch 2, iteration 3"):

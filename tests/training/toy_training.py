@@ -2,9 +2,11 @@
 
 import pyarrow.parquet as pq
 import torch
+from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
 from dmlbench.plan.spec import Spec, merged
 from dmlbench.training import loop
+from dmlbench.training.assembly import assemble
 from dmlbench.training.data import read_roles
 from safetensors.torch import load_file
 
@@ -55,7 +57,8 @@ def train(folder, data, changes=None, **arguments):
 def trainer(data, changes=None):
     spec = Spec.model_validate(merged(VALUES, changes or {}))
     roles = read_roles(data.index, data.split, spec.fold)
-    return loop.Trainer(spec, Pixels(data.pixels, data.pixel_table), roles, torch.device("cpu"))
+    cpu = torch.device("cpu")
+    return assemble(spec, Feed(Pixels(data.pixels, data.pixel_table), cpu), roles, cpu)
 
 
 def run_epoch(trainer):

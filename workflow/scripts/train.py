@@ -16,4 +16,5 @@ with job(snakemake), gpu_lease(snakemake.config["device"], snakemake.config["run
         model=snakemake.output.model,
         last=snakemake.output.last,
         history=snakemake.output.history,
+        prepared=snakemake.params.get("prepared"),
     )

@@ -7,21 +7,24 @@ Every sampler has
   indices. It depends on labels, hyper-parameters, seed and epoch number alone, so that
   `itertools.islice(sampler.epoch(number), done, None)` resumes in mid-epoch.
 
+`profs` and `profs_hncm` yield a `Batch` instead: rows, which of them are class representatives,
+and the projection that the batch belongs to.
+
 Samplers that choose by embedding (`greedy_coreset`, `distance_distribution`, `frd`,
-`profs_hncm`) also have
+`profs_hncm`) are `LearnsFromEmbeddings`:
 
 - `update(indices, embeddings)`: to be called with each batch and its embeddings [B, D] after the
   forward pass; a batch is chosen by the memory at the moment it is asked for, so ask for it after
   the update (or always the same number of batches ahead);
 - `state_dict()` and `load_state_dict(state)`: the memory, as tensors, for a checkpoint.
-
-`profs` and `profs_hncm` also have `representative_positions`, `iterations_per_projection` and
-`projection(number, position)`.
 """
 
 from collections.abc import Sequence
 
 from dmlbench import registry
+from dmlbench.samplers._batch import Batch, LearnsFromEmbeddings, Sampler
+
+__all__ = ["Batch", "LearnsFromEmbeddings", "Sampler", "available", "build_sampler"]
 
 
 def available() -> tuple[str, ...]:
@@ -31,7 +34,7 @@ def available() -> tuple[str, ...]:
 
 def build_sampler(
     name: str, labels: Sequence[int], *, batch_size: int, seed: int = 0, **hyperparameters
-):
+) -> Sampler:
     """Build a batch sampler by name.
 
     Args:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.samplers._checks import batch_within, checked_labels, positive_integer
 from dmlbench.samplers._memory import EmbeddingMemory
 
 
-class EmbeddedSampler:
+class EmbeddedSampler(LearnsFromEmbeddings):
     """Batches chosen by embedding from a random pool of images: roth2020, section 3.2.
 
     Each batch draws a pool of `pool_size` images (or all, when there are fewer) from the memory

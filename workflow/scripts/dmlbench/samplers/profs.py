@@ -1,4 +1,4 @@
-"""PROFS: batches around one representative of each class, kept for M steps."""
+"""PROFS: batches around one representative of each class, kept for M iterations."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.samplers._batch import Batch
 from dmlbench.samplers._checks import checked_labels, classes_per_batch, positive_integer
 from dmlbench.samplers._classes import ImagesByClass
 from dmlbench.values import Count, Positive
@@ -14,19 +15,23 @@ from dmlbench.values import Count, Positive
 class Profs:
     """Batches of P = batch_size / I classes: each its representative and I - 1 random others.
 
-    can2019, Algorithm 1 and section 5.4.1. Step s of the training belongs to projection s // M,
+    can2019, Algorithm 1 and section 5.4.1. Batch s of the training belongs to projection s // M,
     counted over epochs of `len(sampler)` batches each. Each projection has its own representative
     of every class, drawn without repeating until the class is used up. The classes of a batch
-    are distinct and drawn anew for each batch. A class of fewer than I images gives all of them,
-    repeated as evenly as possible. An epoch has N // batch_size batches, at least one.
+    are distinct and drawn independently for each batch. A class of fewer than I images gives all
+    of them, repeated as evenly as possible. An epoch has N // batch_size batches, at least one.
+
+    Algorithm 1 draws the representatives R' and the examples E of a batch one after the other and
+    leaves open how they correspond. Followed is section 5.4.1, "I samples from each class": the
+    examples are the I - 1 others of the classes that R' represents, so that every representative
+    has positives, and the other classes of the batch are its negatives.
 
     M = ceil(rho / p), with p = batch_size / (I L) the probability that a batch holds a class, so
     that a representative is used rho times on average.
 
     Attributes:
         representative_positions: int64 [P], the positions in every batch that hold
-            representatives: 0, I, 2 I, ...; tuples are formed with these as anchors
-            (`dmlbench.miners._representatives`).
+            representatives: 0, I, 2 I, ...
         iterations_per_projection: M.
 
     Args:
@@ -66,8 +71,8 @@ class Profs:
     def __len__(self) -> int:
         return max(len(self.by_class.images) // self.batch_size, 1)
 
-    def epoch(self, number: int) -> Iterator[np.ndarray]:
-        """The batches of one epoch: int64 [batch_size], the I images of a class side by side."""
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of one epoch, the I images of a class side by side."""
         representatives, current = None, None
         for position in range(len(self)):
             projection = self.projection(number, position)
@@ -75,9 +80,10 @@ class Profs:
                 representatives, current = self.representatives(projection), projection
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number, position]))
             classes = self.choose_classes(rng)
-            yield self.by_class.draw(
+            rows = self.by_class.draw(
                 rng, classes, self.images_per_class, first=representatives[classes]
-            ).ravel()
+            )
+            yield Batch(rows.ravel(), self.representative_positions, projection)
 
     def projection(self, number: int, position: int) -> int:
         """The projection that a batch of an epoch belongs to; theta_k is taken where it changes."""

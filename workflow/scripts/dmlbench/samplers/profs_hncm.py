@@ -1,15 +1,17 @@
 """PROFS with hard negative class mining: batches of classes that lie close together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from torch import Tensor
 
+from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.samplers._memory import EmbeddingMemory
 from dmlbench.samplers.profs import Profs
 from dmlbench.values import Count, Positive
 
 
-class ProfsHncm(Profs):
+class ProfsHncm(Profs, LearnsFromEmbeddings):
     """Batches as in `Profs`, of a random class and the P - 1 classes nearest to it.
 
     can2019, section 4.2: a class is where its representative was embedded last, the distances are
@@ -18,8 +20,7 @@ class ProfsHncm(Profs):
     the drawn class has none yet, the others are drawn from those without one as well; what
     is missing to P is drawn from the rest.
 
-    For a loss with centres (SoftTriple) the training may store them instead:
-    `sampler.memory.update(range(L), centres)`.
+    For a loss with centers (SoftTriple) a class is where they are: `use_centers`.
 
     Args: as in `Profs`.
     """
@@ -43,9 +44,23 @@ class ProfsHncm(Profs):
             iterations_per_projection=iterations_per_projection,
         )
         self.memory = EmbeddingMemory(self.classes)
+        self.centers: Callable[[], Tensor] | None = None
+
+    def use_centers(self, centers: Callable[[], Tensor]) -> None:
+        """Look for near classes among a loss's centers, not among embedded representatives.
+
+        can2019, section 5.3: "we utilize cluster centers as representatives in SoftTriple".
+
+        Args:
+            centers: gives one vector per class, [L, D], as it is now; asked at every update.
+        """
+        self.centers = centers
 
     def update(self, indices, embeddings) -> None:
         """Store the embeddings [B, D] of a batch's images [B], those of the representatives."""
+        if self.centers is not None:
+            self.memory.update(np.arange(self.classes), self.centers())
+            return
         indices = np.asarray(indices)[self.representative_positions]
         self.memory.update(
             self.by_class.class_of[indices], embeddings[self.representative_positions]

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from dmlbench.files import whole
-from dmlbench.plan.spec import Spec
 from dmlbench.training.leftovers import CHECKPOINT
 from dmlbench.training.version import VERSION
 
@@ -21,16 +20,20 @@ _log = logging.getLogger(__name__)
 
 
 class Checkpoint:
-    """The checkpoint of one spec in a run's folder.
+    """The checkpoint of one training in a folder.
 
-    Another spec, or another version of training, has another file: neither is ever taken for this
-    one, and both are removed once the run is scored. The file begins with the SHA-256 of the
-    spec's identity and of what follows.
+    Another training, or another version of training, has another file: neither is ever taken for
+    this one, and both are removed once the run is scored. The file begins with the SHA-256 of the
+    training's identity and of what follows.
+
+    Args:
+        folder: of the run.
+        training: says what is trained, and how: a spec's digest, or another word for a file's name.
     """
 
-    def __init__(self, folder: Path, spec: Spec):
+    def __init__(self, folder: Path, training: str):
         self.folder = folder
-        self.identity = f"{spec.digest}-v{VERSION}"
+        self.identity = f"{training}-v{VERSION}"
         self.path = folder / CHECKPOINT.format(identity=self.identity)
         self._written = time.monotonic()
 
@@ -57,7 +60,7 @@ class Checkpoint:
         written = memoryview(self.path.read_bytes())
         size = hashlib.sha256().digest_size
         if written[:size] != self._digest(written[size:]):
-            _log.warning("%s: damaged, or of another spec: training starts anew", self.path)
+            _log.warning("%s: damaged, or of another training: starting over", self.path)
             return None
         return torch.load(io.BytesIO(written[size:]), map_location="cpu", weights_only=True)
 

@@ -1,7 +1,5 @@
-"""The images of a training: which ones train, which are watched, and in what batches they come."""
+"""The images of a training: which ones train, and which are watched."""
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,21 +45,3 @@ def read_roles(index: Path, split: Path, fold: int | None) -> dict[str, Images]:
     if "train" not in roles:
         raise UserError(f"{split}: no training images for fold {fold}; it has {sorted(roles)}")
     return roles
-
-
-def iterations(sampler, per_epoch: int | None) -> int:
-    """Iterations of a training epoch: as many as asked for, or one pass of the sampler."""
-    return per_epoch or len(sampler)
-
-
-def batches(sampler, epoch: int, count: int, done: int = 0) -> Iterator[np.ndarray]:
-    """The batches of a training epoch (counted from 1) that are not done, from an endless stream.
-
-    The stream is the sampler's epochs one after another, so a training epoch of any length
-    continues where the one before it ended, also after a restart.
-    """
-    first, offset = divmod((epoch - 1) * count + done, len(sampler))
-    stream = itertools.chain.from_iterable(
-        sampler.epoch(number) for number in itertools.count(first)
-    )
-    return itertools.islice(stream, offset, offset + count - done)

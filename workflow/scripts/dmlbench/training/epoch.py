@@ -1,4 +1,4 @@
-"""An epoch in progress: what a checkpoint in the middle of it keeps beside the weights."""
+"""An epoch in progress: what a checkpoint in the middle of it keeps next to the weights."""
 
 import torch
 
@@ -36,8 +36,14 @@ class Epoch:
         self.generator = torch.Generator().manual_seed(derived_seed(seed, "transforms", number))
 
     def row(self) -> dict:
-        """What the history says of it before any score."""
-        return {"epoch": self.number, "learning_rate": self.rate, "loss": self.losses.look()}
+        """What the history says of it before any score: number, rate, mean loss, share of zeros."""
+        loss = self.losses.look()
+        return {
+            "epoch": self.number,
+            "learning_rate": self.rate,
+            "loss": loss,
+            "zero_losses": self.losses.zeros,
+        }
 
     def state_dict(self) -> dict:
         """What a checkpoint keeps of it."""

@@ -1,21 +1,74 @@
 """Embeddings of a trained run's images, as Parquet."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import Tensor
 
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
-from dmlbench.files import damage_is_named, digest
+from dmlbench.errors import UserError
+from dmlbench.files import damage_is_named
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
 from dmlbench.training.cpu import use_cpu
-from dmlbench.training.data import read_roles
+from dmlbench.training.data import Images, read_roles
 from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embed_images
+from dmlbench.training.prepared import origin, take_prepared
 from dmlbench.training.seeds import make_deterministic
+
+
+def embed_roles(
+    spec: Spec,
+    network: Embedder,
+    feed: Feed,
+    roles: Mapping[str, Images],
+    weights: Mapping[str, Mapping[str, Tensor]],
+) -> dict[str, dict[str, Embedded]]:
+    """Embed images of several roles with several weights.
+
+    Args:
+        spec: the run's.
+        network: on its device; keeps the last of the weights.
+        feed: the packed images.
+        roles: which images.
+        weights: selection -> tensors by name, none of them the network's own.
+
+    Returns:
+        selection -> role -> embedded images.
+    """
+    embeddings = {}
+    for selection, tensors in weights.items():
+        network.load_state_dict(tensors)
+        embeddings[selection] = {
+            role: Embedded(
+                images.ids,
+                images.labels,
+                embed_images(spec, network, feed, images.ids).numpy(),
+            )
+            for role, images in roles.items()
+        }
+    return embeddings
+
+
+def embedded_roles(
+    roles: Mapping[str, Images], wanted: Collection[str] | None = None
+) -> dict[str, Images]:
+    """The roles that are embedded: the wanted ones, or all but the training images.
+
+    Raises:
+        UserError: the split has no images of a wanted role.
+    """
+    if wanted is None:
+        return {role: images for role, images in roles.items() if role != "train"}
+    for role in wanted:
+        if role not in roles:
+            raise UserError(f"roles: the split has no {role} images; allowed: {sorted(roles)}")
+    return {role: images for role, images in roles.items() if role in wanted}
 
 
 def export_embeddings(
@@ -30,37 +83,44 @@ def export_embeddings(
     device: str,
     threads: int,
     output: Path,
+    prepared: Path | None = None,
+    roles: Collection[str] | None = None,
 ) -> None:
-    """Embed all images but the training ones, with the selected and with the last epoch's weights.
+    """Embed a run's images with the selected and with the last epoch's weights.
 
-    Writes the file of `dmlbench.data.embeddings`, with the digests of weights, split and spec in
-    its metadata.
+    Writes the file of `dmlbench.data.embeddings`, with what it is made of in its metadata
+    (`dmlbench.training.prepared.origin`).
+
+    Args:
+        values: the run's spec, as plain values.
+        model, last: the selected and the last epoch's weights.
+        index, split: Parquet files of the data set's images and of their roles.
+        pixels, pixel_table: the packed images.
+        device: `auto`, `cpu` or `cuda`.
+        threads: CPU threads of torch.
+        output: written: the embeddings.
+        prepared: the file that `train` may have written: moved to `output` instead, if it is of
+            these weights and all roles but the training images are wanted.
+        roles: which images; None for all but the training ones.
+
+    Raises:
+        DamagedError: weights that cannot be read.
+        UserError: the split has no images of a role.
     """
+    files = {"model": model, "last": last, "split": split}
+    if roles is None and take_prepared(values, prepared=prepared, output=output, **files):
+        return
     spec = Spec.model_validate(values)
     make_deterministic()
     use_cpu(threads)
     where = pick_device(device)
-    roles = read_roles(index, split, spec.fold)
-    del roles["train"]
-    feed = Feed(Pixels(pixels, pixel_table), where)
-    network = Embedder(spec).to(where)
-    embeddings = {}
-    for selection, weights in {spec.selection: model, "last_epoch": last}.items():
-        with damage_is_named(weights, SafetensorError):
-            tensors = load_file(weights)
-        network.load_state_dict(tensors)
-        embeddings[selection] = {
-            role: Embedded(
-                images.ids,
-                images.labels,
-                embed_images(spec, network, feed, images.ids).numpy(),
-            )
-            for role, images in roles.items()
-        }
-    metadata = {
-        "spec": spec.digest,
-        "model": digest(model),
-        "last": digest(last),
-        "split": digest(split),
-    }
-    write_embeddings(output, embeddings, metadata)
+    images = embedded_roles(read_roles(index, split, spec.fold), roles)
+    feed, network = Feed(Pixels(pixels, pixel_table), where), Embedder(spec).to(where)
+    weights = {spec.selection: _read(model), "last_epoch": _read(last)}
+    embeddings = embed_roles(spec, network, feed, images, weights)
+    write_embeddings(output, embeddings, origin(spec, **files))
+
+
+def _read(weights: Path) -> dict[str, Tensor]:
+    with damage_is_named(weights, SafetensorError):
+        return load_file(weights)

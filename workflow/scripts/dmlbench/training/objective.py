@@ -1,92 +1,124 @@
-"""What is minimised: a method's loss with its miner and regularizers."""
+"""What is minimized: a loss with its miner and regularizers."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import torch
 from torch import Tensor, nn
 
-from dmlbench.losses import build_loss
-from dmlbench.miners import build_miner
-from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.spec import Spec
-from dmlbench.regularizers import build_regularizer
+from dmlbench.samplers import Batch
+from dmlbench.training.representatives import Restrict
 
 
 class Objective:
-    """The loss of a batch under a spec.
+    """The loss of a batch.
+
+    The weights that `proximity` stays near to are those where the batch's projection begins;
+    where the sampler has no projections, those where the training epoch begins. Where each
+    iteration is a subproblem (SoftTriple, can2019, section 5.3), they are those where the
+    iteration before began: "to entangle the updates of the iterations", which a reference taken
+    where the iteration itself begins could not, its penalty having no gradient there.
 
     Args:
-        spec: says which loss, miner and regularizers; without a loss there is nothing to minimise.
         network: what the regularizers reach into.
-        num_classes: of the training images.
-
-    Attributes:
-        loss: holds the loss's own parameters.
+        loss: takes embeddings [B, D], labels [B] and, with a miner, tuples; holds its own
+            parameters. An empty module where there is nothing to minimize.
+        miner: chooses the tuples that the loss looks at; None for all.
+        regularizers: by name.
+        restrict: which tuples the loss is given where a batch has representatives
+            (`dmlbench.training.representatives`); None for the batch as it is.
+        each_iteration: whether each iteration is a subproblem.
+        embed: the network compiled; None for the network as it is.
     """
 
-    def __init__(self, spec: Spec, network: Embedder, num_classes: int):
-        self.network = network
-        self.loss = nn.Module()
-        if spec.loss is not None:
-            context = {"num_classes": num_classes, "embedding_dim": spec.embedding_dim}
-            self.loss = build_loss(spec.loss.name, **context, **spec.loss.hyperparameters)
-        self.miner = spec.miner and build_miner(spec.miner.name, **spec.miner.hyperparameters)
-        self.regularizers = {
-            part.name: build_regularizer(part.name, **part.hyperparameters)
-            for part in spec.regularizers
-        }
+    def __init__(
+        self,
+        network: nn.Module,
+        loss: nn.Module,
+        *,
+        miner: Callable | None = None,
+        regularizers: Mapping[str, Callable] | None = None,
+        restrict: Restrict | None = None,
+        each_iteration: bool = False,
+        embed: Callable[[Tensor], Tensor] | None = None,
+    ):
+        self.network, self.loss, self.miner = network, loss, miner
+        self.regularizers = dict(regularizers or {})
+        self.restrict, self.each_iteration = restrict, each_iteration
+        self.embed = embed or network
+        self.subproblem: int | None = None
 
-    def start_epoch(self) -> None:
-        """Take the weights that are to be stayed near to."""
-        for regularizer in self._acting_on("weights"):
-            regularizer.snapshot(self.network.parameters())
-
-    def __call__(
-        self, embed: Callable[[Tensor], Tensor], images: Tensor, labels: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Loss (scalar) and embeddings [B, D] of images [B, C, H, W] with labels [B].
+    def begin(self, subproblem: int) -> None:
+        """Take the weights as the proximal reference unless they belong to the same subproblem.
 
         Args:
-            embed: the network, as it is or compiled.
+            subproblem: the number of the projection, or of the epoch where there are none.
         """
+        if self.subproblem is None or (self.subproblem != subproblem and not self.each_iteration):
+            self._snapshot()
+        self.subproblem = subproblem
+
+    def __call__(self, batch: Batch, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Loss (scalar) and embeddings [B, D] of inputs [B, ...] with labels [B]."""
         with contextlib.ExitStack() as mixing:
             mixtures = [
-                mixing.enter_context(regularizer.mixing(self.network.stages, len(images)))
+                mixing.enter_context(regularizer.mixing(self.network.stages, len(inputs)))
                 for regularizer in self._acting_on("network")
             ]
-            embeddings = embed(images)
+            embeddings = self.embed(inputs)
         if mixtures:
             loss = mixtures[0].loss(self._loss, embeddings, labels)
         else:
-            loss = self._loss(embeddings, labels)
+            loss = self._loss(embeddings, labels, _mask(batch, labels.device))
         for regularizer in self._acting_on("embeddings"):
             loss = loss + regularizer(embeddings)
         for regularizer in self._acting_on("weights"):
             loss = loss + regularizer(self.network.parameters())
+        if self.each_iteration:
+            self._snapshot()
         return loss, embeddings
 
     def state_dict(self) -> dict:
         """What a checkpoint keeps of it."""
-        weights = {
-            name: regularizer.state_dict()
-            for name, regularizer in self.regularizers.items()
-            if hasattr(regularizer, "state_dict")
+        return {
+            "loss": self.loss.state_dict(),
+            "references": {
+                name: part.state_dict()
+                for name, part in self.regularizers.items()
+                if part.acts_on == "weights"
+            },
+            "subproblem": self.subproblem,
         }
-        return {"loss": self.loss.state_dict(), "regularizers": weights}
 
     def load_state_dict(self, state: dict) -> None:
         """Continue from a checkpoint."""
         self.loss.load_state_dict(state["loss"])
-        for name, kept in state["regularizers"].items():
-            self.regularizers[name].load_state_dict(kept)
+        for name, reference in state["references"].items():
+            self.regularizers[name].load_state_dict(reference)
+        self.subproblem = state["subproblem"]
 
-    def _loss(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        if self.miner is None:
-            return self.loss(embeddings, labels)
-        tuples = self.miner(embeddings.detach(), labels)
+    def _loss(
+        self, embeddings: Tensor, labels: Tensor, representative: Tensor | None = None
+    ) -> Tensor:
+        tuples = self.miner and self.miner(embeddings.detach(), labels)
+        if representative is not None and self.restrict is not None:
+            tuples = self.restrict(tuples, labels, representative)
         for regularizer in self._acting_on("tuples"):
             tuples = regularizer(tuples)
-        return self.loss(embeddings, labels, tuples)
+        return self.loss(embeddings, labels, *([] if tuples is None else [tuples]))
+
+    def _snapshot(self) -> None:
+        for regularizer in self._acting_on("weights"):
+            regularizer.snapshot(self.network.parameters())
 
     def _acting_on(self, what: str) -> list:
         return [part for part in self.regularizers.values() if part.acts_on == what]
+
+
+def _mask(batch: Batch, device: torch.device) -> Tensor | None:
+    """Which examples of a batch are representatives: bool [B]; None where none is special."""
+    if batch.representatives is None:
+        return None
+    mask = torch.zeros(len(batch.rows), dtype=torch.bool)
+    mask[torch.from_numpy(batch.representatives)] = True
+    return mask.to(device)

@@ -1,28 +1,29 @@
 """Optimizers, learning rates by parameter group, and the step schedule."""
 
+from collections.abc import Iterable
+
 import torch
 from torch import nn
 
-from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.recipes import Optimizer, StepSchedule
 
 
-def build_optimizer(spec: Spec, network: Embedder, loss: nn.Module) -> torch.optim.Optimizer:
-    """The spec's optimizer over three groups: backbone, head and the loss's own parameters.
+def build_optimizer(
+    settings: Optimizer, rates: Iterable[tuple[nn.Module, float]]
+) -> torch.optim.Optimizer:
+    """An optimizer with a group for each module that has parameters.
 
     Each group keeps its learning rate of the first epoch as `first_rate`.
+
+    Args:
+        settings: which optimizer; its learning rate is not looked at.
+        rates: modules with their learning rates of the first epoch.
     """
-    settings = spec.optimizer
-    loss_rate = spec.loss_learning_rate
-    if loss_rate is None:
-        loss_rate = settings.learning_rate * spec.loss_factor
-    rates = [
-        (network.backbone, settings.learning_rate),
-        (network.head, settings.learning_rate * spec.head_factor),
-        (loss, loss_rate),
+    groups = [
+        {"params": list(module.parameters()), "lr": rate, "first_rate": rate}
+        for module, rate in rates
     ]
-    groups = [{"params": list(module.parameters()), "lr": rate} for module, rate in rates]
-    groups = [group | {"first_rate": group["lr"]} for group in groups if group["params"]]
+    groups = [group for group in groups if group["params"]]
     common = {"weight_decay": settings.weight_decay}
     if settings.fused:
         common["fused"] = True
@@ -37,9 +38,10 @@ def build_optimizer(spec: Spec, network: Embedder, loss: nn.Module) -> torch.opt
             return torch.optim.SGD(groups, momentum=settings.momentum, **common)
 
 
-def set_learning_rates(spec: Spec, optimizer: torch.optim.Optimizer, epoch: int) -> None:
+def set_learning_rates(
+    schedule: StepSchedule | None, optimizer: torch.optim.Optimizer, epoch: int
+) -> None:
     """Put the learning rates of an epoch (counted from 1) into the optimizer."""
-    schedule = spec.schedule
     decay = schedule.gamma ** ((epoch - 1) // schedule.step) if schedule else 1.0
     for group in optimizer.param_groups:
         group["lr"] = group["first_rate"] * decay

@@ -1,0 +1,89 @@
+"""The batches of a training, epoch by epoch."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlbench.samplers import Batch, LearnsFromEmbeddings, Sampler
+from dmlbench.training.inputs import Inputs
+
+
+class Batches:
+    """A sampler's batches with what the network takes of them, and their labels.
+
+    Args:
+        sampler: which examples make a batch.
+        inputs: the examples.
+        labels: int64 [N], the class of each, counted from 0 without gaps.
+        device: where the network runs.
+        per_epoch: batches of a training epoch; None for one pass of the sampler.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        inputs: Inputs,
+        labels: np.ndarray,
+        device: torch.device,
+        per_epoch: int | None = None,
+    ):
+        self.sampler, self.inputs, self.device = sampler, inputs, device
+        self.labels = torch.from_numpy(labels).to(device)
+        self.per_epoch = per_epoch or len(sampler)
+
+    def epoch(
+        self, number: int, generator: torch.Generator, done: int = 0
+    ) -> Iterator[tuple[Batch, Tensor, Tensor]]:
+        """What is left of a training epoch (counted from 1): batch, inputs and labels [B].
+
+        A sampler that learns must be given a batch's embeddings before the next batch is taken.
+
+        Args:
+            generator: what random transforms draw from.
+            done: how many of the epoch's batches have been trained.
+        """
+        first = (number - 1) * self.per_epoch + done
+        left = itertools.islice(stream(self.sampler, first), self.per_epoch - done)
+        drawn, wanted = itertools.tee(left)
+        rows = (batch.rows for batch in wanted)
+        # A sampler that learns from a batch cannot draw the next one before.
+        inputs = self.inputs.batches(rows, generator, ahead=not self._learns)
+        for batch, values in zip(drawn, inputs, strict=True):
+            yield batch, values, self.labels[torch.from_numpy(batch.rows).to(self.device)]
+
+    def learn(self, batch: Batch, embeddings: Tensor) -> None:
+        """Give a batch's embeddings [B, D] to a sampler that chooses by them."""
+        if self._learns:
+            self.sampler.update(batch.rows, embeddings.detach())
+
+    def ids(self, batch: Batch) -> np.ndarray:
+        """What the batch's examples are called in messages: [B]."""
+        return self.inputs.ids[batch.rows]
+
+    def state_dict(self) -> dict | None:
+        """What the sampler has learned; None where it looks at labels alone."""
+        return self.sampler.state_dict() if self._learns else None
+
+    def load_state_dict(self, state: dict | None) -> None:
+        """Continue from a checkpoint."""
+        if self._learns:
+            self.sampler.load_state_dict(state)
+
+    @property
+    def _learns(self) -> bool:
+        return isinstance(self.sampler, LearnsFromEmbeddings)
+
+
+def stream(sampler: Sampler, first: int = 0) -> Iterator[Batch]:
+    """A sampler's epochs one after another, without end, from a batch on (counted from 0).
+
+    Training epochs of any length are cut from it, so that each continues where the one before it
+    ended, also after a restart.
+    """
+    number, offset = divmod(first, len(sampler))
+    epochs = (sampler.epoch(number) for number in itertools.count(number))
+    batches = itertools.islice(itertools.chain.from_iterable(epochs), offset, None)
+    return (batch if isinstance(batch, Batch) else Batch(batch) for batch in batches)

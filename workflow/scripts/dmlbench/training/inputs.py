@@ -1,0 +1,76 @@
+"""What the network takes of a training's examples: crops of images, or rows of a tensor."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlbench.data.feed import AHEAD, Feed
+from dmlbench.data.ragged import Ragged
+
+
+class Inputs(Protocol):
+    """The examples of a training, batch by batch.
+
+    Attributes:
+        ids: int64 [N], what the examples are called in messages.
+    """
+
+    ids: np.ndarray
+
+    def batches(
+        self, rows: Iterable[np.ndarray], generator: torch.Generator, ahead: bool
+    ) -> Iterator[Tensor]:
+        """What the network takes of these examples, in order, on its device.
+
+        Args:
+            rows: int64 [B] for each batch.
+            generator: what random transforms draw from, batch after batch as they are asked for.
+            ahead: whether `rows` may be read further than they are asked for.
+        """
+
+
+class ImageInputs:
+    """Images of a store, cropped and jittered.
+
+    Args:
+        feed: the images.
+        ids: int64 [N], image id of each example.
+        transform: the training transforms.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        ids: np.ndarray,
+        transform: Callable[[Tensor | Ragged, torch.Generator], Tensor],
+    ):
+        self.feed, self.ids, self.transform = feed, ids, transform
+
+    def batches(
+        self, rows: Iterable[np.ndarray], generator: torch.Generator, ahead: bool
+    ) -> Iterator[Tensor]:
+        """float32 [B, C, H, W] each."""
+        ids = (self.ids[batch] for batch in rows)
+        for images in self.feed.batches(ids, AHEAD if ahead else 0):
+            yield self.transform(images, generator)
+
+
+class TensorInputs:
+    """Rows of a tensor as they are: points of a toy space, features of another network.
+
+    Args:
+        values: [N, ...], on the network's device.
+    """
+
+    def __init__(self, values: Tensor):
+        self.values, self.ids = values, np.arange(len(values))
+
+    def batches(
+        self, rows: Iterable[np.ndarray], generator: torch.Generator, ahead: bool
+    ) -> Iterator[Tensor]:
+        """[B, ...] each."""
+        for batch in rows:
+            yield self.values[torch.from_numpy(batch).to(self.values.device)]

@@ -1,0 +1,59 @@
+"""Embeddings that a training wrote at its end: taken without torch where they are the right ones."""
+
+import logging
+import os
+from pathlib import Path
+
+from dmlbench.errors import DamagedError
+from dmlbench.files import digest
+from dmlbench.parquet import read_metadata
+from dmlbench.plan.sources import stage_digest
+from dmlbench.plan.spec import Spec
+
+_log = logging.getLogger(__name__)
+
+
+def origin(spec: Spec, *, model: Path, last: Path, split: Path) -> dict[str, str]:
+    """What embeddings are made of, as a file of them says in its metadata.
+
+    Digests of spec, selected and last weights, split, and the code that embeds.
+    """
+    return {
+        "spec": spec.digest,
+        "model": digest(model),
+        "last": digest(last),
+        "split": digest(split),
+        "code": stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
+    }
+
+
+def take_prepared(
+    values: dict, *, prepared: Path | None, model: Path, last: Path, split: Path, output: Path
+) -> bool:
+    """Move a prepared file of embeddings to its place if it is what would be computed now.
+
+    Args:
+        values: the run's spec, as plain values.
+        prepared: what `train` may have written; None for nothing.
+        model, last: the run's weights.
+        split: Parquet file of the images' roles.
+        output: gets the file.
+
+    Returns:
+        Whether it was there, whole, and made of this spec, these weights and this split by this
+        code; else it stays where it is.
+    """
+    if prepared is None or not Path(prepared).is_file():
+        return False
+    try:
+        found = read_metadata(prepared)
+    except DamagedError as error:
+        _log.warning("%s: embedding again", error)
+        return False
+    spec = Spec.model_validate(values)
+    wanted = origin(spec, model=model, last=last, split=split)
+    if {key.decode(): value.decode() for key, value in found.items()} != wanted:
+        _log.warning("%s: of other weights, split or code: embedding again", prepared)
+        return False
+    os.replace(prepared, output)
+    return True
