@@ -28,6 +28,8 @@ try:
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
+# Embeddings that a training leaves for the next rule, which then needs no torch.
+PREPARED = ".embeddings.parquet"
 RUNS = RunIndex(PLAN, Path(RESULTS, FILE), fresh=workflow.is_main_process)
 # Where a file comes from, in a catalogue.
 SOURCES = {"urls", "note"}

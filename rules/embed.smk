@@ -7,6 +7,7 @@
 rule embed:
     input:
         unpack(images_of),
+        spec="<results>/runs/{run}/spec.yaml",
         model="<results>/runs/{run}/model.safetensors",
         last="<results>/runs/{run}/last.safetensors",
     output:
@@ -23,7 +24,7 @@ rule embed:
     resources:
         **NEEDS.of("embed"),
     params:
-        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
         roles=None,
         source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
     script:
@@ -39,6 +40,6 @@ use rule embed as embed_train with:
     benchmark:
         "<results>/costs/embed_train/{run}.tsv"
     params:
-        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        prepared=None,
         roles=["train"],
         source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),

@@ -4,8 +4,9 @@
 #         <results>/runs/<run>/model.safetensors   the selected epoch's weights
 #         <results>/runs/<run>/last.safetensors    the last epoch's weights
 #         <results>/runs/<run>/history.parquet     a row an epoch
-#         A checkpoint lies beside them until the run is scored; it is no output, so a retry
-#         continues.
+#         Next to them, and no outputs: a checkpoint until the run is scored, so that a retry
+#         resumes; embeddings for the next rule; the outputs under a second name, so that none is
+#         lost.
 
 
 rule train:
@@ -29,5 +30,6 @@ rule train:
         **NEEDS.of("train"),
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
     script:
         "../workflow/scripts/train.py"

@@ -1,18 +1,18 @@
-"""Rule embed: the test images of a run, as vectors."""
+"""Rule embed: images of a run, as vectors."""
+
+from pathlib import Path
 
 from dmlbench.job import job
+from dmlbench.plan.read import read_mapping
 from dmlbench.training.gpus import gpu_lease
 from dmlbench.training.prepared import take_prepared
 
 with job(snakemake):
-    spec, files = snakemake.params.spec, dict(snakemake.input.items())
-    taken = take_prepared(
-        spec,
-        prepared=snakemake.params.get("prepared"),
-        output=snakemake.output[0],
-        **{name: files[name] for name in ("model", "last", "split")},
-    )
-    if not taken:
+    files = dict(snakemake.input.items())
+    spec = read_mapping(Path(files.pop("spec")))
+    made_of = {name: files[name] for name in ("model", "last", "split")}
+    prepared, output = snakemake.params.prepared, snakemake.output[0]
+    if not take_prepared(spec, prepared=prepared, output=output, **made_of):
         # Here, because it imports torch.
         from dmlbench.training.export import export_embeddings
 
@@ -22,5 +22,6 @@ with job(snakemake):
                 **files,
                 device=snakemake.config["device"],
                 threads=snakemake.threads,
-                output=snakemake.output[0],
+                output=output,
+                roles=snakemake.params.roles,
             )

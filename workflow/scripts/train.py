@@ -3,18 +3,23 @@
 from dmlbench.job import job
 from dmlbench.search.best import with_best
 from dmlbench.training.gpus import gpu_lease
-from dmlbench.training.loop import train
+from dmlbench.training.kept import keep, put_back
 
-with job(snakemake), gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
-    data = dict(snakemake.input.items())
-    train(
-        with_best(snakemake.params.spec, data.pop("best", None)),
-        **data,
-        device=snakemake.config["device"],
-        threads=snakemake.threads,
-        spec_file=snakemake.output.spec,
-        model=snakemake.output.model,
-        last=snakemake.output.last,
-        history=snakemake.output.history,
-        prepared=snakemake.params.get("prepared"),
-    )
+with job(snakemake):
+    if not put_back(snakemake.output):
+        # Here, because it imports torch.
+        from dmlbench.training.loop import train
+
+        data, outputs = dict(snakemake.input.items()), dict(snakemake.output.items())
+        spec = with_best(snakemake.params.spec, data.pop("best", None))
+        with gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
+            train(
+                spec,
+                **data,
+                device=snakemake.config["device"],
+                threads=snakemake.threads,
+                spec_file=outputs.pop("spec"),
+                **outputs,
+                prepared=snakemake.params.prepared,
+            )
+        keep(snakemake.output)
