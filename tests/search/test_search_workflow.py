@@ -1,10 +1,9 @@
 """Searches through Snakemake at toy size."""
 
-import shutil
-
 import pandas as pd
 import pytest
 import yaml
+from dmlbench.search.best import read_best
 from project import Project
 
 pytestmark = pytest.mark.workflow
@@ -29,23 +28,18 @@ SEARCH = {
         "loss.alpha": {"title": "scale α", "low": 0, "high": 64, "step": 32, "open": True},
     },
 }
-STUDY = {
-    "title": "A study of searches",
-    "question": "Which values?",
-    "description": "Two searches.",
-    "runs": [RUN],
-    "tournament": {},
-    "tables": {
-        "15": {
-            "title": "Optima",
-            "kind": {"name": "search_optima", "printed_settings": ["15"]},
-            "searches": ["mine", "mine_tpe"],
-        },
-        "16": {
-            "title": "Strategies",
-            "kind": {"name": "search_comparison", "printed": ["16"]},
-            "searches": ["mine", "mine_tpe"],
-        },
+IN_FOLDS = SEARCH | {
+    "title": "A toy search over folds and all kinds of ranges",
+    "run": RUN | {"split": "folds"},
+    "folds": [0, 2],
+    "strategy": "tpe",
+    "pruner": "median",
+    "budget": 3,
+    "parameters": {
+        "optimizer.learning_rate": {"low": 1e-4, "high": 1e-2, "log": True},
+        "loss.margin": {"low": 0, "high": 0.2},
+        "sampler.images_per_class": {"low": 4, "high": 5, "integer": True},
+        "loss.alpha": {"choices": [16, 32]},
     },
 }
 
@@ -57,17 +51,15 @@ class Workflow(Project):
         super().__init__(folder)
         config = folder / "config"
         self.searches = config / "searches.yaml"
-        pruned = {"strategy": "tpe", "pruner": "median", "title": "A toy search by TPE"}
-        self.write(self.searches, {"mine": SEARCH, "mine_tpe": SEARCH | pruned})
-        self.write(config / "studies" / "searched.yaml", STUDY)
-        reference = config / "reference"
-        shutil.copytree(reference / "psomas2020", reference / "searched")
-        self.change("datasets", "glyphs", splits={"fixed": {"name": "fixed", "validation": 0.25}})
+        self.write(self.searches, {"mine": SEARCH, "in_folds": IN_FOLDS})
+        fixed = {"name": "fixed", "validation": 0.25}
+        splits = {"half": "half", "fixed": fixed, "folds": "half4fold"}
+        self.change("datasets", "glyphs", splits=splits)
         self.change("recipes", "glyphs", selection="best_validation_epoch")
         rehearsal = yaml.safe_load((config / "rehearsal.yaml").read_text())
         del rehearsal["rehearsal"]["searches"]
         values = yaml.safe_load((config / "config.yaml").read_text()) | rehearsal
-        self.write(config / "config.yaml", values | {"studies": ["searched"]})
+        self.write(config / "config.yaml", values | {"studies": ["demo"]})
 
     def write(self, path, values):
         path.write_text(yaml.safe_dump(values, sort_keys=False))
@@ -82,44 +74,52 @@ class Workflow(Project):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     workflow = Workflow(tmp_path_factory.mktemp("searches"))
-    workflow.snakemake("searched_table_15", "searched_table_16")
+    workflow.snakemake("search_mine", "search_in_folds")
     return workflow
 
 
-def test_workers_share_the_trials(finished):
-    for search in ("mine", "mine_tpe"):
-        folder = finished.results / "searches" / search
-        done = [
-            trial
-            for worker in sorted((folder / "workers").glob("*.yaml"))
-            for trial in yaml.safe_load(worker.read_text())["trials"]
-        ]
-        trials = pd.read_parquet(folder / "trials.parquet")
-        assert sorted(done) == list(trials["number"])
-        assert len(trials) <= 5
-    assert len(pd.read_parquet(finished.results / "searches/mine/trials.parquet")) == 4
+@pytest.mark.parametrize(("search", "count"), [("mine", 4), ("in_folds", 3)])
+def test_workers_share_the_trials(finished, search, count):
+    folder = finished.results / "searches" / search
+    done = [
+        trial
+        for worker in sorted((folder / "workers").glob("*.yaml"))
+        for trial in yaml.safe_load(worker.read_text())["trials"]
+    ]
+    trials = pd.read_parquet(folder / "trials.parquet")
+    assert sorted(done) == list(trials["number"]) == list(range(count))
 
 
-def test_tables_show_what_was_found(finished):
-    tables = finished.results / "studies" / "searched" / "tables"
-    best = yaml.safe_load((finished.results / "searches" / "mine" / "best.yaml").read_text())
-    optima = pd.read_csv(tables / "15.csv")
-    assert list(optima["coordinate"]) == list(best["values"].values())
-    assert list(optima["printed"]) == [0.1, 32]
-    scores = pd.read_parquet(finished.results / "searches" / "mine" / "scores.parquet")
-    kept = scores[(scores.role == "test") & (scores.metric == "recall_at_1")]
-    (value,) = kept[kept.selection == "best_validation_epoch"]["value"]
-    comparison = pd.read_csv(tables / "16.csv").set_index("Strategy")
-    assert comparison["test"]["one at a time"] == pytest.approx(100 * value, abs=0.0051)
-    assert list(comparison["test_printed"]) == [66.56, 66.56]
+@pytest.mark.parametrize("search", ["mine", "in_folds"])
+def test_the_best_values_are_those_of_the_best_trial(finished, search):
+    folder = finished.results / "searches" / search
+    trials = pd.read_parquet(folder / "trials.parquet")
+    top = trials[trials["state"] == "complete"].sort_values("validation", kind="stable").iloc[-1]
+    best = yaml.safe_load((folder / "best.yaml").read_text())
+    assert best["validation"] == top["validation"] > 0
+    assert read_best(folder / "best.yaml") in [
+        yaml.safe_load(values)
+        for values in trials["values"][trials["validation"] == best["validation"]]
+    ]
 
 
 def test_nothing_is_left_to_do_and_a_title_searches_nothing_again(finished):
-    assert "Nothing to be done" in finished.snakemake("--dry-run", "searched_table_16")
+    assert "Nothing to be done" in finished.snakemake("--dry-run", "search_mine")
     text = finished.searches.read_text()
     finished.searches.write_text(text.replace("scale", "size"))
-    output = finished.snakemake("--dry-run", "searched_table_15")
+    assert "Nothing to be done" in finished.snakemake("--dry-run", "search_mine")
+    finished.searches.write_text(text.replace("workers: 2", "workers: 1"))
+    assert not finished.planned("search_mine").get("search_worker")
     finished.searches.write_text(text)
-    planned = output.split("Job stats:")[1].split("total")[0]
-    assert "table " in planned
-    assert "search" not in planned.replace("searched_table_15", "")
+
+
+def test_a_larger_budget_continues_the_same_trials(finished):
+    folder = finished.results / "searches" / "in_folds"
+    before = pd.read_parquet(folder / "trials.parquet")
+    text = finished.searches.read_text()
+    finished.searches.write_text(text.replace("budget: 3", "budget: 4"))
+    finished.snakemake("search_in_folds")
+    finished.searches.write_text(text)
+    after = pd.read_parquet(folder / "trials.parquet")
+    pd.testing.assert_frame_equal(after[:3], before)
+    assert len(after) == 4

@@ -98,11 +98,19 @@ def test_folds_and_a_fold_are_one_too_many(folder):
         Search.model_validate(yaml.safe_load((folder / "searches.yaml").read_text())[NAME] | values)
 
 
-def test_a_loss_may_be_searched_with_the_options_that_only_it_has(folder):
-    """Names are laid over first, whatever the order of the parameters."""
-    loss = {"loss.distance": {"choices": ["euclidean", "squared"]}}
-    names = {"loss.name": {"choices": ["triplet", "margin"]}}
-    assert "loss.name" not in problem(folder, ["parameters"], loss | names).split(":")[0]
+def test_a_loss_may_be_searched_with_an_option_that_only_it_has(folder):
+    path = folder / "searches.yaml"
+    values = yaml.safe_load(path.read_text())["proxy_anchor_tpe"]
+    values["parameters"] = {
+        "loss.scale": {"low": 1, "high": 100, "log": True},
+        "loss.name": {"choices": ["arcface", "cosface"]},
+    }
+    path.write_text(yaml.safe_dump({NAME: values}, sort_keys=False))
+    plan.load(CONFIGURATION, folder)
+    refused = {"choices": ["arcface", "proxy_anchor"]}
+    message = problem(folder, ["parameters", "loss.name"], refused)
+    assert "parameters.loss.name: " in message
+    assert "'scale'" in message
 
 
 def test_a_parameter_that_the_run_does_not_say_needs_a_start(folder):
