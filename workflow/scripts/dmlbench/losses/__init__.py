@@ -1,6 +1,9 @@
 """Losses of deep metric learning: one file each, the equation and its source in the docstring."""
 
 from dmlbench import registry
+from dmlbench.losses._forces import forces
+
+__all__ = ["available", "build_loss", "forces"]
 
 
 def available() -> tuple[str, ...]:
