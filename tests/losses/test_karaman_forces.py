@@ -8,7 +8,7 @@ import math
 
 import pytest
 import torch
-from dmlbench.losses._all_triplets import forces
+from dmlbench.losses import forces
 from test_karaman_equations import build
 
 ROLES = ("anchor", "positive", "negative")

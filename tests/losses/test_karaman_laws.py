@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from dmlbench.errors import UserError
-from dmlbench.losses._all_triplets import forces
+from dmlbench.losses import forces
 from dmlbench.losses.distance_sensitive import ideal_rho
 from hypothesis import given, settings
 from hypothesis import strategies as st

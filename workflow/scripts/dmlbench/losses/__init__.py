@@ -3,6 +3,9 @@
 import inspect
 
 from dmlbench import registry
+from dmlbench.losses._forces import forces
+
+__all__ = ["available", "build_loss", "forces"]
 
 
 def available() -> tuple[str, ...]:

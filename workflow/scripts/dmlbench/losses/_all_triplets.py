@@ -9,7 +9,7 @@ negative, a chunk of rows at a time; the backward computes a chunk again.
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.tuples import Triplets, all_pairs
 
@@ -88,30 +88,3 @@ def _mean_over_mined(triplet_loss: TripletLoss, pairs: Tensor, tuples: Triplets)
     pn = pairs[..., positive, negative]
     values = torch.where(tuples.valid, triplet_loss(pairs, an, pn), 0)
     return values.sum() / tuples.valid.sum().clamp_min(1)
-
-
-def forces(loss: nn.Module, anchor: Tensor, positive: Tensor, negative: Tensor) -> list[Tensor]:
-    """Gradients of a triplet loss with respect to anchor, positive and negative of each triplet.
-
-    These are the forces of karaman2021, tables 3.1-3.3 and figures 3.4-3.7; gradient descent moves
-    a point against its gradient.
-
-    Args:
-        loss: a loss that takes `Triplets` and averages over them.
-        anchor, positive, negative: float [T, D], one triplet a row. Memory is O(T^2).
-
-    Returns:
-        Three tensors [T, D].
-    """
-    count, dimension = anchor.shape
-    points = torch.stack([anchor, positive, negative], dim=1).flatten(0, 1).detach()
-    points.requires_grad_()
-    first = 3 * torch.arange(count, device=anchor.device)
-    index = torch.zeros(3 * count, 3 * count, dtype=torch.int64, device=anchor.device)
-    valid = torch.zeros_like(index, dtype=torch.bool)
-    index[first, first + 1] = first + 2
-    valid[first, first + 1] = True
-    labels = torch.stack([first, first, first + 1], dim=1).flatten()
-    summed = count * loss(points, labels, Triplets(negative=index, valid=valid))
-    (gradient,) = torch.autograd.grad(summed, points)
-    return list(gradient.view(count, 3, dimension).unbind(1))
