@@ -25,7 +25,9 @@ WITHOUT = (
     "parquet.py",
     "plan/",
     "registry.py",
+    "training/export.py",
     "training/gpus.py",
+    "training/prepared.py",
 )
 
 

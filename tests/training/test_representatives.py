@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from dmlbench.errors import UserError
+from dmlbench.losses import available
 from dmlbench.miners import build_miner
 from dmlbench.samplers import Batch
 from dmlbench.training.objective import Objective
-from dmlbench.training.representatives import restriction
+from dmlbench.training.representatives import EACH_ITERATION, FROM_BOTH_SIDES, restriction
 from dmlbench.training.trainer import Trainer
 from dmlbench.tuples import Pairs
 from torch import nn
@@ -161,6 +162,10 @@ def test_terms_of_two_that_are_no_representatives_are_dropped(loss, from_both_si
     same = {(i, j) for i, j in kept if seen.labels[i] == seen.labels[j]}
     assert entries(pairs.positive) == same
     assert entries(pairs.negative) == set(kept) - same
+
+
+def test_losses_that_are_treated_apart_are_losses():
+    assert {*FROM_BOTH_SIDES, *EACH_ITERATION} <= set(available())
 
 
 @pytest.mark.parametrize("loss", ["soft_triple", "n_pair_one_per_class", "proxy_anchor"])

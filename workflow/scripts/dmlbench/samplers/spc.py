@@ -11,7 +11,7 @@ from dmlbench.samplers._classes import ImagesByClass
 class Spc:
     """Batches of batch_size / n distinct random classes with n random images each.
 
-    roth2020, section 3.2. Every batch is drawn anew: within a batch an image occurs once (a class
+    roth2020, section 3.2. Batches are independent: within a batch an image occurs once (a class
     of fewer than n images gives all of them, repeated as evenly as possible), within an epoch any
     number of times. An epoch has N // batch_size batches, at least one.
 
