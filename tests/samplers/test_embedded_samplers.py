@@ -157,7 +157,7 @@ def test_hncm_takes_the_nearest_classes():
     far = spatial.distance.cdist(centres, centres)
     first = set()
     for batch in sampler.epoch(0):
-        classes = labels[batch[sampler.representative_positions]]
+        classes = labels[batch.rows[batch.representatives]]
         nearest = np.argsort(far[classes[0]])[:5]
         assert set(classes) == set(nearest)
         first.add(classes[0])
@@ -171,12 +171,29 @@ def test_hncm_remembers_its_representatives_and_meets_every_class():
     latest = {}
     for number in range(12):
         for batch in sampler.epoch(number):
-            sampler.update(batch, points[batch])
-            for image in batch[sampler.representative_positions]:
+            sampler.update(batch.rows, points[batch.rows])
+            for image in batch.rows[batch.representatives]:
                 latest[labels[image]] = points[image].float().numpy()
     assert sampler.memory.known.all()
     for label, embedding in latest.items():
         np.testing.assert_array_equal(sampler.memory.embeddings[label], embedding)
+
+
+def test_hncm_takes_the_classes_with_the_nearest_centers_of_a_loss():
+    labels = np.arange(60) // 3
+    sampler = build_sampler("profs_hncm", labels, batch_size=10, images_per_class=2)
+    centers = embeddings(3, rows=20)
+    sampler.use_centers(lambda: centers)
+    far = spatial.distance.cdist(centers, centers)
+    first, *others = sampler.epoch(0)
+    for batch in others:
+        assert (labels[batch.rows].reshape(5, 2) == labels[batch.rows[::2], None]).all()
+    assert not sampler.memory.known.any()
+    # What the images look like says nothing: they are all alike.
+    sampler.update(first.rows, np.zeros((10, 6), dtype=np.float32))
+    for batch in sampler.epoch(1):
+        classes = labels[batch.rows[batch.representatives]]
+        assert set(classes) == set(np.argsort(far[classes[0]])[:5])
 
 
 def test_memory_survives_a_checkpoint():

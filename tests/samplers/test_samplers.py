@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.samplers import available, build_sampler
+from dmlbench.samplers import Batch, LearnsFromEmbeddings, available, build_sampler
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +31,12 @@ def build(name, labels, batch_size=20, seed=0, **hyperparameters):
     return filled(build_sampler(name, labels, batch_size=batch_size, seed=seed, **hyperparameters))
 
 
+def rows_of(batches):
+    """The rows of each batch, whether the sampler says more of it or not."""
+    for batch in batches:
+        yield batch.rows if isinstance(batch, Batch) else batch
+
+
 @st.composite
 def labelled(draw):
     """Labels of classes of very different sizes, and a P x K that fits them."""
@@ -42,7 +48,7 @@ def labelled(draw):
 @pytest.mark.parametrize("name", available())
 def test_batches_are_index_arrays(name):
     sampler = build(name, CUB)
-    batches = list(sampler.epoch(0))
+    batches = list(rows_of(sampler.epoch(0)))
     assert len(batches) == len(sampler) > 0
     for batch in batches:
         assert batch.shape == (20,)
@@ -56,7 +62,7 @@ def test_seed_and_epoch_determine_the_batches(name):
     def first(seed, number):
         return [
             batch.tolist()
-            for batch in itertools.islice(build(name, CUB, seed=seed).epoch(number), 5)
+            for batch in itertools.islice(rows_of(build(name, CUB, seed=seed).epoch(number)), 5)
         ]
 
     assert first(0, 3) == first(0, 3)
@@ -69,8 +75,8 @@ def test_an_epoch_resumes_in_the_middle(name):
     """The memory changes with every batch, and is carried over as a checkpoint would."""
 
     def train(sampler, batches):
-        for batch in batches:
-            if hasattr(sampler, "update"):
+        for batch in rows_of(batches):
+            if isinstance(sampler, LearnsFromEmbeddings):
                 sampler.update(batch, np.sin(np.outer(batch + 1, np.arange(1, 7)) + len(seen)))
             seen.append(batch.tolist())
 
@@ -82,7 +88,7 @@ def test_an_epoch_resumes_in_the_middle(name):
     killed = build(name, CUB)
     train(killed, itertools.islice(killed.epoch(2), 4))
     resumed = build(name, CUB)
-    if hasattr(killed, "state_dict"):
+    if isinstance(killed, LearnsFromEmbeddings):
         resumed.load_state_dict(killed.state_dict())
     train(resumed, itertools.islice(resumed.epoch(2), 4, 9))
     assert seen == uninterrupted
@@ -93,9 +99,14 @@ def test_asking_for_an_epoch_changes_nothing(name):
     sampler = build(name, CUB)
     other = sampler.epoch(1)
     next(other)
-    once = [batch.tolist() for batch in itertools.islice(sampler.epoch(0), 3)]
+    once = [batch.tolist() for batch in itertools.islice(rows_of(sampler.epoch(0)), 3)]
     next(other)
-    assert once == [batch.tolist() for batch in itertools.islice(sampler.epoch(0), 3)]
+    assert once == [batch.tolist() for batch in itertools.islice(rows_of(sampler.epoch(0)), 3)]
+
+
+def test_samplers_that_learn_say_so():
+    learning = {name for name in available() if isinstance(build(name, CUB), LearnsFromEmbeddings)}
+    assert learning == {"greedy_coreset", "distance_distribution", "frd", "profs_hncm"}
 
 
 def test_random_shows_every_image_once_but_the_last():
@@ -155,7 +166,7 @@ def test_classes_of_a_batch_are_distinct(name, drawn):
         name, labels, batch_size=classes * images_per_class, images_per_class=images_per_class
     )
     size = Counter(labels.tolist())
-    for batch in sampler.epoch(0):
+    for batch in rows_of(sampler.epoch(0)):
         blocks = batch.reshape(classes, images_per_class)
         assert (labels[blocks] == labels[blocks][:, :1]).all()
         assert len(set(labels[blocks][:, 0].tolist())) == classes
@@ -201,8 +212,9 @@ def test_representatives_stay_for_m_steps_and_use_up_the_class(name):
     for number in range(40):
         for position, batch in enumerate(sampler.epoch(number)):
             step = number * len(sampler) + position
-            assert sampler.projection(number, position) == step // period
-            for image in batch[sampler.representative_positions]:
+            assert batch.projection == step // period
+            assert batch.representatives.tolist() == [0, 3, 6, 9]
+            for image in batch.rows[batch.representatives]:
                 if step // period < len(used):
                     known = used[step // period].setdefault(SKEWED[image], image)
                     assert known == image

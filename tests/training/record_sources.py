@@ -40,7 +40,10 @@ WITHOUT = (
     "parquet.py",
     "plan/",
     "registry.py",
+    "training/export.py",
     "training/gpus.py",
+    "training/kept.py",
+    "training/prepared.py",
     "values.py",
 )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from dmlbench.errors import UserError
-from dmlbench.training import loop
+from dmlbench.training import checkpoint, loop
 from dmlbench.training.checkpoint import Checkpoint
 from dmlbench.training.leftovers import remove_checkpoints
 from hypothesis import given
@@ -54,7 +54,7 @@ def test_a_run_killed_by_the_system_continues_to_the_same_weights(tmp_path, toy_
     code = f"""
         import os, signal
         from pathlib import Path
-        from dmlbench.training import loop
+        from dmlbench.training import checkpoint, loop
         step, count = loop.Trainer._step, 0
         def counting(self, *batch):
             if self.epoch == 3:
@@ -134,6 +134,13 @@ def test_a_checkpoint_with_a_foreign_inside_is_not_taken(tmp_path, caplog):
     foreign.rename(Checkpoint(tmp_path, "one").path)
     assert Checkpoint(tmp_path, "one").load() is None
     assert "of another training: starting over" in caplog.text
+
+
+def test_a_checkpoint_of_another_format_is_not_taken(tmp_path, monkeypatch):
+    Checkpoint(tmp_path, "one").save(epoch=1)
+    assert Checkpoint(tmp_path, "one").load() == {"epoch": 1}
+    monkeypatch.setattr(checkpoint, "FORMAT", checkpoint.FORMAT + 1)
+    assert Checkpoint(tmp_path, "one").load() is None
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.5, 0.9, 0.999])

@@ -1,4 +1,4 @@
-"""PROFS's proximity term: the weights stay near those where the projection began."""
+"""PROFS's proximity term: the weights stay near those with which the projection began."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,9 @@ class Proximity:
     """weight / 2 * ||theta_k - theta||^2, with theta_k the weights at the last snapshot.
 
     can2019, equation 4.7 and Algorithm 1: a snapshot is taken whenever the representatives are
-    redrawn. Before the first snapshot the penalty is an error.
+    redrawn; where a sampler has no representatives, at the beginning of a training epoch; for
+    SoftTriple, in each iteration, of the weights that the one before began with
+    (`dmlbench.training.objective`). Before the first snapshot the penalty is an error.
 
     Args:
         weight: lambda, >= 0.

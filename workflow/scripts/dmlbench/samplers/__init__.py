@@ -1,4 +1,4 @@
-"""Batch samplers: which images make a batch, one file each.
+"""Batch samplers: which images make a batch, one per file.
 
 Every sampler has
 
@@ -40,7 +40,7 @@ def build_sampler(
     Args:
         name: one of `available()`.
         labels: class of each training image, [N] integers.
-        batch_size: images a batch.
+        batch_size: images in a batch.
         seed: the same seed gives the same batches, >= 0.
         hyperparameters: the sampler's keyword-only arguments.
 

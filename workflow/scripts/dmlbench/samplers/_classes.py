@@ -1,4 +1,4 @@
-"""Images by class, and draws from them, vectorised over classes."""
+"""Images by class, and draws from them, vectorized over classes."""
 
 import numpy as np
 
@@ -54,6 +54,6 @@ class ImagesByClass:
     def draw_with_replacement(
         self, rng: np.random.Generator, classes: np.ndarray, count: int
     ) -> np.ndarray:
-        """Images drawn at random from each class, each draw anew: int64 [classes, count]."""
+        """Images drawn at random from each class, with replacement: int64 [classes, count]."""
         columns = rng.integers(self.sizes[classes, None], size=(len(classes), count))
         return self.images[self.starts[classes, None] + columns]

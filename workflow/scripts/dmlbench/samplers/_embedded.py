@@ -1,4 +1,4 @@
-"""What the samplers that distil a large pool of embedded images into a batch have in common."""
+"""What the samplers that distill a large pool of embedded images into a batch have in common."""
 
 from collections.abc import Iterator, Sequence
 

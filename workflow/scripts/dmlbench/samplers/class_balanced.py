@@ -1,4 +1,4 @@
-"""P x K batches without replacement: P classes of K images, no image twice an epoch."""
+"""P x K batches without replacement: P classes of K images, no image twice in an epoch."""
 
 from collections.abc import Iterator, Sequence
 

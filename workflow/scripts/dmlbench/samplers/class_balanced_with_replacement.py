@@ -1,4 +1,4 @@
-"""P x K batches with replacement: every batch and every image drawn anew."""
+"""P x K batches with replacement: all batches and images drawn independently."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from dmlbench.values import Count
 class ClassBalancedWithReplacement:
     """Batches of P = batch_size / K distinct classes, K images of each drawn with replacement.
 
-    Every batch is drawn anew, so an image may occur several times in a batch and in an epoch, and
+    Batches are independent, so an image may occur several times in a batch and in an epoch, and
     another not at all. An epoch has N // batch_size batches, at least one.
 
     Args:

@@ -12,7 +12,7 @@ from dmlbench.values import Count
 class DistanceDistribution(EmbeddedSampler):
     """Of m random batches of the pool, the one whose distance histogram is nearest to the pool's.
 
-    Histograms of the Euclidean distances of all pairs, normalised to sum 1, over the pool's range
+    Histograms of the Euclidean distances of all pairs, normalized to sum 1, over the pool's range
     of distances; nearness is the Wasserstein distance: roth2020, section 3.2. Pool, memory and
     first epoch: see `EmbeddedSampler`. The paper prints neither m nor the number of bins; m = 10
     is what the authors' public runs used.

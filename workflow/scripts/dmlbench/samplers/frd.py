@@ -52,9 +52,9 @@ def frechet(batch: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> floa
     divided by b - 1; a batch of one has covariance zero.
     """
     offset = batch.mean(0)
-    centred = (batch - offset) / np.sqrt(max(len(batch) - 1, 1))
+    centered = (batch - offset) / np.sqrt(max(len(batch) - 1, 1))
     # At most D are not zero; the rest is rounding, which a root would magnify.
-    eigenvalues = np.linalg.eigvalsh(centred @ covariance @ centred.T)[-len(mean) :]
+    eigenvalues = np.linalg.eigvalsh(centered @ covariance @ centered.T)[-len(mean) :]
     trace_of_root = np.sqrt(np.maximum(eigenvalues, 0)).sum()
-    traces = np.square(centred).sum() + np.trace(covariance)
+    traces = np.square(centered).sum() + np.trace(covariance)
     return float(np.square(offset - mean).sum() + traces - 2 * trace_of_root)

@@ -1,4 +1,4 @@
-"""Random batches: every image at most once an epoch."""
+"""Random batches: every image at most once in an epoch."""
 
 from collections.abc import Iterator, Sequence
 

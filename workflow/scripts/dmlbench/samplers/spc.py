@@ -12,7 +12,7 @@ from dmlbench.values import Count
 class Spc:
     """Batches of batch_size / n distinct random classes with n random images each.
 
-    roth2020, section 3.2. Every batch is drawn anew: within a batch an image occurs once (a class
+    roth2020, section 3.2. Batches are independent: within a batch an image occurs once (a class
     of fewer than n images gives all of them, repeated as evenly as possible), within an epoch any
     number of times. An epoch has N // batch_size batches, at least one.
 

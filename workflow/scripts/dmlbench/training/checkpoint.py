@@ -1,4 +1,4 @@
-"""Checkpoints: written whole after every epoch, and within long ones, so that little is lost."""
+"""Checkpoints, written after every epoch and within long ones, so that little is lost."""
 
 import hashlib
 import io
@@ -16,6 +16,9 @@ from dmlbench.training.version import VERSION
 INTERVAL = 600
 """Seconds after which a checkpoint is due within an epoch."""
 
+FORMAT = 2
+"""Raised when a checkpoint keeps other parts than before: older ones are not read then."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -24,7 +27,7 @@ class Checkpoint:
 
     Another training, or another version of training, has another file: neither is ever taken for
     this one, and both are removed once the run is scored. The file begins with the SHA-256 of the
-    training's identity and of what follows.
+    training's identity, the format and what follows.
 
     Args:
         folder: of the run.
@@ -43,7 +46,7 @@ class Checkpoint:
         return time.monotonic() - self._written >= INTERVAL
 
     def save(self, **parts: Any) -> None:
-        """Write state dicts and plain values; the old checkpoint stays until this one is whole."""
+        """Write state dicts and plain values; the old checkpoint stays until this one is complete."""
         # Written by Python and not by torch, which hides the reason of a failed write.
         buffer = io.BytesIO()
         torch.save(parts, buffer)
@@ -65,6 +68,6 @@ class Checkpoint:
         return torch.load(io.BytesIO(written[size:]), map_location="cpu", weights_only=True)
 
     def _digest(self, content: memoryview) -> bytes:
-        digest = hashlib.sha256(self.identity.encode())
+        digest = hashlib.sha256(f"{self.identity}, format {FORMAT}".encode())
         digest.update(content)
         return digest.digest()

@@ -1,4 +1,4 @@
-"""Being told to stop: the iteration ends, a checkpoint is written, and the process exits."""
+"""A signal to stop: the iteration ends, a checkpoint is written, and the process exits."""
 
 import contextlib
 import signal
@@ -12,7 +12,7 @@ class Interrupted(BaseException):
 
 
 class Interruption:
-    """While this lasts, a signal to stop is noted, and what runs goes on until it asks.
+    """While this lasts, a signal to stop is noted, and what runs continues until it asks.
 
     Schedulers send SIGTERM, and on request SIGUSR1, some time before they kill. Any further signal
     changes nothing, so that one which comes while a checkpoint is written does no harm. To be

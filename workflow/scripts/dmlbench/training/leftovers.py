@@ -1,4 +1,4 @@
-"""What a training leaves beside its results, until the run is scored."""
+"""What a training leaves next to its results, until the run is scored."""
 
 from pathlib import Path
 

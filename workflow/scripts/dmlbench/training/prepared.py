@@ -1,4 +1,4 @@
-"""Embeddings that a training wrote at its end: taken without torch where they are the right ones."""
+"""Embeddings that a training wrote at its end, taken without torch where they are right."""
 
 import logging
 import os

@@ -8,6 +8,7 @@ other classes' representatives among them (equation 4.2 compares it with every s
   positive pairs and hard negative pairs": that is what the miners `hard_pairs`, `hard` and
   `semi_hard` give an anchor. The text says that N-pair and angular loss need no adaptation,
   "since their formulation is consistent with PROFS": the anchor of a class is its representative.
+  Where a loss is a mean over all images of the batch, those that are no anchor count as zeros.
 - Lifted structure and MultiSimilarity: "ignoring the pairwise terms between the non-representative
   samples"; pairs of a representative and an example count from both sides. A miner looks at the
   whole batch before that (the text is silent).

@@ -20,7 +20,7 @@ def write_spec(path: Path, spec: Spec) -> None:
 
 
 def write_history(path: Path, rows: list[dict]) -> None:
-    """Write a row an epoch as Parquet; what an epoch was not evaluated for is missing."""
+    """Write one row per epoch as Parquet; what an epoch was not evaluated for is missing."""
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
     with whole(path) as unfinished:

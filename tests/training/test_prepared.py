@@ -1,0 +1,160 @@
+"""Embeddings written where a training ends are those that the embedding job would compute."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dmlbench.data.embeddings import read_embeddings
+from dmlbench.errors import UserError
+from dmlbench.plan.spec import merged
+from dmlbench.training import export, loop, prepared
+from dmlbench.training.data import read_roles
+from dmlbench.training.export import export_embeddings
+from toy_training import VALUES, train
+
+# Weights of two epochs, so that each selection is embedded with its own.
+CHANGES = {"epochs": 3, "optimizer": {"name": "sgd", "learning_rate": 30.0}}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, toy_data):
+    """A folder with a trained run, and the embeddings that the training has prepared."""
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder, toy_data, CHANGES, prepared=folder / "prepared.parquet")
+    return folder
+
+
+def embed(folder, data, output, changes=CHANGES, **arguments):
+    export_embeddings(
+        merged(VALUES, changes),
+        model=folder / "model.safetensors",
+        last=folder / "last.safetensors",
+        **data.as_arguments(),
+        device="cpu",
+        threads=1,
+        output=output,
+        **arguments,
+    )
+
+
+def copy(trained, tmp_path):
+    """The prepared file, for a test to do with as it likes."""
+    path = tmp_path / "prepared.parquet"
+    path.write_bytes((trained / "prepared.parquet").read_bytes())
+    return path
+
+
+def test_both_ways_give_the_same_bytes(tmp_path, toy_data, trained):
+    embed(trained, toy_data, tmp_path / "computed.parquet")
+    computed = (tmp_path / "computed.parquet").read_bytes()
+    assert (trained / "prepared.parquet").read_bytes() == computed
+    found = read_embeddings(tmp_path / "computed.parquet")
+    selected, final = (found[name]["test"].embeddings for name in ("best_test_epoch", "last_epoch"))
+    assert not np.array_equal(selected, final)
+
+
+def test_the_weights_are_those_of_a_training_that_prepares_nothing(tmp_path, toy_data, trained):
+    train(tmp_path, toy_data, CHANGES)
+    for name in ("model.safetensors", "last.safetensors", "history.parquet"):
+        assert (tmp_path / name).read_bytes() == (trained / name).read_bytes()
+
+
+def test_a_prepared_file_is_moved_without_embedding(tmp_path, toy_data, trained, monkeypatch):
+    monkeypatch.setattr(export, "embed_roles", lambda *_: pytest.fail("embedded"))
+    path = copy(trained, tmp_path)
+    content = path.read_bytes()
+    embed(trained, toy_data, tmp_path / "output.parquet", prepared=path)
+    assert (tmp_path / "output.parquet").read_bytes() == content
+    assert not path.exists()
+
+
+def test_it_is_taken_without_torch(tmp_path, toy_data, trained):
+    path, output = copy(trained, tmp_path), tmp_path / "output.parquet"
+    code = f"""
+import sys
+from pathlib import Path
+from dmlbench.training.prepared import take_prepared
+assert take_prepared(
+    {merged(VALUES, CHANGES)!r},
+    prepared=Path({str(path)!r}),
+    model=Path({str(trained / "model.safetensors")!r}),
+    last=Path({str(trained / "last.safetensors")!r}),
+    split=Path({str(toy_data.split)!r}),
+    output=Path({str(output)!r}),
+)
+assert "torch" not in sys.modules
+"""
+    scripts = Path(loop.__file__).resolve().parents[2]
+    environment = os.environ | {"PYTHONPATH": str(scripts)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert output.exists()
+
+
+def of_another_spec(trained, toy_data, path, monkeypatch):
+    return {"changes": merged(CHANGES, {"patience": 7})}
+
+
+def of_other_weights(trained, toy_data, path, monkeypatch):
+    other = path.parent / "other"
+    train(other, toy_data, merged(CHANGES, {"seed": 1}))
+    return {"folder": other}
+
+
+def of_other_code(trained, toy_data, path, monkeypatch):
+    monkeypatch.setattr(prepared, "stage_digest", lambda *_, **__: "edited")
+    return {}
+
+
+def damaged(trained, toy_data, path, monkeypatch):
+    path.write_bytes(path.read_bytes()[:-5])
+    return {}
+
+
+def missing(trained, toy_data, path, monkeypatch):
+    path.unlink()
+    return {}
+
+
+@pytest.mark.parametrize(
+    "stale", [of_another_spec, of_other_weights, of_other_code, damaged, missing]
+)
+def test_a_stale_prepared_file_is_not_taken(tmp_path, toy_data, trained, monkeypatch, stale):
+    path = copy(trained, tmp_path)
+    arguments = {"folder": trained} | stale(trained, toy_data, path, monkeypatch)
+    embed(**arguments, data=toy_data, output=tmp_path / "output.parquet", prepared=path)
+    embed(**arguments, data=toy_data, output=tmp_path / "computed.parquet")
+    written = (tmp_path / "output.parquet").read_bytes()
+    assert written == (tmp_path / "computed.parquet").read_bytes()
+
+
+def test_a_signal_while_it_is_prepared_leaves_a_finished_training(tmp_path, toy_data, monkeypatch):
+    def signalled(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        pytest.fail("went on embedding")
+
+    monkeypatch.setattr(loop, "embed_roles", signalled)
+    train(tmp_path, toy_data, {"epochs": 1}, prepared=tmp_path / "prepared.parquet")
+    assert (tmp_path / "last.safetensors").exists()
+    assert not (tmp_path / "prepared.parquet").exists()
+
+
+def test_training_images_are_embedded_on_request(tmp_path, toy_data, trained):
+    path = copy(trained, tmp_path)
+    embed(trained, toy_data, tmp_path / "t.parquet", prepared=path, roles=["train"])
+    assert path.exists()
+    found = read_embeddings(tmp_path / "t.parquet")
+    assert {selection: list(roles) for selection, roles in found.items()} == {
+        "best_test_epoch": ["train"],
+        "last_epoch": ["train"],
+    }
+    images = read_roles(toy_data.index, toy_data.split, None)["train"]
+    np.testing.assert_array_equal(found["last_epoch"]["train"].image_ids, images.ids)
+
+
+def test_a_role_that_the_split_lacks_is_one_line(tmp_path, toy_data, trained):
+    with pytest.raises(UserError, match=r"roles: the split has no query images; allowed: \['test'"):
+        embed(trained, toy_data, tmp_path / "q.parquet", roles=["query"])
