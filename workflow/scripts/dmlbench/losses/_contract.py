@@ -38,12 +38,11 @@ class Contract:
         return self._checked(loss, *arguments, **named), {}
 
     def _after(self, loss: nn.Module, arguments: tuple, value: Tensor) -> Tensor:
-        # 0, or NaN where an entry is NaN or infinite, without waiting for a device
-        return value + (0 * arguments[0].detach()).sum()
+        # 0, or NaN where an entry (or their sum) is not finite, without waiting for a device
+        embeddings = arguments[0].detach()
+        return value + 0 * embeddings.sum(dtype=_computed_in(embeddings))
 
-    def _checked(
-        self, loss: nn.Module, embeddings: Tensor, labels: Tensor, tuples=None
-    ) -> tuple:
+    def _checked(self, loss: nn.Module, embeddings: Tensor, labels: Tensor, tuples=None) -> tuple:
         """The arguments of the loss's forward, labels as int64."""
         self._check_embeddings(loss, embeddings)
         _check_labels(labels, embeddings)
