@@ -14,6 +14,7 @@ include: "rules/embed.smk"
 include: "rules/evaluate.smk"
 include: "rules/search.smk"
 include: "rules/studies.smk"
+include: "rules/audit.smk"
 include: "rules/report.smk"
 include: "rules/collect.smk"
 

@@ -45,7 +45,8 @@ localrules:
     tournament,
     table,
     figure,
-    audit,
+    audit_document,
+    audit_all,
     report,
 
 
