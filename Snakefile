@@ -15,6 +15,7 @@ include: "rules/evaluate.smk"
 include: "rules/search.smk"
 include: "rules/experiments.smk"
 include: "rules/studies.smk"
+include: "rules/audit.smk"
 include: "rules/report.smk"
 include: "rules/collect.smk"
 

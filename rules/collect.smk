@@ -1,6 +1,6 @@
 # Needs:  everything above
 # Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
-#         search_<search>, data_all
+#         search_<search>, data_all; `audit` is in audit.smk
 
 for study in PLAN.studies:
 

@@ -50,7 +50,8 @@ localrules:
     tournament,
     table,
     figure,
-    audit,
+    audit_document,
+    audit_all,
     report,
 
 

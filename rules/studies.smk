@@ -5,7 +5,6 @@
 #         <results>/studies/<study>/tournament.csv             the ranks of its methods
 #         <results>/studies/<study>/tables/<table>.{csv,md,tex,html}
 #         <results>/studies/<study>/figures/<figure>.{pdf,svg,png}
-#         <results>/audit/<study>.{csv,md}                     printed numbers, checked
 
 
 rule aggregate:
@@ -145,24 +144,3 @@ rule embedding_map:
         source=stage_digest("embedding_map.py"),
     script:
         "../workflow/scripts/embedding_map.py"
-
-
-rule audit:
-    input:
-        printed_tables,
-    output:
-        csv="<results>/audit/{study}.csv",
-        md="<results>/audit/{study}.md",
-    log:
-        "<results>/logs/audit/{study}.log",
-    benchmark:
-        "<results>/costs/audit/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **NEEDS.of("audit"),
-    params:
-        reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
-        source=stage_digest("audit.py"),
-    script:
-        "../workflow/scripts/audit.py"

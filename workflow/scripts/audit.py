@@ -1,4 +1,4 @@
-"""Rule audit: the printed numbers of a study, checked by arithmetic."""
+"""Rule audit_document: the printed numbers of one document, checked by general rules."""
 
 from dmlbench.job import job
 from dmlbench.statistics.audit import audit

@@ -1,4 +1,4 @@
-"""Printed numbers: reading their transcription, and what arithmetic alone says about them."""
+"""Printed numbers: reading their transcription."""
 
 import os
 import re
@@ -8,13 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from dmlbench.errors import UserError
-
-EQUAL = "equal"
-TRUNCATED = "truncated"
-ROUNDED_UP = "rounded up"
-DIFFERS = "differs"
-
-_SERIES = ["table", "panel", "dataset", "network", "embedding_dim", "method", "variant", "split"]
 
 
 def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.DataFrame:
@@ -84,81 +77,6 @@ def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> p
             "value": printed["number"] / 100,
         }
     )
-
-
-def verdict(printed: float, recomputed: float, decimals: int) -> str:
-    """How a printed number relates to its recomputation at the printed number of decimals.
-
-    `equal` when it is the recomputed number rounded (a half may go either way), `truncated` when
-    further digits were cut off, `rounded up` when it is the next number above where the nearest
-    lies below, else `differs`.
-    """
-    unit = 10.0**-decimals
-    above = (recomputed - printed) / unit
-    if abs(above) <= 0.5 + 1e-6:
-        return EQUAL
-    if 0 < above < 1:
-        return TRUNCATED
-    if -1 < above < 0:
-        return ROUNDED_UP
-    return DIFFERS
-
-
-def falling_recalls(printed: pd.DataFrame) -> pd.DataFrame:
-    """Check that R@k does not fall with k: k neighbours include the k - 1 nearer ones.
-
-    Returns:
-        One row per printed series of recalls: table, item, quantity, printed (the series),
-        recomputed (empty) and verdict.
-    """
-    rows = []
-    recalls = printed.dropna(subset=["k"])
-    for key, series in recalls.groupby(_SERIES, sort=False):
-        series = series.sort_values("k")
-        falls = series[series["number"].diff() < 0]
-        rows.append(
-            {
-                "table": key[0].removeprefix("table_") + key[1],
-                "item": key[5],
-                "quantity": "R@" + "/".join(f"{k:.0f}" for k in series["k"]),
-                "printed": "/".join(series["value"]),
-                "recomputed": "",
-                "verdict": f"falls at k={falls.iloc[0]['k']:.0f}" if len(falls) else EQUAL,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def unattainable_recalls(printed: pd.DataFrame, test_images: dict[str, int]) -> pd.DataFrame:
-    """Check that a printed R@k is a whole number of N test images, within the printed rounding.
-
-    R@k over N queries is m/N for a whole number m, so that not every percentage can occur where
-    100/N is larger than the last printed digit.
-
-    Args:
-        printed: as `read_printed` gives it.
-        test_images: data set -> N.
-
-    Returns:
-        One row per printed recall: table, item, quantity, printed, recomputed (the nearest
-        attainable percentage, with two more digits than are printed) and verdict.
-    """
-    rows = []
-    for cell in printed.dropna(subset=["k"]).itertuples():
-        queries = test_images[cell.dataset]
-        nearest = 100 * round(cell.number / 100 * queries) / queries
-        found = verdict(cell.number, nearest, cell.decimals)
-        rows.append(
-            {
-                "table": cell.table.removeprefix("table_") + cell.panel,
-                "item": cell.method,
-                "quantity": f"R@{cell.k:.0f}",
-                "printed": cell.value,
-                "recomputed": f"{nearest:.{cell.decimals + 2}f}",
-                "verdict": EQUAL if found == EQUAL else f"no multiple of 1/{queries}",
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def display_table(table: str) -> str:

@@ -1,0 +1,126 @@
+"""The printed numbers of a document, checked by general rules.
+
+A rule is a module with `TITLE`, what it checks in a few words, and `check(document)`, which gives
+one `Check` per thing that it checked, found wrong or not; `remarks(document)` may add lines to
+the summary. No rule names a document, a table or a cell: what rules must know beside the printed
+tables is in the document's `audit.yaml` (see `metadata`).
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.files import whole
+from dmlbench.statistics.audit import (
+    bold,
+    bounds,
+    claims,
+    facts,
+    falling_recall,
+    means,
+    precision_and_map,
+    ranks,
+    recall_gains,
+    repeated,
+    reruns,
+    search_grid,
+    whole_queries,
+    zero_spread,
+)
+from dmlbench.statistics.audit.check import Check
+from dmlbench.statistics.audit.document import Document, read_document
+from dmlbench.statistics.audit.summary import summary, summary_of_all
+
+COLUMNS = ["study", "rule", *Check._fields]
+
+_MODULES = (
+    claims,
+    facts,
+    falling_recall,
+    bounds,
+    precision_and_map,
+    ranks,
+    means,
+    repeated,
+    reruns,
+    bold,
+    search_grid,
+    zero_spread,
+    whole_queries,
+    recall_gains,
+)
+_RULES = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
+RULES = {name: module.TITLE for name, module in _RULES.items()}
+"""Name of each rule -> what it checks."""
+
+
+def audit(
+    reference: str | os.PathLike, output_csv: str | os.PathLike, output_md: str | os.PathLike
+) -> None:
+    """Check the printed numbers of one document and write every check and a summary.
+
+    Args:
+        reference: the folder with its `table_*.csv` and `audit.yaml`.
+        output_csv: every check, with the columns of `audit_frame`.
+        output_md: per rule what was checked, how many agree, and the findings.
+
+    Raises:
+        UserError: no printed table; the metadata is missing, wrong, or names cells that are not
+            there.
+    """
+    document = read_document(reference)
+    frame = audit_frame(document)
+    remarks = {
+        name: module.remarks(document)
+        for name, module in _RULES.items()
+        if hasattr(module, "remarks") and (frame["rule"] == name).any()
+    }
+    _write(frame, output_csv)
+    with whole(output_md) as unfinished:
+        text = summary(document.study, frame, RULES, remarks)
+        unfinished.write_text(text, encoding="utf-8")
+
+
+def audit_frame(document: Document) -> pd.DataFrame:
+    """Every check of every rule as one frame of strings.
+
+    Returns:
+        study, rule, and the fields of `Check`: `kind` is `agrees`, or the kind of finding.
+    """
+    rows = [
+        (document.study, name, *check)
+        for name, module in _RULES.items()
+        for check in module.check(document)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def audit_all(
+    audits: Sequence[str | os.PathLike],
+    output_csv: str | os.PathLike,
+    output_md: str | os.PathLike,
+) -> None:
+    """Put the audits of several documents together.
+
+    Args:
+        audits: the CSV files that `audit` wrote.
+        output_csv: their rows.
+        output_md: the number of findings by document and kind.
+
+    Raises:
+        UserError: no audits.
+    """
+    if not audits:
+        raise UserError("no audits to put together; a document needs a folder with audit.yaml")
+    frames = [pd.read_csv(Path(path), dtype=str, keep_default_na=False) for path in audits]
+    _write(pd.concat(frames), output_csv)
+    with whole(output_md) as unfinished:
+        unfinished.write_text(summary_of_all(frames), encoding="utf-8")
+
+
+def _write(frame: pd.DataFrame, path: str | os.PathLike) -> None:
+    with whole(path) as unfinished:
+        frame.to_csv(unfinished, index=False, lineterminator="\n")

@@ -1,0 +1,65 @@
+"""What one rule says about one printed cell, row or sentence."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from dmlbench.statistics.printed import display_table
+
+AGREES = "agrees"
+CERTAIN = "certain"
+LIKELY = "likely"
+NOTE = "note"
+SURE = (CERTAIN, LIKELY, NOTE)
+"""How sure a finding is: arithmetic allows nothing else; it follows from an assumption that the
+explanation names; or it only says where to look."""
+
+
+class Check(NamedTuple):
+    """One thing that was checked.
+
+    Attributes:
+        table: number of the table with its panel, as a reader writes it: `6a`, `4.10`.
+        method, variant, dataset, metric: the cell; empty where the check is about more than that.
+        printed: what the document prints.
+        recomputed: what it should be, or what follows from its other numbers.
+        kind: `AGREES`, else the kind of finding.
+        sure: one of `SURE` for a finding, else empty.
+        explanation: a plain sentence for a finding, else empty.
+    """
+
+    table: str = ""
+    method: str = ""
+    variant: str = ""
+    dataset: str = ""
+    metric: str = ""
+    printed: str = ""
+    recomputed: str = ""
+    kind: str = AGREES
+    sure: str = ""
+    explanation: str = ""
+
+    def found(self, kind: str, sure: str, explanation: str) -> "Check":
+        """The same check as a finding."""
+        return self._replace(kind=kind, sure=sure, explanation=explanation)
+
+
+def check_of(cell: pd.Series, recomputed: str = "") -> Check:
+    """A check of one printed cell (a row of `Document.cells`) that agrees so far."""
+    return Check(
+        table=place(cell["table"], cell["panel"]),
+        method=cell["method"],
+        variant=cell["variant"],
+        dataset=cell["dataset"],
+        metric=cell["metric"],
+        printed=cell["value"],
+        recomputed=recomputed,
+    )
+
+
+def place(table: str, panel: str = "") -> str:
+    """`06` and panel `a` -> `6a`; `4_10` and panel `2` -> `4.10 part 2`."""
+    number = display_table(table)
+    if panel.isdigit():
+        return f"{number} part {panel}"
+    return number + panel

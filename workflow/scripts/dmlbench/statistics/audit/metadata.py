@@ -1,0 +1,194 @@
+"""What the rules must know of a document beside its tables: config/reference/<study>/audit.yaml."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dmlbench.statistics.audit.check import CERTAIN
+from dmlbench.statistics.audit.selection import Coordinate, Term, Where
+
+Sure = Literal["certain", "likely", "note"]
+Relation = Literal["less", "at_most", "equal", "at_least", "greater"]
+
+
+class Model(BaseModel):
+    """Strict: a misspelled key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Counts(Model):
+    """Cells that are shares of queries.
+
+    Attributes:
+        where, but: the cells.
+        queries: how many queries there are.
+        runs: of how many runs each cell is the mean; None where the document does not say.
+    """
+
+    where: Where
+    but: Where = Field(default_factory=dict)
+    queries: int = Field(gt=0)
+    runs: int | None = 1
+
+
+class Repeat(Model):
+    """Cells that repeat cells of another table.
+
+    Attributes:
+        where: the repeating cells.
+        of: the cells that they repeat.
+        match: the coordinates by which a cell finds the one that it repeats.
+    """
+
+    where: Where
+    of: Where
+    match: list[Coordinate] = ["dataset", "method", "metric"]
+
+
+class Rerun(Repeat):
+    """Cells that another table prints too, from runs of the same protocol.
+
+    Attributes:
+        runs: of how many runs each cell is the mean.
+    """
+
+    runs: int = Field(gt=1)
+
+
+class Mean(Model):
+    """A cell that is the mean of others, its spread their n-1 standard deviation."""
+
+    where: Where
+    over: Where
+
+
+class Ranks(Model):
+    """A table of ranks.
+
+    Attributes:
+        table: the table.
+        over: the cells that are ranked, the largest first.
+        experiments: the coordinates that make an experiment; each gives every method a rank.
+        columns: metric of the table -> what of a method's ranks it holds.
+    """
+
+    table: str
+    over: Where
+    experiments: list[Coordinate]
+    columns: dict[str, Literal["sum", "mean", "std"]]
+
+
+class Bold(Model):
+    """What bold means.
+
+    Attributes:
+        where: the tables or columns.
+        within: a bold cell is the largest of those that share these coordinates.
+        or_without: a part of a variant; a bold cell may also be the largest of those without it.
+    """
+
+    where: Where = Field(default_factory=dict)
+    within: list[Coordinate] = ["table", "dataset", "split", "metric"]
+    or_without: str | None = None
+
+
+class Bound(Model):
+    """Numbers that cells cannot pass, and why."""
+
+    where: Where
+    at_least: float | None = None
+    at_most: float | None = None
+    why: str
+    sure: Sure = CERTAIN
+    line: int | None = None
+
+
+class Claim(Model):
+    """A sentence of the text about its tables: left (minus another) stands in a relation to right.
+
+    Attributes:
+        id: a name.
+        line: the line of the text that says so.
+        says: the claim in our words.
+        left, minus, right: terms; right may be a number.
+        relation: what is claimed.
+        within: how far `equal` may be off; a printed number is met by what rounds to it.
+        each: checked for each combination of these coordinates that the left cells have.
+        sure: how sure it is that a claim which does not hold is wrong.
+        assuming: what a claim that is not certain assumes.
+    """
+
+    id: str
+    line: int
+    says: str
+    left: Term
+    minus: Term | None = None
+    relation: Relation
+    right: Term | float
+    within: float = 0.0
+    each: list[Coordinate] = []
+    sure: Sure = CERTAIN
+    assuming: str = ""
+
+    @model_validator(mode="after")
+    def _named_assumption(self) -> "Claim":
+        if self.sure != CERTAIN and not self.assuming:
+            raise ValueError(f"claim {self.id}: what is not certain names what it assumes")
+        return self
+
+
+class Statement(Model):
+    """One place that states a fact: a value, or one that follows from numbers it states.
+
+    Attributes:
+        where: the place: a line of the text, a table, or another document.
+        value, sum, product, ratio: exactly one of them.
+    """
+
+    where: str
+    value: float | str | None = None
+    sum: list[float] | None = None
+    product: list[float] | None = None
+    ratio: tuple[float, float] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "Statement":
+        given = [self.value, self.sum, self.product, self.ratio]
+        if sum(each is not None for each in given) != 1:
+            raise ValueError("give one of value, sum, product, ratio")
+        return self
+
+
+class Fact(Model):
+    """Something that is stated in several places.
+
+    Attributes:
+        says: what it is.
+        stated: the places; the first is the one that the others are held against.
+        within: how far numbers may differ, as a share of the first.
+    """
+
+    id: str
+    says: str
+    stated: list[Statement] = Field(min_length=2)
+    within: float = 0.0
+    sure: Sure = CERTAIN
+    assuming: str = ""
+
+
+class Metadata(Model):
+    """All of it; what is absent is not checked."""
+
+    counts: list[Counts] = []
+    repeats: list[Repeat] = []
+    abridged: list[str] = []
+    """Tables that leave out a part of their rows' settings, so that equal coordinates are not one
+    run."""
+    reruns: list[Rerun] = []
+    means: list[Mean] = []
+    ranks: list[Ranks] = []
+    bold: list[Bold] = []
+    bounds: list[Bound] = []
+    claims: list[Claim] = []
+    facts: list[Fact] = []

@@ -1,0 +1,61 @@
+"""Rows of one data set tie MAP@R to R-precision closely: who leaves the line is misprinted."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from dmlbench.statistics.audit.check import LIKELY, Check, check_of
+from dmlbench.statistics.audit.document import Document
+from dmlbench.statistics.audit.selection import COORDINATES
+
+TITLE = "MAP@R follows R-precision as in the other rows of its data set"
+KIND = "off the line"
+
+_ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
+_ENOUGH_ROWS = 8
+_POINTS = 3.0
+_DEVIATIONS = 6.0
+
+
+def check(document: Document) -> Iterator[Check]:
+    """One check per row that prints both, against a robust line through the logits."""
+    cells = document.cells.set_index(_ROW)
+    maps = cells[cells["metric"] == "map_at_r"]
+    precisions = cells[cells["metric"] == "r_precision"]["number"].rename("precision")
+    rows = maps.join(precisions, how="inner").reset_index()
+    for _, group in rows.groupby("dataset", sort=False):
+        if len(group) >= _ENOUGH_ROWS:
+            yield from _line(group.reset_index(drop=True))
+
+
+def _line(rows: pd.DataFrame) -> Iterator[Check]:
+    x, y = _logit(rows["precision"]), _logit(rows["number"])
+    fit = _theil_sen(x, y)
+    scale = 1.4826 * np.median(np.abs(y - fit))
+    expected = 100 / (1 + np.exp(-fit))
+    for place, row in rows.iterrows():
+        one = check_of(row, f"{expected[place]:.1f}")
+        far = abs(row["number"] - expected[place]) > _POINTS
+        if far and abs(y[place] - fit[place]) > _DEVIATIONS * scale:
+            one = one.found(
+                KIND,
+                LIKELY,
+                f"With an R-precision of {row['precision']:g} the other rows lead one to expect "
+                f"{expected[place]:.1f}; assumes that they tell what this data set gives.",
+            )
+        yield one
+
+
+def _theil_sen(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The line with the median of all pairs' slopes, through the median of the rest."""
+    first, second = np.triu_indices(len(x), 1)
+    apart = x[first] != x[second]
+    slopes = (y[first] - y[second])[apart] / (x[first] - x[second])[apart]
+    slope = np.median(slopes) if len(slopes) else 0.0
+    return np.median(y - slope * x) + slope * x
+
+
+def _logit(percent: pd.Series) -> np.ndarray:
+    share = np.clip(percent.to_numpy() / 100, 1e-4, 1 - 1e-4)
+    return np.log(share / (1 - share))

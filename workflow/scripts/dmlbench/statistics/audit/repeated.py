@@ -1,0 +1,121 @@
+"""A number that is printed twice is printed alike."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from dmlbench.statistics.audit.check import CERTAIN, LIKELY, Check, check_of, place
+from dmlbench.statistics.audit.document import Document
+from dmlbench.statistics.audit.rounding import same_number
+from dmlbench.statistics.audit.selection import COORDINATES, select
+
+TITLE = "What two tables print of one run is the same"
+KIND = "tables differ"
+
+_SAME_RUN = [coordinate for coordinate in COORDINATES if coordinate not in ("table", "panel")]
+_ALIASES = {"precision_at_1": "recall_at_1"}
+_EQUALS = re.compile(r"equals Table (?P<table>[\d.]+) (?P<method>\w+)(?: (?P<variant>[^\s;]+))?")
+
+
+def check(document: Document) -> Iterator[Check]:
+    """One check per repeated cell; all cells of a row that differ are one finding."""
+    pairs = [*_declared(document), *_noted(document), *_equal_coordinates(document)]
+    rows: dict[tuple, list] = {}
+    for cell, source, sure in pairs:
+        agree = same_number(
+            cell["number"], cell["decimals"], source["number"], source["decimals"]
+        ) and not (cell["std"] and source["std"] and float(cell["std"]) != float(source["std"]))
+        if agree:
+            yield check_of(cell, source["value"])
+        else:
+            key = (cell["table"], cell["panel"], *cell[_SAME_RUN[:-1]], source["table"])
+            rows.setdefault(key, []).append((cell, source, sure))
+    for differing in rows.values():
+        first, other, sure = differing[0]
+        reason = (
+            f"one of the two is misprinted{_elsewhere(document, first, other)}"
+            if sure == CERTAIN
+            else "assumes that equal settings name one run; two runs would explain it"
+        )
+        yield (
+            check_of(first)
+            ._replace(
+                metric=", ".join(cell["metric"] for cell, _, _ in differing),
+                printed="/".join(cell["value"] for cell, _, _ in differing),
+                recomputed="/".join(source["value"] for _, source, _ in differing),
+            )
+            .found(
+                KIND,
+                sure,
+                f"Table {place(other['table'], other['panel'])} prints the other number for the "
+                f"same run: {reason}.",
+            )
+        )
+
+
+def _elsewhere(document: Document, *cells: pd.Series) -> str:
+    """Whether one of two differing numbers stands in another column of the other's row."""
+    for cell, other in (cells, cells[::-1]):
+        row = {key: [other[key]] for key in COORDINATES if key != "metric"}
+        columns = select(document.cells, row, {"metric": [cell["metric"]]})
+        same = columns[columns["value"] == cell["value"]]["metric"]
+        if len(same):
+            return f" ({cell['value']} is the {same.iloc[0]} of table {place(other['table'])})"
+    return ""
+
+
+Pair = tuple[pd.Series, pd.Series, str]
+
+
+def _declared(document: Document) -> Iterator[Pair]:
+    """Cells of tables that the metadata says to repeat others."""
+    for repeat in document.metadata.repeats:
+        sources = _by(select(document.cells, repeat.of), repeat.match)
+        for _, cell in select(document.cells, repeat.where).iterrows():
+            key = tuple({**cell, "metric": _name(cell["metric"])}[name] for name in repeat.match)
+            if key in sources:
+                yield cell, sources[key], CERTAIN
+
+
+def _noted(document: Document) -> Iterator[Pair]:
+    """Cells whose note names the row that they repeat."""
+    noted = document.cells[document.cells["note"].str.contains("equals Table", regex=False)]
+    if not len(noted):
+        return
+    sources = _by(document.cells, ["table", "method", "variant", "metric"])
+    for _, cell in noted.iterrows():
+        if named := _EQUALS.search(cell["note"]):
+            variant = (named["variant"] or "").replace(",", ";")
+            key = (_table(named["table"]), named["method"], variant, _name(cell["metric"]))
+            if key in sources:
+                yield cell, sources[key], CERTAIN
+
+
+def _equal_coordinates(document: Document) -> Iterator[Pair]:
+    """Cells of two tables that agree in everything that tells runs apart."""
+    whole = document.cells[~document.cells["table"].isin(document.metadata.abridged)]
+    whole = whole[whole.duplicated(_SAME_RUN, keep=False)]
+    for _, cells in whole.groupby(_SAME_RUN, sort=False):
+        first = cells.iloc[0]
+        for _, cell in cells.iloc[1:].iterrows():
+            if cell["table"] != first["table"]:
+                # Without settings of its own the row cannot be of another run.
+                yield cell, first, LIKELY if cell["variant"] else CERTAIN
+
+
+def _by(cells: pd.DataFrame, match: list[str]) -> Mapping[tuple, pd.Series]:
+    renamed = cells.assign(metric=cells["metric"].map(_name))
+    keys = renamed[match].itertuples(index=False, name=None)
+    return {key: cell for key, (_, cell) in zip(keys, cells.iterrows(), strict=True)}
+
+
+def _name(metric: str) -> str:
+    """The name that a metric has in most tables."""
+    return _ALIASES.get(metric, metric)
+
+
+def _table(number: str) -> str:
+    """`4.2` -> `4_02`, as the transcriptions name it."""
+    chapter, _, rest = number.partition(".")
+    return f"{chapter}_{int(rest):02d}" if rest else f"{int(chapter):02d}"
