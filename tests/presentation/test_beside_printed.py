@@ -1,4 +1,4 @@
-"""Tables and figures that show printed numbers beside ours, against cells known by hand."""
+"""Tables and figures that show printed numbers next to ours, against cells known by hand."""
 
 import re
 from pathlib import Path
@@ -8,15 +8,17 @@ import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.statistics.printed import as_scores, read_printed
+from dmlbench.statistics.placement import read_placed
+from dmlbench.statistics.printed import as_scores
 from scipy import stats
 
 REFERENCE = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 SELECTION = "best_test_epoch"
 
 
-def printed(*tables, **where):
-    frame = read_printed(REFERENCE, tables)
+def printed(*tables, study="psomas2020", **where):
+    folder = REFERENCE.parent / study
+    frame = read_placed(folder / f"table_{table}.csv" for table in tables)
     for column, value in where.items():
         frame = frame[frame[column] == value]
     return frame.reset_index(drop=True)
@@ -71,7 +73,7 @@ def test_a_grid_stands_beside_the_printed_one_panel_by_panel():
 
 
 def test_seeds_say_whether_the_printed_number_is_theirs_too():
-    frame = printed("07", embedding_dim="64")
+    frame = printed("07", embedding_dim=64)
     spread = [-0.002, 0.0, 0.002]
     for shift, inside in ((0.0, "yes"), (0.05, "no")):
         scores = ours(frame, add=[shift + step for step in spread])
@@ -123,7 +125,7 @@ def test_a_grid_that_is_printed_nowhere_is_ours_alone():
 
 
 def test_recipes_stand_in_panels_against_the_same_printed_numbers():
-    frame = printed("07", embedding_dim="512")
+    frame = printed("07", embedding_dim=512)
     code = ours(frame, add=[0.01]).assign(recipe="code")
     scores = pd.concat([ours(frame), code.assign(run=code.run + "code")])
     options = {"metrics": ["recall_at_1"], "printed": frame, "panel": "recipe"}
@@ -132,12 +134,78 @@ def test_recipes_stand_in_panels_against_the_same_printed_numbers():
     assert row(shown, "arcface", "code")["recall_at_1_difference"] == "+1.00"
 
 
+def placed_scores(frame, shift=0.01, selection=SELECTION):
+    """Scores of ours at the places of printed numbers."""
+    there = frame[frame.why == ""]
+    columns = ["dataset", "network", "embedding_dim", "method", "variant", "split", "fold"]
+    scores = there[[*columns, "role", "metric"]].astype({"embedding_dim": "int64"})
+    more = {"selection": selection, "recipe": "r", "seed": 0, "run": "-"}
+    return scores.assign(value=there.number / 100 + shift, **more)
+
+
+def test_variants_are_rows_and_an_axis_is_the_panel():
+    frame = printed("4_05", study="karaman2021")
+    scores = placed_scores(frame.assign(fold="0"), selection="best_validation_epoch")
+    validation = scores.assign(role="validation", value=0.5)
+    options = {"metrics": ["map_at_r"], "printed": frame, "panel": "rho"}
+    scores = pd.concat([scores, validation])
+    options["selection"] = "best_validation_epoch"
+    shown = table("scores_beside_printed", frame, scores, **options)
+    assert shown.row_header == "Variant"
+    assert list(dict.fromkeys(row.panel for row in shown.rows)) == [
+        "(a) rho = 0.1",
+        "(b) rho = 0.2",
+    ]
+    margins = ["0.01", "0.1", "0.2", "0.3", "2.5", "5", "10", "20", "40"]
+    assert [row.label for row in shown.rows] == 2 * [f"m={margin}" for margin in margins]
+    assert row(shown, "m=40", "0.2")["map_at_r_difference"] == "+1.00"
+
+
+def test_data_sets_are_columns_and_variants_of_several_methods_are_rows():
+    frame = printed("02", study="roth2020")
+    scores = placed_scores(frame)
+    scores = scores[scores.variant != "miner=H"]
+    options = {"metrics": ["recall_at_1", "nmi"], "printed": frame, "column": "dataset"}
+    shown = table("scores_beside_printed", frame, scores, **options)
+    assert len({column.name for column in shown.columns}) == len(shown.columns) == 18
+    found = row(shown, "margin, miner=D, beta=0.6, regularizer=rho")
+    assert found["cub200_recall_at_1_printed"] == "64.93 ± 0.42"
+    assert found["sop_nmi_difference"] == "+1.00"
+    assert row(shown, "triplet, miner=H")["cars196_recall_at_1"] == "not run"
+    assert row(shown, "proxy nca")["sop_recall_at_1_printed"] == "not printed"
+
+
+def test_folds_together_are_columns():
+    frame = printed("03", study="musgrave2020", method="contrastive")
+    metrics = ["recall_at_1", "r_precision", "map_at_r"]
+    options = {"metrics": metrics, "printed": frame, "column": "fold"}
+    shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
+    (found,) = shown.rows
+    names = [column.name for column in shown.columns if column.name.endswith("_printed")]
+    assert names == [f"{f}_{m}_printed" for f in ("concatenated", "separated") for m in metrics]
+    assert found.label == "contrastive, tuned=cub200_contrastive"
+
+
+def test_cited_numbers_stand_alone():
+    frame = printed("02", study="can2019", dataset="cub200")
+    options = {"metrics": ["recall_at_1"], "printed": frame, "panel": "network"}
+    shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
+    cited = row(shown, "htl, literature")
+    assert (cited["recall_at_1"], cited["recall_at_1_difference"]) == ("cited", "–")
+    assert row(shown, "margin, profs")["recall_at_1_difference"] == "+1.00"
+
+
+def test_two_splits_in_one_cell_are_named():
+    frame = printed("07")
+    scores = pd.concat([ours(frame), ours(frame).assign(split="official", run="other")])
+    with pytest.raises(UserError, match=r"several values of split \(half, official\) in one cell"):
+        table("scores_beside_printed", frame, scores, metrics=["recall_at_1"], printed=frame)
+
+
 def folds(frame, shift=0.0):
     """Table 13 as scores of ours, folds counted from 0."""
     scores = as_scores(frame, selection="best_validation_epoch")
-    fold = (frame.variant.str.extract(r"=(\d+)", expand=False).astype(int) - 1).astype(str)
-    role = frame.split.replace("val", "validation")
-    placed = scores.assign(split="half10fold", fold=fold, role=role, run=fold)
+    placed = scores.assign(split="half10fold", fold=frame.fold, role=frame.role, run=frame.fold)
     return placed.assign(value=scores.value + shift)
 
 
@@ -169,12 +237,11 @@ def test_table_13_summed_up_is_table_12():
 def test_shares_of_validation_classes():
     frame = printed("14")
     scores = as_scores(frame, selection="best_validation_epoch")
-    split = "fixed-" + frame.variant.str.extract(r"=(\d+)", expand=False)
-    role = frame.split.replace("val", "validation")
-    scores = scores.assign(split=split, role=role, run=split)
+    scores = scores.assign(split=frame.split, role=frame.role, run=frame.split)
     options = {"printed": frame, "selection": "best_validation_epoch"}
+    options["labels"] = {"fixed-90": "90/10"}
     shown = table("scores_by_split", frame, scores, **options)
-    assert [row.label for row in shown.rows] == ["70/30", "80/20", "90/10", "95/5"]
+    assert [row.label for row in shown.rows] == ["fixed-70", "fixed-80", "90/10", "fixed-95"]
     assert row(shown, "90/10")["test_recall_at_1"] == "64.38"
     two = pd.concat([scores, scores.assign(method="triplet", run="other")])
     with pytest.raises(UserError, match="several values of method"):
@@ -223,14 +290,14 @@ def hollow(shown):
         (
             "recall_by_method",
             ["06"],
-            {"embedding_dim": "128"},
+            {"embedding_dim": 128},
             {"metrics": ["recall_at_1", "recall_at_2"], "embedding_dim": 128},
         ),
         ("recall_by_embedding_dim", ["06"], {"metric": "recall_at_1"}, {}),
         (
             "recall_by_network",
             ["06", "07", "08"],
-            {"embedding_dim": "512", "metric": "recall_at_1"},
+            {"embedding_dim": 512, "metric": "recall_at_1"},
             {},
         ),
     ],

@@ -9,6 +9,7 @@ from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.statistics.friedman import critical_difference, groups
+from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import as_scores, read_printed
 from dmlbench.statistics.tournament import ranks
 
@@ -67,7 +68,7 @@ def test_printed_ranks_stand_below_ours(diagram, printed_scores):
     better.loc[better.method == "triplet", "value"] += 0.5
     guest = better[better.method == "triplet"].assign(method="guest", value=0.1)
     methods = [*sorted(printed_scores.method.unique()), "guest"]
-    printed = read_printed(PSOMAS, ["06", "07", "08"])
+    printed = read_placed(PSOMAS / f"table_{table}.csv" for table in ("06", "07", "08"))
     figure = diagram(methods, printed=printed)(pd.concat([better, guest]), {})
     ours, theirs = figure.axes
     assert marks(ours, methods)["triplet"] == 1

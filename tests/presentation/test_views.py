@@ -43,9 +43,10 @@ def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts
     trials = tmp_path / "mine" / "trials.parquet"
     pd.DataFrame([trial | {"trained": True, "seconds": 360.0}]).to_parquet(trials)
     (tmp_path / "table_01.csv").write_text(
-        "table,panel,dataset,network,embedding_dim,method,variant,split,metric,value,std\n"
-        "01,,glyphs,convnet,64,triplet,,test,recall_at_1,49.5,\n"
+        "study,table,panel,dataset,network,embedding_dim,method,variant,split,metric,value,std,note"
+        "\nx2020,table_01,,glyphs,convnet,64,triplet,,test,recall_at_1,49.5,,\n"
     )
+    (tmp_path / "mapping.yaml").write_text("rules:\n  - then: {split: half}\n")
     facts |= {
         "rows": rows,
         "kind": "search_comparison",

@@ -75,7 +75,7 @@ def optima(searches):
 def comparison(searches):
     printed = pd.DataFrame(
         [("soft_triple", "recall_at_1", "test", 66.12)],
-        columns=["method", "metric", "split", "number"],
+        columns=["method", "metric", "role", "number"],
     )
     return registry.build(
         "presentation/tables",

@@ -1,4 +1,4 @@
-"""Ours beside the printed: columns and cells shared by the kinds of tables that show both."""
+"""Ours next to the printed: columns and cells shared by the kinds of tables that show both."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column
-from dmlbench.statistics.comparison import NOT_RUN, OURS_ALONE, compare
+from dmlbench.statistics.comparison import BOTH, CITED, NOT_RUN, OURS_ALONE, compare
 
 NOT_PRINTED = "not printed"
 ONE_SEED = "One seed: the interval in which our seeds would allow the printed number is unknown."
@@ -18,23 +18,32 @@ INTERVAL = (
 
 
 def beside(
-    scores: pd.DataFrame, printed: pd.DataFrame, *, metrics: Sequence[str], selection: str
+    scores: pd.DataFrame,
+    printed: pd.DataFrame,
+    *,
+    metrics: Sequence[str],
+    selection: str,
+    roles: Sequence[str] = ("test",),
 ) -> pd.DataFrame:
     """`statistics.comparison.compare` of the scores of one selection rule and some metrics.
+
+    Scores for which nothing was selected go with any rule.
 
     Raises:
         UserError: there are scores, but none that fit.
     """
-    ours = scores[(scores.selection == selection) & scores.metric.isin(list(metrics))]
-    if ours.empty and len(scores):
+    ours = scores[scores.selection.isin([selection, "none"])].assign(selection=selection)
+    if len(scores) and not ours.metric.isin(list(metrics)).any():
         raise UserError(f"no scores of {', '.join(metrics)} at {selection}")
-    return compare(ours, printed[printed.metric.isin(list(metrics))])
+    compared = compare(ours, printed)
+    return compared[compared.metric.isin(list(metrics)) & compared.role.isin(list(roles))]
 
 
 def check_single(compared: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise a UserError unless each of these columns has one value."""
+    """Raise a UserError unless each of these columns has one value among our scores."""
+    ours = compared[compared.status != CITED]
     for column in columns:
-        values = [str(value) for value in compared[column].dropna().unique()]
+        values = [str(value) for value in ours[column].dropna().unique()]
         if len(values) > 1:
             raise UserError(f"the scores have several values of {column} ({', '.join(values)})")
 
@@ -80,9 +89,10 @@ def cells(row, *, printed: bool = True, intervals: bool = False) -> list[Cell]:
     Args:
         row: a named tuple of `compare`'s frame; none where neither ran nor is printed.
     """
-    ran = row is not None and row.status != NOT_RUN
-    there = row is not None and row.status != OURS_ALONE
-    ours = Cell(row.ours, row.ours_std if row.seeds > 1 else None) if ran else Cell(NOT_RUN)
+    status = NOT_RUN if row is None else row.status
+    ran = status in (BOTH, OURS_ALONE)
+    there = row is not None and status != OURS_ALONE
+    ours = Cell(row.ours, row.ours_std if row.seeds > 1 else None) if ran else Cell(status)
     if not printed:
         return [ours]
     theirs = _printed(row) if there else Cell(NOT_PRINTED)

@@ -34,7 +34,7 @@ def pick(
             method is there with several recipes, variants or folds.
     """
     kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
-    kept = kept[(kept.selection == selection) & (kept.role == role)]
+    kept = kept[kept.selection.isin([selection, "none"]) & (kept.role == role)]
     for column, value in where.items():
         if value is not None:
             kept = kept[kept[column] == value]
@@ -60,15 +60,15 @@ def pick(
     return result.rename(columns={"count": "seeds"})
 
 
-def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple[str, ...], float]:
-    """Printed test scores in percent by the given columns; empty where nothing is printed.
+def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, float]:
+    """Printed test scores in percent by columns of their places; empty where nothing is printed.
 
     Raises:
         UserError: two printed numbers for one key.
     """
     if printed is None:
         return {}
-    tested = printed[printed.split == "test"]
+    tested = printed[(printed.role == "test") & (printed.why == "")]
     for row in tested[tested.duplicated(list(keys))].itertuples():
         key = " ".join(str(getattr(row, column)) for column in keys)
         raise UserError(f"two printed numbers for {key}; allowed: one, so name fewer tables")

@@ -14,7 +14,8 @@ from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect, no_scores, row_of
-from dmlbench.statistics.printed import read_printed_files, read_printed_settings
+from dmlbench.statistics.placement import read_placed
+from dmlbench.statistics.printed import read_printed_settings
 
 _THUMBNAIL = 64
 """Pixels of the side of an image in a map."""
@@ -51,7 +52,8 @@ def write_table(
         scores: for each row of `facts["rows"]` the file of its run's scores.
         facts: as `dmlbench.plan.views.facts` gives them.
         queries: for each row what the queries of its run found, for kinds that look at them.
-        printed: transcriptions of the printed tables that it shows next to ours.
+        printed: transcriptions of the printed tables that it shows next to ours, with the
+            `mapping.yaml` that places their numbers in the same folder.
         trials: for a table of searches: `trials.parquet` of each; its kind is called with
             `Searched` instead of the long table.
         tables: tables of the experiments that it shows.
@@ -136,21 +138,22 @@ def _tested(roles: dict[str, Embedded]) -> Embedded:
 def _build(room: str, facts: dict, printed: Sequence[Path]):
     context = {key: value for key, value in facts.items() if key not in ("kind", "options")}
     options = dict(facts["options"])
-    settings = [file for file in printed if Path(file).name.startswith("settings_")]
     if "printed" in options:
-        scores = [file for file in printed if file not in settings]
-        options["printed"] = _fitting(read_printed_files(scores), facts["where"])
+        scores = [file for file in printed if Path(file).name.startswith("table_")]
+        options["printed"] = _fitting(read_placed(scores), facts["where"])
     if "printed_settings" in options:
+        settings = [file for file in printed if Path(file).name.startswith("settings_")]
         options["printed_settings"] = read_printed_settings(settings)
     return registry.build(room, facts["kind"], context=context, **options)
 
 
 def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
-    """Printed numbers of the data sets, networks, sizes and methods that a view is about."""
-    for column in ("dataset", "network", "embedding_dim", "method"):
+    """Printed numbers of the rows that a view is about; those without a place by data set alone."""
+    for column in ("dataset", "network", "embedding_dim", "method", "variant", "split"):
         if column in where:
-            wanted = list(map(str, where[column]))
-            printed = printed[printed[column].isin(wanted) | printed[column].eq("")]
+            fits = printed[column].isin(where[column])
+            free = printed["why"].ne("") & (column != "dataset")
+            printed = printed[fits | free]
     return printed.reset_index(drop=True)
 
 

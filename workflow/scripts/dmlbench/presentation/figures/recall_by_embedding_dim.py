@@ -103,7 +103,7 @@ class RecallByEmbeddingDim:
     def _printed(self, shown: pd.DataFrame) -> pd.DataFrame:
         """The printed numbers of what is drawn, in the columns of `shown`."""
         keys = zip(shown.method, shown.embedding_dim, strict=True)
-        found = [(m, d, self.printed.get((self.metric, m, str(d)))) for m, d in keys]
+        found = [(m, d, self.printed.get((self.metric, m, d))) for m, d in keys]
         return pd.DataFrame(found, columns=["method", "embedding_dim", "mean"]).dropna()
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:

@@ -56,7 +56,7 @@ class RecallByMethod:
         self.selection = selection
         self.years = years or {}
         self.baseline = baseline
-        of_size = None if printed is None else printed[printed.embedding_dim == str(embedding_dim)]
+        of_size = None if printed is None else printed[printed.embedding_dim == embedding_dim]
         self.printed = printed_values(of_size, "method", "metric")
         self.where = {"dataset": dataset, "network": network, "split": split}
 

@@ -107,7 +107,7 @@ class RecallByNetwork:
         values = {
             at: self.printed[key]
             for at, method in enumerate(methods)
-            if (key := (self.metric, str(size), network, method)) in self.printed
+            if (key := (self.metric, size, network, method)) in self.printed
         }
         x = [at + _APART / 2 for at in values]
         style.printed(axes, x, list(values.values()), colour=colour, marker=marker)

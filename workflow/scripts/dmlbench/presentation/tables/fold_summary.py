@@ -1,4 +1,4 @@
-"""Mean and deviation over folds, method by method, beside the printed ones."""
+"""Mean and deviation over folds, method by method, next to the printed ones."""
 
 from collections.abc import Mapping, Sequence
 
@@ -46,13 +46,10 @@ class FoldSummary:
             UserError: no scores; several data sets, networks or sizes.
         """
         compared = _beside.beside(
-            scores[scores.role == "test"],
-            self.printed,
-            metrics=self.metrics,
-            selection=self.selection,
+            scores, self.printed, metrics=self.metrics, selection=self.selection
         )
-        compared = compared[compared.variant == "cv10_mean"]
-        _beside.check_single(compared, ("dataset", "network", "embedding_dim"))
+        compared = compared[compared.fold == "mean"]
+        _beside.check_single(compared, ("dataset", "network", "embedding_dim", "split"))
         intervals = _beside.has_intervals(compared)
         rows = {(row.method, row.metric): row for row in compared.itertuples()}
         columns = [
@@ -81,12 +78,12 @@ class FoldSummary:
             row_header="Loss",
             columns=tuple(columns),
             rows=tuple(shown),
-            notes=(_OVER_FOLDS,) if intervals else (_ONE_FOLD,),
+            notes=(_OVER_FOLDS.format(compared.seeds.max()),) if intervals else (_ONE_FOLD,),
         )
 
 
 _OVER_FOLDS = (
-    "In 95 %: whether the printed mean lies where 95 % of means over ten folds fall that come from "
+    "In 95 %: whether the printed mean lies where 95 % of means over {} folds fall that come from "
     "the distribution of ours (Welch, from both deviations)."
 )
 _ONE_FOLD = "One fold: the interval in which ours would allow the printed mean is unknown."

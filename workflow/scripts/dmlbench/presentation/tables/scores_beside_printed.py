@@ -1,31 +1,37 @@
-"""Scores of every method beside the printed ones, a panel for each embedding size."""
+"""Scores of every method and variant next to the printed ones, in panels and groups of columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import pandas as pd
 
-from dmlbench.presentation import _beside
+from dmlbench.errors import UserError
+from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Fact, Metric, Printed
 
-_HEADINGS = {"embedding_dim": "embedding size {}", "recipe": "{}", "dataset": "{}", "network": "{}"}
+_HEADINGS = {"embedding_dim": "embedding size {}"}
+_CELL = ["panel", "column", "method", "row", "metric"]
 
 
 class ScoresBesidePrinted:
-    """A grid of scores as psomas2020 prints it in tables 6 to 10 and 17 to 21, ours beside it.
+    """A grid of scores, ours next to the printed: a row for each method and variant.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        methods: rows of each panel, in the study's (chronological) order; a method that is
-            printed and not among them follows them as "not run".
+        methods: the order of the rows, the study's (chronological); of one method, variants stand
+            in the order of the printed ones. What is printed and was not run is "not run".
         metrics: the groups of columns; percent, the higher the better.
         selection: the selection rule of the scores. Under any rule but `last_epoch` there is
-            one more column, our first metric at the last epoch.
-        printed: the printed numbers; none for scores that are printed nowhere.
-        panel: what has one value a panel: `embedding_dim`, `recipe`, `dataset` or `network`.
+            one more column, our first metric at the last epoch, if that was scored.
+        printed: the printed numbers at their places; none for scores that are printed nowhere.
+        panel: what has one value per panel: a column of the long table (`embedding_dim`,
+            `recipe`, `dataset`, ...) or an axis of the variants (`rho`, for `rho=0.1,m=40`).
+        column: what has one value per group of columns, likewise; none for metrics alone.
+        role: whose images are scored: train, validation or test.
         years: method -> year of publication, printed behind its name.
     """
 
@@ -38,7 +44,9 @@ class ScoresBesidePrinted:
         metrics: Sequence[Metric],
         selection: Fact[str],
         printed: Printed | None = None,
-        panel: Literal["embedding_dim", "recipe", "dataset", "network"] = "embedding_dim",
+        panel: str = "embedding_dim",
+        column: str | None = None,
+        role: Literal["train", "validation", "test"] = "test",
         years: Fact[Mapping[str, int] | None] = None,
     ):
         self.id = id
@@ -46,106 +54,153 @@ class ScoresBesidePrinted:
         self.methods = list(methods)
         self.metrics = list(metrics)
         self.selection = selection
-        self.printed = _NOTHING if printed is None else printed
-        self.panel = panel
+        self.printed = nothing_printed() if printed is None else printed
+        self.panel, self.column = panel, column
+        self.role = role
         self.years = years or {}
-        self.views = [(selection, self.metrics)]
-        if selection != "last_epoch":
-            self.views.append(("last_epoch", self.metrics[:1]))
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
         """The table of a study's scores.
 
         Raises:
-            UserError: no scores, or several recipes, splits, data sets or networks in a panel.
+            UserError: no scores, or several for one cell.
         """
-        scores = scores[scores.role == "test"]
-        panels = {
-            value: [
-                _beside.beside(ours, self._printed(value), metrics=metrics, selection=rule)
-                for rule, metrics in self.views
-            ]
-            for value, ours in self._panels(scores)
-        }
-        compared = pd.concat([shown for shown, *_ in panels.values()])
+        frames = [self._compared(scores, self.selection, self.metrics)]
+        if self.selection != "last_epoch" and (scores.selection == "last_epoch").any():
+            frames.append(self._compared(scores, "last_epoch", self.metrics[:1]))
+        shown = frames[0]
         style = {
-            "printed": bool(compared["printed"].notna().any()),
-            "intervals": _beside.has_intervals(compared),
+            "printed": bool(shown["printed"].notna().any()),
+            "intervals": _beside.has_intervals(shown),
         }
+        found = [
+            {tuple(getattr(row, key) for key in _CELL): row for row in frame.itertuples()}
+            for frame in frames
+        ]
+        panels, columns = _variants.in_order(shown.panel), _variants.in_order(shown.column)
+        one_method = shown.method.nunique() == 1 and shown.row.nunique() > 1
         rows = [
-            Row(self._label(method, titles), self._cells(method, frames, style), panel=heading)
-            for heading, frames in self._headed(panels, titles)
-            for method in self._rows(frames[0])
+            Row(
+                self._label(method, variant, titles, one_method),
+                tuple(self._cells(panel, method, variant, columns, found, style)),
+                panel=heading,
+            )
+            for panel, heading in self._headed(panels, titles)
+            for method, variant in self._labels(shown[shown.panel == panel])
         ]
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(compared, style["printed"]),
-            row_header="Loss",
-            columns=self._columns(titles, style),
+            caption=self._caption(shown, style["printed"], last_epoch=len(frames) > 1),
+            row_header="Variant" if one_method else "Loss",
+            columns=tuple(self._columns(columns, titles, style, last_epoch=len(frames) > 1)),
             rows=tuple(rows),
-            notes=_beside.note(compared),
+            notes=_beside.note(shown),
         )
 
-    def _panels(self, scores: pd.DataFrame) -> list[tuple]:
-        """Value -> scores: embedding sizes rise, all else stands in the order of the scores."""
-        values = list(dict.fromkeys(scores[self.panel]))
-        if self.panel == "embedding_dim":
-            values = sorted({*values, *self.printed[self.panel].replace("", "0").astype(int)} - {0})
-        return [(value, scores[scores[self.panel] == value]) for value in values]
+    def _compared(self, scores: pd.DataFrame, rule: str, metrics: Sequence[str]) -> pd.DataFrame:
+        """`_beside.beside` with what stands where: panel, column and row."""
+        by_recipe = "recipe" in (self.panel, self.column)
+        parts = [
+            _beside.beside(
+                scores[scores.recipe == recipe] if by_recipe else scores,
+                self.printed,
+                metrics=metrics,
+                selection=rule,
+                roles=[self.role],
+            ).assign(recipe=recipe)
+            for recipe in (dict.fromkeys(scores.recipe) if by_recipe else [""])
+        ]
+        frame = pd.concat(parts, ignore_index=True)
+        axes = tuple(axis for axis in (self.panel, self.column) if axis)
+        frame["panel"] = _variants.values_of(frame, self.panel)
+        frame["column"] = _variants.values_of(frame, self.column) if self.column else ""
+        frame["row"] = [_variants.without(variant, axes) for variant in frame.variant]
+        _check_cells(frame)
+        return self._in_order(frame)
 
-    def _printed(self, value) -> pd.DataFrame:
-        if self.panel not in self.printed:
-            return self.printed
-        return self.printed[self.printed[self.panel] == str(value)]
+    def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Methods in the study's order, their variants and panels in that of the printed ones."""
+        printed = {place: number for number, place in enumerate(_places(self.printed))}
+        methods = {method: number for number, method in enumerate(self.methods)}
+        last = len(printed)
+        order = [
+            (methods.get(place[0], len(methods)), printed.get(place, last))
+            for place in _places(frame)
+        ]
+        return frame.iloc[sorted(range(len(frame)), key=order.__getitem__)]
 
-    def _headed(self, panels: Mapping, titles: Mapping[str, str]):
-        several = len(panels) > 1
-        for place, (value, frames) in enumerate(panels.items()):
-            heading = _HEADINGS[self.panel].format(name(titles, value))
-            yield (f"({chr(ord('a') + place)}) {heading}" if several else ""), frames
+    def _headed(self, panels: Sequence, titles: Mapping[str, str]):
+        of_axis = self.panel not in (*KEY, "recipe")
+        for place, panel in enumerate(panels):
+            heading = _HEADINGS.get(self.panel, "{}").format(name(titles, panel))
+            if of_axis:
+                heading = f"{self.panel} = {panel}" if panel else f"no {self.panel}"
+            yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
 
-    def _rows(self, compared: pd.DataFrame) -> list[str]:
-        return list(dict.fromkeys([*self.methods, *compared.method]))
+    def _labels(self, shown: pd.DataFrame) -> list[tuple[str, str]]:
+        return list(dict.fromkeys(zip(shown.method, shown.row, strict=True)))
 
-    def _cells(self, method: str, frames: Sequence[pd.DataFrame], style: dict) -> tuple[Cell, ...]:
-        shown, *last = (
-            {row.metric: row for row in frame[frame.method == method].itertuples()}
-            for frame in frames
-        )
-        cells = [cell for m in self.metrics for cell in _beside.cells(shown.get(m), **style)]
-        cells += [_beside.cells(rows.get(self.metrics[0]), printed=False)[0] for rows in last]
-        return tuple(cells)
+    def _cells(self, panel, method, variant, columns, found, style) -> list[Cell]:
+        shown, *last = found
+        cells = []
+        for column in columns:
+            place = (panel, column, method, variant)
+            for metric in self.metrics:
+                cells += _beside.cells(shown.get((*place, metric)), **style)
+            for rows in last:
+                cells += _beside.cells(rows.get((*place, self.metrics[0])), printed=False)
+        return cells
 
-    def _columns(self, titles: Mapping[str, str], style: dict) -> tuple[Column, ...]:
-        columns = [c for m in self.metrics for c in _beside.columns(m, titles, **style)]
-        first = self.metrics[0]
-        last = Column(f"{first}_last_epoch", f"{name(titles, first)}, last epoch")
-        return (*columns, last) if len(self.views) > 1 else tuple(columns)
+    def _columns(
+        self, columns: Sequence, titles: Mapping[str, str], style: dict, *, last_epoch: bool
+    ) -> list[Column]:
+        first, found = self.metrics[0], []
+        for column in columns:
+            prefix = f"{column}_" if column != "" else ""
+            above = f"{name(titles, column)}, " if column != "" else ""
+            for metric in self.metrics:
+                group = above + name(titles, metric)
+                found += _beside.columns(metric, titles, prefix=prefix, group=group, **style)
+            if last_epoch:
+                header = f"{above}{name(titles, first)}, last epoch"
+                found.append(Column(f"{prefix}{first}_last_epoch", header))
+        return found
 
-    def _label(self, method: str, titles: Mapping[str, str]) -> str:
+    def _label(self, method: str, variant: str, titles: Mapping[str, str], alone: bool) -> str:
+        """The method, its year and its variant; the variant alone where no other method is."""
+        if alone and variant:
+            return _variants.label(titles, variant)
         year = f" ({self.years[method]})" if method in self.years else ""
-        return name(titles, method) + year
+        parts = [name(titles, method) + year, _variants.label(titles, variant)]
+        return ", ".join(filter(None, parts))
 
-    def _caption(self, compared: pd.DataFrame, printed: bool) -> str:
-        caption = f"Scores on the test classes in percent. {selected(self.selection)}"
-        if self.selection != "last_epoch":
+    def _caption(self, compared: pd.DataFrame, printed: bool, *, last_epoch: bool) -> str:
+        images = {"test": "the test classes", "train": "the training classes"}
+        where = images.get(self.role, "the validation classes")
+        caption = f"Scores on {where} in percent. {selected(self.selection)}"
+        if last_epoch:
             caption += " The last-epoch column is free of that choice."
         most = compared.seeds.max()
         if most > 1:
-            caption += f" Mean ± standard deviation over {most} seeds."
+            over = "folds" if (compared.fold == "mean").any() else "seeds"
+            caption += f" Mean ± standard deviation over {most} {over}."
+        if (compared.fold == "best").any():
+            caption += " Of the folds, the one with the best validation score."
         beside = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
         return f"{caption}{beside} Best in bold, second best underlined."
 
 
-_NOTHING = pd.DataFrame(
-    {
-        **{
-            key: pd.Series(dtype="str")
-            for key in ("study", "dataset", "network", "embedding_dim", "method", "variant")
-        },
-        **{key: pd.Series(dtype="str") for key in ("split", "metric", "std")},
-        "number": pd.Series(dtype="float64"),
-    }
-)
-"""No printed numbers, in the columns of `statistics.printed.read_printed`."""
+def _places(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(frame.method, frame.variant, strict=True))
+
+
+def _check_cells(frame: pd.DataFrame) -> None:
+    for cell, rows in frame[frame.duplicated(_CELL, keep=False)].groupby(_CELL, sort=False):
+        for column in KEY:
+            values = [str(value) for value in rows[column].unique()]
+            if len(values) > 1:
+                raise UserError(
+                    f"{cell[2]} has several values of {column} ({', '.join(values)}) in one cell; "
+                    "name the one to show, or make it the panel or the column"
+                )

@@ -1,29 +1,28 @@
-"""Validation and test scores of one method over folds or validation splits, beside the printed."""
+"""Validation and test scores of one method over folds or validation splits, next to the printed."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
-from dmlbench.presentation import _beside
+from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
 from dmlbench.values import Fact, Metric, Printed
 
-_ROLES = {"validation": "validation", "test": "test"}
-_FOLD = re.compile(r"cv10_fold=(\d+)")
-_FIXED = re.compile(r"fixed_val_split=(.+)")
+_ROLES = ("validation", "test")
 
 
 class ScoresBySplit:
-    """One row a fold or a validation split, like psomas2020's tables 13 and 14.
+    """One row per fold or validation split, like psomas2020's tables 13 and 14.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
         metric: what is shown; percent, the higher the better.
         selection: the selection rule of the scores.
-        printed: the printed numbers.
+        printed: the printed numbers at their places.
+        labels: split or fold -> what the row is called; else folds count from 1.
+        row_header: what heads the rows.
     """
 
     def __init__(
@@ -34,12 +33,16 @@ class ScoresBySplit:
         printed: Printed,
         metric: Metric = "recall_at_1",
         selection: Fact[str],
+        labels: Mapping[str, str] | None = None,
+        row_header: str = "Fold",
     ):
         self.id = id
         self.title = title
         self.metric = metric
         self.selection = selection
         self.printed = printed
+        self.labels = labels or {}
+        self.row_header = row_header
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
         """The table of one method's scores on one data set with one network.
@@ -48,51 +51,50 @@ class ScoresBySplit:
             UserError: no scores; several methods, networks or sizes.
         """
         compared = _beside.beside(
-            scores, self.printed, metrics=[self.metric], selection=self.selection
+            scores, self.printed, metrics=[self.metric], selection=self.selection, roles=_ROLES
         )
-        _beside.check_single(compared, ("dataset", "network", "embedding_dim", "method"))
+        single = ("dataset", "network", "embedding_dim", "method", "variant")
+        _beside.check_single(compared, single)
         intervals = _beside.has_intervals(compared)
-        rows = {(row.variant, row.role): row for row in compared.itertuples()}
-        variants = _in_order(compared.variant)
+        rows = {(row.split, row.fold, row.role): row for row in compared.itertuples()}
+        splits = [
+            (split, fold)
+            for split in dict.fromkeys(compared.split)
+            for fold in _variants.in_order(compared.fold[compared.split == split])
+        ]
         columns = [
             column
-            for role, title in _ROLES.items()
+            for role in _ROLES
             for column in _beside.columns(
                 self.metric,
                 titles,
                 prefix=f"{role}_",
-                group=f"{name(titles, self.metric)}, {title} classes",
+                group=f"{name(titles, self.metric)}, {role} classes",
                 better="",
                 intervals=intervals,
             )
         ]
         shown = [
             Row(
-                _label(variant),
+                self._label(split, fold),
                 tuple(
                     cell
                     for role in _ROLES
-                    for cell in _beside.cells(rows.get((variant, role)), intervals=intervals)
+                    for cell in _beside.cells(rows.get((split, fold, role)), intervals=intervals)
                 ),
             )
-            for variant in variants
+            for split, fold in splits
         ]
         return Table(
             id=self.id,
             title=self.title,
             caption=f"Scores in percent. {selected(self.selection)}",
-            row_header="Fold" if _FOLD.fullmatch(variants[0]) else "Training/validation classes, %",
+            row_header=self.row_header,
             columns=tuple(columns),
             rows=tuple(shown),
             notes=_beside.note(compared),
         )
 
-
-def _in_order(variants: Sequence[str]) -> list[str]:
-    """Folds by number, splits by the share that trains."""
-    return sorted(set(variants), key=lambda variant: int(re.search(r"=(\d+)", variant)[1]))
-
-
-def _label(variant: str) -> str:
-    found = _FOLD.fullmatch(variant) or _FIXED.fullmatch(variant)
-    return found[1]
+    def _label(self, split: str, fold: str) -> str:
+        own = str(int(fold) + 1) if fold.isdecimal() else fold
+        return self.labels.get(fold or split, own or split)

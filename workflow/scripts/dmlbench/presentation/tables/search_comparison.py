@@ -53,7 +53,7 @@ class SearchComparison:
         self.printed = {
             row.method: row.number
             for row in printed.itertuples()
-            if row.metric == metric and row.split == "test"
+            if row.metric == metric and row.role == "test"
         }
 
     def __call__(self, found, titles: Mapping[str, str]) -> Table:

@@ -1,0 +1,250 @@
+"""Where a printed number finds our scores: config/reference/<study>/mapping.yaml.
+
+A printed cell is one line of a `table_*.csv`; its place is what our long table of scores calls the
+same number. Whatever the two call alike needs no rule.
+"""
+
+import re
+from collections.abc import Mapping as Columns
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, PositiveInt, model_validator
+
+from dmlbench.errors import UserError
+from dmlbench.plan.choices import Model
+from dmlbench.plan.read import read_yaml
+
+CELL = ("dataset", "network", "embedding_dim", "method", "variant", "split", "metric")
+"""The columns of a printed cell that, with its table and panel, say what was measured."""
+
+ROLES = {"val": "validation"}
+"""Printed words for the images that are scored; what is not here is called alike."""
+
+_NAME = re.compile(r"\{(\w+?)(-1)?\}")
+
+
+class Place(NamedTuple):
+    """What the long table of scores calls a printed number, under any recipe.
+
+    Attributes:
+        fold: empty, a fold, `concatenated`, `separated`, `mean` (over the folds) or `best` (the
+            fold with the best validation score).
+        by: for the best fold, the metric that says which it is.
+        experiment: the experiment that leaves the number; empty for one of a trained network.
+    """
+
+    dataset: str
+    network: str
+    embedding_dim: int
+    method: str
+    variant: str
+    split: str
+    fold: str
+    role: str
+    metric: str
+    by: str
+    experiment: str
+
+
+def _texts(value: Any) -> Any:
+    values = value if isinstance(value, list) else [value]
+    return [str(some) if isinstance(some, int | float) else some for some in values]
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) else value
+
+
+Patterns = Annotated[list[str], BeforeValidator(_texts)]
+Template = Annotated[str, BeforeValidator(_text)]
+
+
+class When(Model):
+    """Which cells: those whose text is one of the listed ones, for every column that is given.
+
+    `{name}` stands for any text without a semicolon.
+    """
+
+    table: Patterns | None = None
+    panel: Patterns | None = None
+    dataset: Patterns | None = None
+    network: Patterns | None = None
+    embedding_dim: Patterns | None = None
+    method: Patterns | None = None
+    variant: Patterns | None = None
+    split: Patterns | None = None
+    metric: Patterns | None = None
+
+    def match(self, cell: Columns[str, str]) -> dict[str, str] | None:
+        """What the names of the patterns stand for in a cell; None for a cell that does not fit."""
+        found: dict[str, str] = {}
+        for column, patterns in self:
+            if patterns is None:
+                continue
+            text = cell[column]
+            fits = (_pattern(pattern).fullmatch(text) for pattern in patterns)
+            fitting = next(filter(None, fits), None)
+            if fitting is None:
+                return None
+            found |= fitting.groupdict()
+        return found
+
+    def names(self) -> set[str]:
+        """The names in the patterns."""
+        patterns = [pattern for _, listed in self for pattern in listed or ()]
+        return {name for pattern in patterns for name, _ in _NAME.findall(pattern)}
+
+
+class Then(Model):
+    """The columns of a place that differ from the cell's.
+
+    `{name}` is what a pattern or a column of the cell has there, `{name-1}` one less.
+    """
+
+    dataset: Template | None = None
+    network: Template | None = None
+    embedding_dim: Template | None = None
+    method: Template | None = None
+    variant: Template | None = None
+    split: Template | None = None
+    fold: Template | None = None
+    role: Template | None = None
+    metric: Template | None = None
+    by: Template | None = None
+    experiment: Template | None = None
+
+
+class Rule(Model):
+    """A change of the place of some cells; of several that fit, a later one has the last word."""
+
+    when: When = When()
+    then: Then
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Rule":
+        known = {*self.when.names(), *CELL}
+        for column, template in self.then:
+            for name, _ in _NAME.findall(template or ""):
+                if name not in known:
+                    raise ValueError(
+                        f"then.{column}: {{{name}}} stands for nothing; allowed: "
+                        f"{', '.join(sorted(known))}"
+                    )
+        return self
+
+
+class Unplaced(Model):
+    """Cells that no score of ours stands next to, and the reason."""
+
+    when: When
+    why: str
+
+
+class Mean(Model):
+    """What stands behind a printed number: one run, if nothing is said.
+
+    Attributes:
+        runs: how many runs it is the mean of.
+        spread: what is printed with it: the n-1 standard deviation of those runs, or half of a
+            95 % confidence interval of their mean.
+    """
+
+    when: When = When()
+    runs: PositiveInt | Literal["unknown"]
+    spread: Literal["standard_deviation", "half_interval_95"]
+
+
+class Mapping(Model):
+    """How the printed cells of a study find our scores.
+
+    Attributes:
+        parts: a part of a printed variant (between semicolons) -> the part of ours; empty to leave
+            it out. Parts of our variants are joined by commas.
+        rules: changes of place, in order.
+        unplaced: cells without a place; the first that fits gives the reason.
+        repeats: table -> the tables whose cells it prints again.
+        means: what printed numbers are means of; the first that fits counts.
+    """
+
+    parts: dict[Annotated[str, BeforeValidator(_text)], Template] = {}
+    rules: list[Rule]
+    unplaced: list[Unplaced] = []
+    repeats: dict[str, list[str]] = {}
+    means: list[Mean] = []
+
+    def why_unplaced(self, cell: Columns[str, str]) -> str:
+        """Why a cell has no place; empty for one that has."""
+        return next((some.why for some in self.unplaced if some.when.match(cell) is not None), "")
+
+    def place(self, cell: Columns[str, str]) -> Place:
+        """The place of a printed cell.
+
+        Args:
+            cell: the columns of `CELL`, table and panel, as they are transcribed (table: "06").
+
+        Raises:
+            UserError: the place lacks a column that a trained network has, or its size is none.
+        """
+        columns = dict.fromkeys(Place._fields, "") | {name: cell[name] for name in CELL}
+        columns["role"] = ROLES.get(cell["split"], cell["split"])
+        columns["split"] = ""
+        columns["variant"] = self._variant(cell["variant"])
+        for rule in self.rules:
+            found = rule.when.match(cell)
+            if found is not None:
+                values = {**{name: cell[name] for name in CELL}, **found}
+                columns |= {
+                    column: _NAME.sub(lambda name, values=values: _value(name, values), template)
+                    for column, template in rule.then
+                    if template is not None
+                }
+        _check(cell, columns)
+        return Place(**columns | {"embedding_dim": int(columns["embedding_dim"] or 0)})
+
+    def mean(self, cell: Columns[str, str]) -> Mean | None:
+        """What a printed cell is the mean of; None for one run."""
+        return next((mean for mean in self.means if mean.when.match(cell) is not None), None)
+
+    def _variant(self, printed: str) -> str:
+        parts = [self.parts.get(part, part) for part in printed.split(";")]
+        return ",".join(filter(None, parts))
+
+
+def read_mapping(folder: Path) -> Mapping:
+    """The mapping of a study's folder of printed numbers.
+
+    Raises:
+        UserError: the file is missing, or holds a wrong key or value.
+    """
+    return read_yaml(folder / "mapping.yaml", Mapping)
+
+
+def table_id(name: str) -> str:
+    """A table's name in a mapping: `06` for `table_06`."""
+    return name.removeprefix("table_")
+
+
+def _pattern(text: str) -> re.Pattern:
+    pieces = _NAME.split(text)
+    names = [f"(?P<{name}>[^;]+)" for name in pieces[1::3]]
+    texts = list(map(re.escape, pieces[::3]))
+    return re.compile(texts[0] + "".join(map("".join, zip(names, texts[1:], strict=True))))
+
+
+def _value(name: re.Match, values: Columns[str, str]) -> str:
+    value = values[name[1]]
+    return str(int(value) - 1) if name[2] else value
+
+
+def _check(cell: Columns[str, str], columns: Columns[str, str]) -> None:
+    where = f"{cell['table']}: {' '.join(filter(None, (cell[name] for name in CELL)))}"
+    trained = ("network", "embedding_dim", "split")
+    needed = ("dataset", "method", "role", "metric", *(() if columns["experiment"] else trained))
+    for column in needed:
+        if not columns[column]:
+            raise UserError(f"printed cell {where}: its place has no {column}; a rule must say one")
+    if not re.fullmatch(r"\d*", columns["embedding_dim"]):
+        raise UserError(
+            f"printed cell {where}: embedding_dim {columns['embedding_dim']!r}; allowed: a number"
+        )

@@ -1,0 +1,46 @@
+"""Variants as tables and figures show them: parts of a product, some of which stand elsewhere."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+
+def parts(variant: str) -> dict[str, str]:
+    """Axis -> value, in the order of the variant; a part that is a name is its own axis."""
+    pieces = [piece.partition("=") for piece in variant.split(",") if piece]
+    return {axis: value if equals else axis for axis, equals, value in pieces}
+
+
+def values_of(frame: pd.DataFrame, axis: str) -> pd.Series:
+    """What a column of a frame has in each row, or the axis of its variants; empty for nothing."""
+    if axis in frame:
+        return frame[axis]
+    return frame["variant"].map(lambda variant: parts(variant).get(axis, ""))
+
+
+def without(variant: str, axes: tuple[str, ...]) -> str:
+    """A variant less the parts of these axes."""
+    return ",".join(piece for piece in variant.split(",") if piece.partition("=")[0] not in axes)
+
+
+def label(titles: Mapping[str, str], variant: str) -> str:
+    """A variant for a reader: `miner=D, beta=0.6`; a part may have a display name."""
+    return ", ".join(titles.get(piece, piece) for piece in variant.split(",") if piece)
+
+
+def in_order(values) -> list:
+    """Distinct values: numbers rise, all else keeps its order."""
+    distinct = list(dict.fromkeys(value for value in values if not pd.isna(value)))
+    return sorted(distinct, key=_number) if all(map(_is_number, distinct)) else distinct
+
+
+def _number(value) -> float:
+    over, _, under = str(value).partition("/")
+    return float(over) / float(under or 1)
+
+
+def _is_number(value) -> bool:
+    try:
+        return _number(value) == _number(value)
+    except ValueError:
+        return False
