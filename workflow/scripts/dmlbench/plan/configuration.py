@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt
 
 from dmlbench.plan.catalogues import Network
-from dmlbench.plan.choices import Folder, Generator, Identifier, Metric, Model, SplitRule
+from dmlbench.plan.choices import Folder, Generator, Identifier, Model, SplitRule
 
 
 class SearchRehearsal(Model):
@@ -15,16 +15,22 @@ class SearchRehearsal(Model):
     budget: PositiveInt
 
 
+class ExperimentRehearsal(Model):
+    """How a rehearsal shortens experiments: seeds of each, and options of some."""
+
+    seeds: PositiveInt
+    options: dict[Identifier, dict[str, Any]] = {}
+
+
 class Rehearsal(Model):
-    """What a rehearsal puts in the place of every data set, network and training setting.
+    """What a rehearsal uses instead of every data set, network and training setting.
 
     Attributes:
         generator: draws the toy data that stands behind every data set.
         splits: split rule -> the one in its place, for rules that read what the toy data lacks.
         network: the toy network that stands behind every network.
         set: values laid over the spec of every run.
-        searches: how they are shortened; in full where not given.
-        unscored: metrics that are not computed.
+        searches, experiments: how they are shortened; in full where not given.
     """
 
     generator: Generator
@@ -32,7 +38,7 @@ class Rehearsal(Model):
     network: Network
     set: dict[str, Any]
     searches: SearchRehearsal | None = None
-    unscored: list[Metric] = []
+    experiments: ExperimentRehearsal | None = None
 
 
 class Data(Model):

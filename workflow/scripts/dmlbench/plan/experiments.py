@@ -2,6 +2,7 @@
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from dmlbench import registry
 from dmlbench.plan.choices import Choice, Model
 from dmlbench.plan.defaults import complete
 from dmlbench.plan.naming import digest_of
@@ -26,5 +27,6 @@ class Experiment(Model):
     threads: PositiveInt = 1
 
     def folder(self, name: str) -> str:
-        """Its place below `results/experiments`: the name and a digest of the options."""
-        return f"{name}-{digest_of(complete(self.experiment), 8)}"
+        """Its place below `results/experiments`: the name and a digest of options and code version."""
+        version = registry.version("experiments", self.experiment.name)
+        return f"{name}-{digest_of([complete(self.experiment), version], 8)}"

@@ -57,6 +57,8 @@ class Plan:
         if configuration.rehearsal:
             rehearsed = rehearsal.catalogues(configuration.rehearsal, self.datasets, self.networks)
             self.datasets, self.networks = rehearsed
+            if shorter := configuration.rehearsal.experiments:
+                self.experiments = rehearsal.shortened(shorter, self.experiments)
         self.searches = self._read_searches()
         self.known: dict[str, Row] = {}
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from dmlbench.plan.catalogues import Dataset, Network
 from dmlbench.plan.choices import Layout
-from dmlbench.plan.configuration import Rehearsal
+from dmlbench.plan.configuration import ExperimentRehearsal, Rehearsal
+from dmlbench.plan.experiments import Experiment
 
 TOY = "rehearsal"
 """The name of the data set that stands behind all others."""
@@ -16,6 +17,23 @@ def catalogues(
     """The catalogues of data sets and networks with the rehearsal's toys in them."""
     toys = {name: _toy(rehearsal, dataset) for name, dataset in datasets.items()}
     return toys, dict.fromkeys(networks, rehearsal.network)
+
+
+def shortened(
+    rehearsal: ExperimentRehearsal, experiments: Mapping[str, Experiment]
+) -> dict[str, Experiment]:
+    """Experiments over the first of their seeds, with the options of toys."""
+    return {
+        name: experiment.model_copy(
+            update={
+                "seeds": experiment.seeds[: rehearsal.seeds],
+                "experiment": experiment.experiment.model_copy(
+                    update=rehearsal.options.get(experiment.experiment.name, {})
+                ),
+            }
+        )
+        for name, experiment in experiments.items()
+    }
 
 
 def _toy(rehearsal: Rehearsal, dataset: Dataset) -> Dataset:

@@ -34,7 +34,7 @@ class Variant(Model):
         set: what a named change lays over the spec.
         overrides: what it lays over the spec of some rows only.
         search: the search whose best values are laid over the spec; `{dataset}`, `{network}`,
-            `{method}` and `{split}` stand for the row's.
+            `{method}` and `{split}` stand for the row's, `{value}` for the value of an axis.
         place: where in the spec an axis varies; several places get the same value.
         values: of an axis, in order.
     """
@@ -48,12 +48,17 @@ class Variant(Model):
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> "Variant":
-        named = bool(self.set or self.overrides or self.search)
-        if named == (self.place is not None):
-            raise ValueError("needs either set, overrides or search, or place (an axis)")
-        if self.values and self.place is None:
-            raise ValueError("has values but no place; allowed: both, for an axis")
+        changes = bool(self.set or self.overrides)
+        if [changes, self.search is not None, self.place is not None].count(True) != 1:
+            raise ValueError("needs one of set (or overrides), search and place, and not two")
+        if self.values and not self.is_axis:
+            raise ValueError("has values but is no axis; allowed: with place, or `{value}` in search")
         return self
+
+    @property
+    def is_axis(self) -> bool:
+        """Whether it takes values."""
+        return self.place is not None or "{value}" in (self.search or "")
 
     @property
     def places(self) -> list[str]:
@@ -85,17 +90,18 @@ def changed(values: dict, variant: str, variants: Variants, row) -> dict:
         for change in chosen.overrides:
             if change.where.holds(row):
                 values = merged(values, change.set)
-        values = with_values(values, dict.fromkeys(chosen.places, read_value(value)))
+        if chosen.places:
+            values = with_values(values, dict.fromkeys(chosen.places, read_value(value)))
     return values
 
 
 def search_of(variant: str, variants: Variants, row) -> str | None:
     """The search whose best values a row's variant takes; none without one."""
-    searches = [variants[name].search for name, _ in _factors(variant) if variants[name].search]
-    if not searches:
-        return None
     parts = {key: getattr(row, key) for key in ("dataset", "network", "method", "split")}
-    return searches[0].format(**parts)
+    for name, value in _factors(variant):
+        if search := variants[name].search:
+            return search.format(**parts, value=value)
+    return None
 
 
 def title_of(variant: str, variants: Variants) -> str:
@@ -135,7 +141,7 @@ def _expanded(item: str, variants: Variants) -> list[str]:
     for name, value in _factors(item):
         if name not in variants:
             raise unknown("variant", name, [*variants, BASE])
-        axis = variants[name].place is not None
+        axis = variants[name].is_axis
         if value and not axis:
             raise UserError(f"variant {name} is a named change and takes no value: {item!r}")
         if axis and not value and not variants[name].values:
