@@ -3,8 +3,8 @@
 - `rho`, `rho_anchor`: the tuples of a miner. `tuples = regularizer(tuples)`.
 - `embedding_l2`: the embeddings. `loss = loss + regularizer(embeddings)`.
 - `proximity`: the weights. `regularizer.snapshot(network.parameters())` where a projection of
-  PROFS (or an epoch) begins, `loss = loss + regularizer(network.parameters())` in every step; `state_dict` and
-  `load_state_dict` for a checkpoint.
+  PROFS (or an epoch) begins, `loss = loss + regularizer(network.parameters())` in every step;
+  `state_dict` and `load_state_dict` for a checkpoint.
 - `manifold_mixup`: what flows through the network, and the labels.
   `with regularizer.mixing(stages, batch_size) as mixture: embeddings = network(images)`, then
   `loss = mixture.loss(criterion, embeddings, labels)`.

@@ -46,7 +46,7 @@ class Checkpoint:
         return time.monotonic() - self._written >= INTERVAL
 
     def save(self, **parts: Any) -> None:
-        """Write state dicts and plain values; the old checkpoint stays until this one is complete."""
+        """Write state dicts and plain values; until they are written, the old checkpoint stays."""
         # Written by Python and not by torch, which hides the reason of a failed write.
         buffer = io.BytesIO()
         torch.save(parts, buffer)
