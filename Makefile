@@ -78,7 +78,7 @@ benchmark: .venv/ready ## time losses, evaluation and input beside the libraries
 	@$(BIN)/python benchmarks/input.py
 
 .PHONY: record-training
-record-training: .venv/ready ## record the code of training, after VERSION was raised or need not be
+record-training: .venv/ready ## record the code of training and data, once versions are raised where they must be
 	@PYTHONPATH=workflow/scripts $(BIN)/python tests/training/record_sources.py
 
 .PHONY: lock

@@ -149,7 +149,7 @@ def test_a_smaller_fixed_share_is_part_of_a_larger_one():
 
 @pytest.mark.parametrize("validation", [0, 1, -0.5])
 def test_shares_that_cannot_be_say_what_is_allowed(validation):
-    with pytest.raises(UserError, match=r"validation is .*; allowed: more than 0, less than 1"):
+    with pytest.raises(UserError, match=r"validation is .*; allowed: .* above 0 and below 1"):
         roles_of("fixed", index_of([1] * 20), validation=validation)
     with pytest.raises(UserError, match=r"0 of 10 classes; allowed: 1 to 9 classes"):
         roles_of("fixed", index_of([1] * 20), validation=0.01)

@@ -54,7 +54,7 @@ FACTS = {
     "spec_values": {},
     "title": "Title",
 }
-PRINTED = pd.DataFrame({"metric": ["recall_at_1"]})
+PRINTED = pd.DataFrame({"metric": ["recall_at_1"], "split": ["validation"]})
 NEEDED = {"size": 16, "mean": [0.5], "std": [0.5], "metrics": ["recall_at_1"], "embedding_dim": 4}
 """Values of options without a default."""
 

@@ -211,6 +211,8 @@ def test_manifold_mixup_shares_the_loss_between_both_labels():
 )
 def test_a_bad_value_is_one_line(name, hyperparameters):
     ((key, value),) = hyperparameters.items()
-    with pytest.raises(UserError, match=f"^{key} = {value}; allowed") as error:
+    with pytest.raises(
+        UserError, match=f"^regularizers/{name}: {key} is {value}; allowed"
+    ) as error:
         build_regularizer(name, **hyperparameters)
     assert "\n" not in str(error.value)

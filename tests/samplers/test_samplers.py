@@ -247,8 +247,8 @@ def test_profs_projects_for_ceil_rho_over_p_steps(classes, printed):
             {"batch_size": 65},
             "batch_size = 65 with images_per_class = 5",
         ),
-        ("spc", {"images_per_class": -1}, "images_per_class = -1; allowed"),
-        ("spc", {"images_per_class": 2.5}, "images_per_class = 2.5; allowed"),
+        ("spc", {"images_per_class": -1}, "samplers/spc: images_per_class is -1; allowed"),
+        ("spc", {"images_per_class": 2.5}, "samplers/spc: images_per_class is 2.5; allowed"),
         ("random", {"batch_size": 0}, "batch_size = 0; allowed"),
         ("random", {"batch_size": 1000}, "batch_size = 1000; allowed: at most the 90 images"),
         ("random", {"seed": -1}, "seed = -1; allowed"),
@@ -257,10 +257,18 @@ def test_profs_projects_for_ceil_rho_over_p_steps(classes, printed):
         ("spc_r", {"batch_size": 1}, "batch_size = 1; allowed"),
         ("spc_r", {"labels": range(30)}, "labels give every class one image"),
         ("frd", {"pool_size": 10}, "pool_size = 10; allowed: at least batch_size = 20"),
-        ("frd", {"candidates": 0}, "candidates = 0; allowed"),
-        ("distance_distribution", {"bins": 0}, "bins = 0; allowed"),
-        ("profs", {"rho": 0.0}, "rho = 0.0; allowed"),
-        ("profs", {"iterations_per_projection": 0}, "iterations_per_projection = 0; allowed"),
+        ("frd", {"candidates": 0}, "samplers/frd: candidates is 0; allowed"),
+        (
+            "distance_distribution",
+            {"bins": 0},
+            "samplers/distance_distribution: bins is 0; allowed",
+        ),
+        ("profs", {"rho": 0.0}, "samplers/profs: rho is 0.0; allowed"),
+        (
+            "profs",
+            {"iterations_per_projection": 0},
+            "samplers/profs: iterations_per_projection is 0",
+        ),
     ],
 )
 def test_a_bad_value_is_one_line(name, arguments, message):

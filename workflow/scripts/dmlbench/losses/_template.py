@@ -4,7 +4,8 @@
 
 Then it is `build_loss("my_loss", ...)`, and a study can name it. Facts of the data come as
 positional arguments where a loss needs them (num_classes, embedding_dim), hyper-parameters as
-keyword-only ones with defaults. A loss with proxies leaves `tuples` out.
+keyword-only ones with defaults, whose types and ranges (`dmlbench.values`) the plan checks. A loss
+with proxies leaves `tuples` out.
 """
 
 from torch import Tensor, nn
