@@ -111,6 +111,42 @@ def test_the_headline_is_about_the_runs_of_the_tournament(study):
     assert best == pytest.approx(80.0)
 
 
+def test_the_winner_stands_next_to_what_speaks_against_it(study, tmp_path):
+    report([study], tmp_path / "results" / "report.html")
+    words = Page(tmp_path / "results" / "report.html").words()
+    assert re.search(
+        r"winner ProxyAnchor of 3 losses in 2 experiments Friedman's test finds no method apart "
+        r"from the others \(p = 0\.14\)\. One seed: another one may give another order\.",
+        words,
+    )
+
+
+def test_a_clear_winner_of_several_seeds_has_no_caveat(tmp_path, synthetic_scores, titles, methods):
+    scores = synthetic_scores(dims=(16, 32, 64, 128), seeds=(0, 1))
+    assert headline(make_study(tmp_path / "demo", scores, titles, methods)).caveats == ()
+    alone = synthetic_scores(dims=[16], seeds=(0, 1))
+    (caveat,) = headline(make_study(tmp_path / "one", alone, titles, methods)).caveats
+    assert caveat.startswith("One experiment")
+
+
+def test_trained_runs_are_counted_apart(study, tmp_path):
+    assert (headline(study).runs, headline(study).trained) == (8, 6)
+    report([study], tmp_path / "results" / "report.html")
+    assert "6 trained, 2 untrained" in Page(tmp_path / "results" / "report.html").words()
+
+
+def test_a_rehearsal_says_so_on_page_and_terminal(study, tmp_path):
+    path = tmp_path / "results" / "report.html"
+    report([study | {"rehearsal": True}], path)
+    text = path.read_text(encoding="utf-8")
+    assert "<title>Rehearsal, toy numbers: " in text
+    assert "Rehearsal: toy numbers. A rehearsal with toy numbers, which say" in Page(path).words()
+    assert "rehearsal with toy numbers" in summary(study | {"rehearsal": True}).splitlines()[3]
+    report([study], path)
+    assert "toy numbers" not in Page(path).words()
+    assert "toy numbers" not in summary(study)
+
+
 def test_the_page_shows_every_part_of_the_study(study, tmp_path):
     report([study], tmp_path / "results" / "report.html")
     page = Page(tmp_path / "results" / "report.html")
@@ -270,6 +306,8 @@ def test_the_terminal_summary(study, tmp_path):
         "  1  ProxyAnchor      2  1.00  0.00\n"
         "  2  Contrastive      4  2.00  0.00\n"
         "  3  Triplet          6  3.00  0.00\n"
+        "  Friedman's test finds no method apart from the others (p = 0.14).\n"
+        "  One seed: another one may give another order.\n"
         "\n"
         "  percent, mean of 2 runs  ProxyAnchor, test-selected  last epoch  Untrained network\n"
         "  R@1                                           80.50       78.50              20.50\n"

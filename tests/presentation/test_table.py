@@ -107,7 +107,7 @@ def test_html(table):
         '<tr><th scope="row">Margin</th><td class="second">55.00</td><td class="second">2</td>'
         "<td>–</td></tr>\n"
         "</tbody>\n"
-        '<tfoot><tr><td colspan="4">One &lt; two.</td></tr></tfoot>\n'
+        '<tfoot><tr><td colspan="4"><span>One &lt; two.</span></td></tr></tfoot>\n'
         "</table>\n"
     )
 

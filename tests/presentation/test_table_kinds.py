@@ -31,8 +31,8 @@ def test_scores_by_method_as_markdown(synthetic_scores, titles, methods):
     assert kind(synthetic_scores(dims=[64]), titles).to_markdown() == (
         "**T**\n"
         "\n"
-        "Scores on the test classes in percent. Test-selected: the epoch with the best test R@1 is "
-        "shown. The last-epoch column is free of that choice. Best in bold, second best "
+        "Scores on the test classes in percent. Test-selected: the epoch with the best test score "
+        "is shown. The last-epoch column is free of that choice. Best in bold, second best "
         "underlined.\n"
         "\n"
         "| Loss               |     64-D R@1 | 64-D R@1, last epoch |\n"

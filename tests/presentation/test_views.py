@@ -2,9 +2,12 @@
 
 import json
 
+import matplotlib as mpl
 import pandas as pd
 import pytest
+from dmlbench.presentation import style
 from dmlbench.presentation.views import write_figure, write_table
+from dmlbench.statistics.tournament import write_tournament
 from run_files import run_files
 
 
@@ -24,6 +27,14 @@ def facts(titles, methods):
     }
 
 
+@pytest.fixture
+def shown(monkeypatch):
+    """The texts of the last figure that was saved."""
+    figures = []
+    monkeypatch.setattr(style, "save", lambda figure, **files: figures.append(figure))
+    return lambda: [text.get_text() for text in figures[-1].findobj(mpl.text.Text)]
+
+
 def test_a_table_and_a_figure_of_rows(synthetic_scores, facts, tmp_path):
     rows, files = run_files(synthetic_scores(), tmp_path / "runs")
     facts |= {"rows": rows, "options": {"metrics": ["recall_at_1"]}}
@@ -32,6 +43,28 @@ def test_a_table_and_a_figure_of_rows(synthetic_scores, facts, tmp_path):
     facts["options"] = {}
     write_figure(files, facts | {"kind": "recall_by_embedding_dim"}, svg=tmp_path / "f.svg")
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize("rehearsal", [True, False])
+def test_rehearsed_tables_and_figures_say_so(synthetic_scores, facts, tmp_path, rehearsal, shown):
+    rows, files = run_files(synthetic_scores(), tmp_path / "runs")
+    facts |= {"rows": rows, "rehearsal": rehearsal, "options": {"metrics": ["recall_at_1"]}}
+    paths = {end: tmp_path / f"t.{end}" for end in ("csv", "md", "tex", "html")}
+    write_table(files, facts | {"kind": "scores_by_method"}, **paths)
+    for path in paths.values():
+        assert ("toy numbers" in path.read_text()) == rehearsal
+    for end in ("md", "tex", "html"):
+        assert ("Rehearsal, toy numbers: T" in paths[end].read_text()) == rehearsal
+    table = pd.read_csv(paths["csv"])
+    assert (table.columns[0] == "rehearsal") == rehearsal
+    assert set(table.get("rehearsal", ["toy numbers"])) == {"toy numbers"}
+    facts["options"] = {}
+    write_figure(files, facts | {"kind": "recall_by_embedding_dim"}, svg=tmp_path / "f.svg")
+    assert ("Rehearsal: toy numbers" in shown()) == rehearsal
+    board = tmp_path / "tournament.csv"
+    by = {"metric": "recall_at_1", "methods": facts["methods"], "selection": facts["selection"]}
+    write_tournament(rows, files, board, rehearsal=rehearsal, **by)
+    assert (pd.read_csv(board).columns[0] == "rehearsal") == rehearsal
 
 
 def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts, tmp_path):

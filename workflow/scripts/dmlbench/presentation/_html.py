@@ -20,7 +20,7 @@ def html(table) -> str:
     for index, (row, cells) in enumerate(zip(table.rows, table.texts(), strict=True)):
         if table.begins_panel(index):
             heading = f'<th colspan="{len(table.columns) + 1}" scope="rowgroup">'
-            lines.append(f'<tr class="panel">{heading}{escape(row.panel)}</th></tr>')
+            lines.append(f'<tr class="panel">{heading}<span>{escape(row.panel)}</span></th></tr>')
         begins = ' class="baseline"' if table.begins_baselines(index) else ""
         cells = "".join(_cell(text, mark) for text, mark in cells)
         lines.append(f'<tr{begins}><th scope="row">{escape(row.label)}</th>{cells}</tr>')
@@ -28,7 +28,7 @@ def html(table) -> str:
     if table.notes:
         notes = "<br>".join(escape(note) for note in table.notes)
         width = len(table.columns) + 1
-        lines.append(f'<tfoot><tr><td colspan="{width}">{notes}</td></tr></tfoot>')
+        lines.append(f'<tfoot><tr><td colspan="{width}"><span>{notes}</span></td></tr></tfoot>')
     lines.append("</table>")
     return "\n".join(lines) + "\n"
 

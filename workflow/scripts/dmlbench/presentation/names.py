@@ -3,26 +3,32 @@
 import re
 from collections.abc import Mapping
 
+TOY_NUMBERS = "toy numbers"
+REHEARSAL = "A rehearsal with toy numbers, which say nothing about the methods."
+"""What every table, figure and page says of rehearsed numbers."""
+
 SELECTIONS = {
     "best_test_epoch": "test-selected",
     "best_validation_epoch": "validation-selected",
     "last_epoch": "last epoch",
+    "none": "nothing selected",
 }
 """Selection rule -> how a header or caption names it."""
 
 EXPLAINED = {
     "best_test_epoch": (
-        "Test-selected: of all epochs, the one with the highest R@1 on the test classes is "
-        "scored. The test labels took part in choosing the model, so these scores are "
-        "optimistic; the last-epoch scores beside them are not."
+        "Test-selected: of the evaluated epochs, the one that scores best on the test classes is "
+        "shown. The test labels took part in choosing the model, so these scores are "
+        "optimistic; the last-epoch scores next to them are not."
     ),
     "best_validation_epoch": (
-        "Validation-selected: of all epochs, the one with the highest R@1 on held-out "
-        "validation classes is scored. The test labels played no part in it."
+        "Validation-selected: of the evaluated epochs, the one that scores best on held-out "
+        "validation classes is shown. The test labels played no part in it."
     ),
     "last_epoch": (
         "Last epoch: the model is scored as training leaves it. The test labels played no part."
     ),
+    "none": "Nothing was selected: there is one score.",
 }
 """Selection rule -> what it means, in plain words."""
 
@@ -49,7 +55,7 @@ def name(titles: Mapping[str, str], key: object) -> str:
 def selected(selection: str) -> str:
     """A sentence for a caption: how the scores were selected."""
     if selection == "best_test_epoch":
-        return "Test-selected: the epoch with the best test R@1 is shown."
+        return "Test-selected: the epoch with the best test score is shown."
     if selection == "best_validation_epoch":
-        return "Validation-selected: the epoch with the best validation R@1 is shown."
-    return "Scores of the last epoch."
+        return "Validation-selected: the epoch with the best validation score is shown."
+    return "Scores of the last epoch." if selection == "last_epoch" else ""

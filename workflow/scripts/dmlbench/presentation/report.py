@@ -11,7 +11,8 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.files import whole
 from dmlbench.presentation.machine import machine, software
-from dmlbench.presentation.names import EXPLAINED, SELECTIONS, name
+from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
+from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, headline, read_tournament
 from dmlbench.statistics.audit import CHECKS
 from dmlbench.statistics.printed import EQUAL
@@ -47,6 +48,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
         lstrip_blocks=True,
     )
     environment.filters["duration"] = duration
+    environment.filters["rounded"] = rounded
     environment.filters["inline"] = _inline
     environment.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
     environment.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
@@ -55,6 +57,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
         audits=[_audit(study) for study in audited.values()],
         machine=machine(),
         software=software(),
+        rehearsal=REHEARSAL if any(study.get("rehearsal") for study in studies) else "",
     )
     with whole(output) as unfinished:
         unfinished.write_text(page, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""What a reader is told of a study, and the numbers that say it shortest."""
+"""What a reader learns of a study, and the numbers that say it shortest."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
@@ -12,6 +12,9 @@ from dmlbench.presentation.names import name
 from dmlbench.statistics.aggregation import in_rows, read_scores
 
 Path = str | os.PathLike
+
+_SIGNIFICANT = 0.05
+"""p-value below which Friedman's test finds methods that differ."""
 
 _HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
@@ -58,7 +61,7 @@ class Study(TypedDict):
         metric: the metric of its tournament.
         methods: the methods of its tournament.
         ranked: the columns of the rows that take part in it; the headline is about them.
-        baseline: the method shown beside the winner, or None.
+        baseline: the method shown next to the winner, which trains nothing, or None.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
         tournament: CSV, as `statistics.tournament.write_tournament` leaves it.
@@ -66,6 +69,7 @@ class Study(TypedDict):
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
         audit: the check of the study's printed numbers, where it has one.
+        rehearsal: whether its numbers are toy numbers; not, if not said.
     """
 
     id: str
@@ -86,6 +90,7 @@ class Study(TypedDict):
     figures: Sequence[FigureFiles]
     protocol: Mapping[str, str]
     audit: NotRequired[AuditFiles | None]
+    rehearsal: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,9 @@ class Headline:
     Attributes:
         winner, baseline: display names (the baseline's may be None).
         runs, experiments: how many runs were scored, in how many experiments.
+        trained: how many of the runs are not the baseline's.
+        caveats: why the winner may not be the best method, one sentence each; empty where nothing
+            speaks against it.
         averaged: over how many of the winner's runs its scores are averaged.
         metrics: (display name, winner's score, winner's last-epoch score, baseline's score),
             in percent, means over all runs; None where there is no such score.
@@ -103,9 +111,11 @@ class Headline:
     winner: str
     baseline: str | None
     runs: int
+    trained: int
     experiments: int
     averaged: int
     metrics: tuple[tuple[str, float, float | None, float | None], ...]
+    caveats: tuple[str, ...]
 
 
 def read_tournament(study: Study) -> pd.DataFrame:
@@ -121,7 +131,7 @@ def read_tournament(study: Study) -> pd.DataFrame:
 
 
 def headline(study: Study) -> Headline:
-    """The tournament's winner beside the baseline, and how much was run."""
+    """The tournament's winner next to the baseline, and how much was run."""
     everything = read_scores(study["scores"])
     scores = everything[in_rows(everything, study["ranked"])]
     board = read_tournament(study)
@@ -139,10 +149,23 @@ def headline(study: Study) -> Headline:
         winner=name(study["titles"], winner),
         baseline=name(study["titles"], baseline) if there else None,
         runs=everything["run"].nunique(),
+        trained=everything[everything["method"] != baseline]["run"].nunique(),
         experiments=int(board["experiments"].iloc[0]),
         averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),
+        caveats=tuple(_caveats(board, scores)),
     )
+
+
+def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
+    p_value = board["friedman_p"].iloc[0]
+    if board["experiments"].iloc[0] < 2:
+        yield "One experiment: nothing says whether another one would give the same order."
+    elif not p_value < _SIGNIFICANT:
+        found = "" if pd.isna(p_value) else f" (p = {p_value:.2g})"
+        yield f"Friedman's test finds no method apart from the others{found}."
+    if scores["seed"].nunique() == 1:
+        yield "One seed: another one may give another order."
 
 
 def _mean(scores: pd.DataFrame, method: str | None, metric: str, rule: str) -> float | None:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dmlbench.files import whole
+from dmlbench.presentation.names import TOY_NUMBERS
 
 INK = "#1f2430"
 SOFT = "#6b7280"
@@ -124,6 +125,24 @@ def head(axes: Axes, title: str, note: str) -> None:
         color=SOFT,
         fontsize=8.5,
     )
+
+
+def mark_rehearsal(figure: Figure) -> None:
+    """Write across the figure that its numbers are those of a rehearsal."""
+    with house():
+        figure.text(
+            0.5,
+            0.5,
+            f"Rehearsal: {TOY_NUMBERS}",
+            ha="center",
+            va="center",
+            rotation=20,
+            fontsize=30,
+            fontweight="bold",
+            color="#a8321f",
+            alpha=0.3,
+            zorder=100,
+        )
 
 
 def save(

@@ -1,14 +1,16 @@
-"""A table of numbers, and its four faces: CSV, Markdown, LaTeX, HTML."""
+"""A table of numbers, and its four formats: CSV, Markdown, LaTeX, HTML."""
 
 import csv as comma_separated
 import io
 import itertools
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dmlbench.files import whole
 from dmlbench.presentation import _html, _latex, _markdown
+from dmlbench.presentation.names import REHEARSAL, TOY_NUMBERS
+from dmlbench.presentation.numbers import rounded
 
 BEST, SECOND, PLAIN = "best", "second", ""
 
@@ -55,7 +57,8 @@ class Table:
     """A titled table; `row_header` heads the labels, `notes` are printed below.
 
     In every column that says what is better, the best cell is bold and the second best is
-    underlined. Cells are compared as printed, so that equal-looking cells are marked alike.
+    underlined. Cells are compared as printed, so that equal-looking cells are marked alike. A
+    rehearsal has the column `rehearsal` first in its CSV.
     """
 
     id: str
@@ -65,6 +68,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = field(default=())
+    rehearsal: bool = False
 
     def to_csv(self) -> str:
         """Plain numbers as printed, one line per row; a spread has a column `<name>_std`.
@@ -76,14 +80,16 @@ class Table:
             any(row.cells[position].spread is not None for row in self.rows)
             for position in range(len(self.columns))
         ]
-        head = ["panel", self.row_header] if panels else [self.row_header]
+        head = ["rehearsal"] if self.rehearsal else []
+        head += ["panel", self.row_header] if panels else [self.row_header]
         for column, has_spread in zip(self.columns, spread, strict=True):
             head += [column.name, f"{column.name}_std"] if has_spread else [column.name]
         file = io.StringIO()
         writer = comma_separated.writer(file, lineterminator="\n")
         writer.writerow(head)
         for row in self.rows:
-            line = [row.panel, row.label] if panels else [row.label]
+            line = [TOY_NUMBERS] if self.rehearsal else []
+            line += [row.panel, row.label] if panels else [row.label]
             for column, cell, has_spread in zip(self.columns, row.cells, spread, strict=True):
                 line.append(_number(cell.value, column))
                 if has_spread:
@@ -141,7 +147,7 @@ class Table:
     def _marks_of_panel(self, position: int, panel: str) -> dict[int, str]:
         column = self.columns[position]
         printed = {
-            index: round(row.cells[position].value, column.decimals)
+            index: float(rounded(row.cells[position].value, column.decimals))
             for index, row in enumerate(self.rows)
             if row.panel == panel and not row.baseline and _is_number(row.cells[position].value)
         }
@@ -152,6 +158,16 @@ class Table:
         return {index: mark.get(value, PLAIN) for index, value in printed.items()}
 
 
+def as_rehearsal(table: Table) -> Table:
+    """The table of toy numbers, in every format marked as one."""
+    return replace(
+        table,
+        title=f"Rehearsal, {TOY_NUMBERS}: {table.title}",
+        caption=f"{REHEARSAL} {table.caption}",
+        rehearsal=True,
+    )
+
+
 def write(
     table: Table,
     *,
@@ -160,17 +176,17 @@ def write(
     tex: str | os.PathLike | None = None,
     html: str | os.PathLike | None = None,
 ) -> None:
-    """Write the faces of a table that are asked for, each to its file (UTF-8)."""
-    faces = (
+    """Write the formats of a table that are asked for, each to its file (UTF-8)."""
+    formats = (
         (csv, table.to_csv),
         (md, table.to_markdown),
         (tex, table.to_latex),
         (html, table.to_html),
     )
-    for path, face in faces:
+    for path, text in formats:
         if path is not None:
             with whole(path) as unfinished:
-                unfinished.write_text(face(), encoding="utf-8")
+                unfinished.write_text(text(), encoding="utf-8")
 
 
 def _is_number(value) -> bool:
@@ -183,7 +199,7 @@ def _number(value, column: Column, *, signed: bool = True) -> str:
     if not _is_number(value):
         return ""
     sign = "+" if column.signed and signed else ""
-    return f"{round(value, column.decimals) + 0:{sign}.{column.decimals}f}"
+    return rounded(value, column.decimals, sign=sign)
 
 
 def _text(cell: Cell, column: Column) -> str:

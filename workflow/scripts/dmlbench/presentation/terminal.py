@@ -3,14 +3,15 @@
 import os
 from collections.abc import Sequence
 
-from dmlbench.presentation.names import SELECTIONS, name
+from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
+from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, headline, read_tournament
 
 
 def summary(
     study: Study, *, report: str | os.PathLike | None = None, next_steps: Sequence[str] = ()
 ) -> str:
-    """A finished study as plain text: tournament, winner beside the baseline, files, what next.
+    """A finished study as plain text: tournament, winner next to the baseline, files, what next.
 
     Args:
         study: see `study.Study` for the keys.
@@ -23,12 +24,14 @@ def summary(
     numbers = headline(study)
     rule = SELECTIONS[study["selection"]]
     lines = [study["title"], "=" * len(study["title"]), ""]
+    lines += [REHEARSAL, ""] if study.get("rehearsal") else []
     lines += [
         f"Tournament by {name(study['titles'], study['metric'])} ({rule}), "
         f"{_counted(numbers.experiments, 'experiment')}, {_counted(numbers.runs, 'run')}",
         "",
     ]
     lines += _tournament(study)
+    lines += [f"  {caveat}" for caveat in numbers.caveats]
     lines += ["", *_numbers(study, numbers), ""]
     files = [("table", table["md"]) for table in study["tables"]]
     files += [("figure", figure["png"]) for figure in study["figures"]]
@@ -83,7 +86,7 @@ def _aligned(rows: list[tuple[str, ...]], *, left: tuple[int, ...]) -> list[str]
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return "-" if value is None else rounded(value, 2)
 
 
 def _counted(number: int, noun: str) -> str:

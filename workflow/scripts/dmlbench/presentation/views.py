@@ -63,7 +63,8 @@ def write_table(
     shown = _collected(scores, facts, tables)
     if trials:
         shown = Searched(_trials(trials), shown)
-    table.write(view(shown, facts["titles"]), **files)
+    built = view(shown, facts["titles"])
+    table.write(table.as_rehearsal(built) if facts.get("rehearsal") else built, **files)
 
 
 def write_figure(
@@ -75,10 +76,8 @@ def write_figure(
     **files: Path,
 ) -> None:
     """Write a figure in the formats asked for (`pdf`, `svg`, `png`); arguments: `write_table`."""
-    from dmlbench.presentation import style
-
     view = _build("presentation/figures", facts, printed)
-    style.save(view(_collected(scores, facts, tables), facts["titles"]), **files)
+    _save(view(_collected(scores, facts, tables), facts["titles"]), facts, files)
 
 
 def write_embedding_map(
@@ -93,7 +92,6 @@ def write_embedding_map(
         files: format (`pdf`, `svg`, `png`) -> file to write.
     """
     from dmlbench.data.pixels import Pixels
-    from dmlbench.presentation import style
     from dmlbench.presentation.embedding_map import embedding_map
 
     rows = map(row_of, facts["rows"])
@@ -113,6 +111,14 @@ def write_embedding_map(
         title=facts["title"],
         classes=facts["classes"],
     )
+    _save(figure, facts, files)
+
+
+def _save(figure, facts: dict, files: dict[str, Path]) -> None:
+    from dmlbench.presentation import style
+
+    if facts.get("rehearsal"):
+        style.mark_rehearsal(figure)
     style.save(figure, **files)
 
 

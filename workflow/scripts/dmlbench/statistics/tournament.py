@@ -124,6 +124,7 @@ def write_tournament(
     methods: Sequence[str],
     selection: str,
     queries: Sequence[str | os.PathLike] = (),
+    rehearsal: bool = False,
 ) -> None:
     """Rank the methods of the rows' score files and write the tournament as CSV.
 
@@ -134,6 +135,7 @@ def write_tournament(
         output: the CSV file to write.
         metric, methods, selection: as `ranks` takes them.
         queries: for each row the file of its run's queries; none for ranks without intervals.
+        rehearsal: whether a first column says that the numbers are toy numbers.
     """
     frame = tournament(
         collect(rows, score_files),
@@ -142,6 +144,8 @@ def write_tournament(
         selection=selection,
         answers=read_answers(rows, queries, metric=metric, selection=selection),
     )
+    if rehearsal:
+        frame.insert(0, "rehearsal", "toy numbers")
     with whole(output) as unfinished:
         frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 

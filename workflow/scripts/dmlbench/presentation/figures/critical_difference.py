@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from dmlbench.presentation import style
 from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
@@ -113,7 +114,7 @@ class CriticalDifference:
             edge = 1 - side / 12 if place < half else len(average) + side / 12
             height = -below - _ROW * (row + 0.5)
             _elbow(axes, [rank, rank, edge], [0, height, height], method)
-            _label(axes, edge, height, f"{rank:.2f}", name(titles, method), left=place < half)
+            _label(axes, edge, height, rounded(rank, 2), name(titles, method), left=place < half)
 
     def _bracket(self, axes, difference: float, methods: int) -> None:
         end = min(1 + difference, methods)

@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Fact, Metric, Printed
 
 
@@ -141,7 +142,7 @@ class RecallByEmbeddingDim:
             axes.text(
                 1 + 0.25 * inch,
                 height,
-                f"{name(titles, method)}  {ends[method]:.1f}",
+                f"{name(titles, method)}  {rounded(ends[method], 1)}",
                 va="center",
                 fontsize=8.5,
                 transform=axes.get_yaxis_transform(),

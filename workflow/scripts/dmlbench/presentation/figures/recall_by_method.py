@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Count, Fact, Metric, Printed
 
 _HOLDS_A_NUMBER = 12
@@ -109,7 +110,7 @@ class RecallByMethod:
     def _first(self, axes, x, width, height, end, fill) -> None:
         inside = height >= _HOLDS_A_NUMBER
         axes.annotate(
-            f"{height:.1f}",
+            rounded(height, 1),
             (x, 0 if inside else height),
             xytext=(0, 5),
             textcoords="offset points",
@@ -128,8 +129,9 @@ class RecallByMethod:
         for row in rows.itertuples():
             # Behind the bars, which have numbers at their feet.
             axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
+            floor = rounded(row.mean, 1)
             axes.annotate(
-                f"{name(titles, self.baseline)}\n{name(titles, self.metrics[0])} {row.mean:.1f}",
+                f"{name(titles, self.baseline)}\n{name(titles, self.metrics[0])} {floor}",
                 (1, row.mean),
                 xycoords=("axes fraction", "data"),
                 xytext=(6, 0),

@@ -1,0 +1,41 @@
+"""Rounding as school teaches it, of the number that is meant."""
+
+from decimal import Decimal
+
+import pytest
+from dmlbench.presentation.numbers import rounded
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (64.15, 1, "64.2"),
+        (100 * 0.6415, 1, "64.2"),
+        (64.25, 1, "64.3"),
+        (9.25, 1, "9.3"),
+        (-0.004, 2, "0.00"),
+        (-2.5, 0, "-3"),
+        (7, 2, "7.00"),
+        (1e-12, 3, "0.000"),
+    ],
+)
+def test_halves_go_away_from_zero(value, decimals, text):
+    assert rounded(value, decimals) == text
+
+
+def test_a_plus_stands_before_what_is_above_zero():
+    assert rounded(0.5, 2, sign="+") == "+0.50"
+    assert rounded(-0.5, 2, sign="+") == "-0.50"
+    assert rounded(-0.001, 2, sign="+") == "+0.00"
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(0, 3))
+def test_what_has_so_many_decimals_stays(number, decimals):
+    assert Decimal(rounded(number / 10**decimals, decimals)) == Decimal(number).scaleb(-decimals)
+
+
+@given(st.floats(-1000, 1000), st.integers(0, 4))
+def test_nothing_moves_by_more_than_half_a_unit(value, decimals):
+    assert abs(float(rounded(value, decimals)) - value) <= 0.5 * 10**-decimals + 1e-8
