@@ -84,7 +84,8 @@ def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
 
 
 def _check_view(plan: Plan, study: str, view, where: str) -> None:
-    if not plan.rows(study, view.where) and not plan.studies[study].experiments:
+    fits = views.shown(plan, study, view.where) or getattr(view, "experiments", None)
+    if not fits:
         rows = len(plan.rows(study))
         raise UserError(f"{where}.where: fits none of the study's {rows} rows")
     for search in views.searches_of(view):
