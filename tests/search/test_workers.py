@@ -70,9 +70,10 @@ def test_two_workers_make_exactly_the_budget(workers, name):
 
 
 @pytest.mark.slow
-def test_two_workers_search_coordinates_as_one_does(workers, tmp_path):
-    finish(workers.start("coordinate", 100), workers.start("coordinate", 100))
-    alone, _ = search(tmp_path / "alone", "coordinate")
+@pytest.mark.parametrize("name", ["coordinate", "random"])
+def test_two_workers_find_what_one_does(workers, tmp_path, name):
+    finish(workers.start(name, 30), workers.start(name, 30))
+    alone, _ = search(tmp_path / "alone", name, budget=30)
     together = open_trials(workers.folder)
     assert [trial.params for trial in together.get()] == [t.params for t in alone.get()]
 

@@ -47,7 +47,7 @@ class Trials:
     parameters: Mapping[str, Parameter]
     folder: Path
     budget: int
-    most_failed: float = 1.0
+    most_failed: float
 
     def get(self, *states: TrialState) -> list[FrozenTrial]:
         """The trials in one of the states, or all, by number."""
