@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
@@ -11,10 +12,21 @@ import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
+from dmlbench.plan.choices import (
+    Backbone,
+    FigureKind,
+    Generator,
+    Loss,
+    SplitRule,
+    Strategy,
+    TableKind,
+    Transform,
+)
 from dmlbench.plan.read import read_yaml
 from dmlbench.values import Infinity, Interval, Metric, MultipleOf, OtherThan, Printed, Rising, fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 ROOMS = (
     "data/generators",
@@ -263,6 +275,37 @@ def test_an_option_without_a_default_must_be_given(room, name, key):
         line = refusal(registry.check, room, name, others(room, name, key))
         assert line.startswith(f"{room}/{name}: {key} is missing; allowed: ")
         assert refusal(built, room, name, **others(room, name, key)) == line
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        (Loss, {"name": "margin", "margin": "big"}, "losses/margin: margin is 'big'; "),
+        (Backbone, {"name": "convnet", "widths": 64}, "networks/backbones/convnet: widths is 64; "),
+        (Generator, {"name": "glyphs", "size": 1}, "data/generators/glyphs: size is 1; "),
+        (SplitRule, {"name": "fixed", "validation": 1}, "data/splits/fixed: validation is 1; "),
+        (Transform, "resize", "'resize': data/transforms/resize: size is missing; "),
+        (Strategy, {"name": "tpe", "candidates": 0}, "search/strategies/tpe: candidates is 0; "),
+        (
+            TableKind,
+            {"name": "tournament", "metric": "r"},
+            "presentation/tables/tournament: metric",
+        ),
+        (FigureKind, {"name": "critical_difference", "level": 1}, ".*: level is 1; "),
+    ],
+)
+def test_a_file_with_a_wrong_value_is_refused_by_its_place(tmp_path, kind, given, said):
+    file = tmp_path / "parts.yaml"
+    file.write_text(json.dumps({"mine": given}))
+    with pytest.raises(UserError, match=f"^{file}: mine: {said}"):
+        read_yaml(file, dict[str, kind])
+
+
+def test_one_is_neither_true_nor_a_float_where_choices_were_checked_before():
+    Loss(name="fastap", bins=1)
+    for wrong in (True, 1.0):
+        with pytest.raises(ValidationError, match=f"bins is {wrong}; "):
+            Loss(name="fastap", bins=wrong)
 
 
 @pytest.mark.parametrize("number", ["1e-1", "1E-1", "1.e-1", "+1e-1", ".1e0", "1e-01", "0.1"])
