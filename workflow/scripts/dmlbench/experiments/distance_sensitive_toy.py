@@ -1,0 +1,131 @@
+"""Ranking and distance-sensitive losses on Gaussian classes: karaman2021's table 4.1, trained."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from dmlbench.errors import UserError
+from dmlbench.evaluation import evaluate
+from dmlbench.experiments._gaussian import draw_classes
+from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments.gaussian_classes import METRICS
+from dmlbench.losses import build_loss
+from dmlbench.losses._check import count, positive
+from dmlbench.samplers import build_sampler
+
+_OPTIMIZERS = {
+    "adam": torch.optim.Adam,
+    "rmsprop": torch.optim.RMSprop,
+    "sgd": torch.optim.SGD,
+}
+
+
+class DistanceSensitiveToy:
+    """An MLP 3 - 32 - out with leaky ReLU, trained with each setting of table 4.1.
+
+    All trainings of a seed have the points of `gaussian_classes` of that seed, the same initial
+    weights and the same batches of 4 classes with 8 points, all of whose triplets enter the loss.
+    The 12 training classes are scored by Euclidean distance before (`initial_features`) and after
+    training, at the last iteration.
+
+    The text leaves open the embedding size and whether embeddings are normalized. Its row of
+    initial features decides for 3 and no: there R@1 is 0.84 and R-precision 0.66 of the input
+    space's. Over 8 draws, untrained networks keep 0.89 +- 0.07 and 0.77 +- 0.09 with 3 dimensions,
+    but 0.62 +- 0.08 of R@1 with 2, and 0.99 +- 0.01 with 8. The optimizer is RMSprop as on the
+    images; there are no printed iterations, and its learning rate of 1e-6 there would hardly move
+    so small a network: both are options.
+
+    Args:
+        margins: of the ranking loss.
+        m1, m2: of the distance-sensitive loss with s = 1, r = 2, rho = 1, in all combinations.
+        embedding_dim: out.
+        normalize: whether embeddings are brought to length 1.
+        optimizer: `adam`, `rmsprop` or `sgd`.
+        learning_rate, iterations: of the optimizer.
+        samples: points of each class, at least 8.
+
+    Source: karaman2021, sections 4.1.1, 4.1.2 and 4.2.1, table 4.1.
+    """
+
+    def __init__(
+        self,
+        *,
+        margins: Sequence[float] = (0.01, 0.1, 2.5, 40),
+        m1: Sequence[float] = (-2.25, -2.5, -2.75),
+        m2: Sequence[float] = (5, 10),
+        embedding_dim: int = 3,
+        normalize: bool = False,
+        optimizer: str = "rmsprop",
+        learning_rate: float = 1e-3,
+        iterations: int = 2000,
+        samples: int = 200,
+    ):
+        if optimizer not in _OPTIMIZERS:
+            raise UserError(f"optimizer={optimizer!r}; allowed: {', '.join(_OPTIMIZERS)}")
+        count(1, embedding_dim=embedding_dim, iterations=iterations)
+        count(8, samples=samples)
+        positive(learning_rate=learning_rate)
+        self.settings = [("ranking", f"m={m:g}", {"margin": m}) for m in margins] + [
+            (
+                "distance_sensitive",
+                f"s=1,r=2,rho=1,m_1={low:g},m_2={high:g}",
+                {"s": 1, "r": 2, "rho": 1.0, "m1": low, "m2": high},
+            )
+            for low in m1
+            for high in m2
+        ]
+        self.embedding_dim = embedding_dim
+        self.normalize = normalize
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.iterations = iterations
+        self.samples = samples
+
+    def run(self, seed: int) -> Outcome:
+        drawn, classes = draw_classes(
+            seed, classes=32, samples=self.samples, dimension=3, variance=0.02
+        )
+        points = torch.from_numpy(drawn[classes < 12].astype(np.float32))
+        labels = torch.from_numpy(classes[classes < 12])
+        spaces = {("initial_features", ""): self._network(seed)}
+        for name, variant, options in self.settings:
+            network = self._network(seed)
+            loss = build_loss(name, num_classes=12, embedding_dim=self.embedding_dim, **options)
+            self._train(network, loss, points, labels, seed)
+            spaces[name, variant] = network
+        parts, arrays = [], {"labels": labels.numpy()}
+        for (method, variant), network in spaces.items():
+            with torch.no_grad():
+                embeddings = self._embed(network, points).numpy()
+            found = evaluate(embeddings, arrays["labels"], metrics=METRICS, distance="euclidean")
+            parts.append(rows(found.scores, method=method, variant=variant))
+            arrays[f"{method} {variant}".strip()] = embeddings
+        table = pd.concat(parts, ignore_index=True)
+        common = {"dataset": "toy", "network": "mlp", "embedding_dim": self.embedding_dim}
+        return Outcome(table.assign(**common, role="train"), arrays)
+
+    def _network(self, seed: int) -> nn.Sequential:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return nn.Sequential(
+                nn.Linear(3, 32), nn.LeakyReLU(), nn.Linear(32, self.embedding_dim)
+            )
+
+    def _embed(self, network: nn.Sequential, points: Tensor) -> Tensor:
+        embeddings = network(points)
+        return nn.functional.normalize(embeddings) if self.normalize else embeddings
+
+    def _train(
+        self, network: nn.Sequential, loss: nn.Module, points: Tensor, labels: Tensor, seed: int
+    ) -> None:
+        options = {"batch_size": 32, "images_per_class": 8}
+        sampler = build_sampler("class_balanced", labels, seed=seed, **options)
+        batches = (batch for epoch in range(self.iterations) for batch in sampler.epoch(epoch))
+        optimizer = _OPTIMIZERS[self.optimizer](network.parameters(), lr=self.learning_rate)
+        for _, batch in zip(range(self.iterations), batches, strict=False):
+            optimizer.zero_grad()
+            loss(self._embed(network, points[batch]), labels[batch]).backward()
+            optimizer.step()

@@ -1,0 +1,114 @@
+"""Forces on the points of a triplet, or where a negative gives a triplet forces."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from dmlbench.errors import unknown
+from dmlbench.presentation import style
+
+_NAMES = "APN"
+_COLORS = ("#332288", "#117733", "#cc6677")
+
+
+class ForceField:
+    """One panel per setting of `triplet_forces`: arrows, or the regions of the in-loss miner.
+
+    Args:
+        arrays: seed -> the arrays of that seed; they do not depend on it.
+        title: printed above the figure.
+        figure: which one: `3_4`, `3_6` and `3_7` have arrows, `3_5` and `b_1` regions.
+        columns: panels in a row.
+        scale: length of an arrow of force 1, in units of the space.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[int, Mapping[str, np.ndarray]],
+        *,
+        title: str,
+        figure: str,
+        columns: int = 3,
+        scale: float = 0.2,
+    ):
+        self.arrays = arrays[min(arrays)]
+        self.arrows = self._panels(f"arrows_{figure}_")
+        self.regions = self._panels(f"region_{figure}_")
+        if not self.arrows and not self.regions:
+            known = {"_".join(key.split("_")[1:3]) for key in self.arrays if "_" in key[:7]}
+            raise unknown("figure of forces", figure, known)
+        self.title = title
+        self.figure = figure
+        self.columns = columns
+        self.scale = scale
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure; it needs no scores."""
+        panels = self.arrows or self.regions
+        columns = min(self.columns, len(panels))
+        lines = -(-len(panels) // columns)
+        with style.house():
+            figure = Figure(figsize=(2.7 * columns, 2.8 * lines + 0.5))
+            all_axes = figure.subplots(
+                lines, columns, squeeze=False, sharex=True, sharey=True
+            ).flatten()
+            for axes, (panel, array) in zip(all_axes, panels.items(), strict=False):
+                if self.arrows:
+                    self._arrows(axes, array)
+                else:
+                    self._region(axes, array)
+                axes.set_title(panel, fontsize=9, fontweight="normal", pad=5)
+                axes.set_aspect("equal")
+                axes.grid(True, axis="both")
+            for axes in all_axes[len(panels) :]:
+                axes.set_axis_off()
+            if self.arrows:
+                self._limits(all_axes[0])
+            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
+            figure.tight_layout()
+        return figure
+
+    def _panels(self, prefix: str) -> dict[str, np.ndarray]:
+        found = {key: array for key, array in self.arrays.items() if key.startswith(prefix)}
+        return {key.removeprefix(prefix): array for key, array in found.items()}
+
+    def _arrows(self, axes, array: np.ndarray) -> None:
+        triangle = np.append(array[:, 0], array[:1, 0], axis=0)
+        axes.plot(*triangle.T, color=style.BASELINE, lw=0.8, ls=":")
+        for (place, force), label, color in zip(array, _NAMES, _COLORS, strict=True):
+            tip = place + self.scale * force
+            options = {"arrowstyle": "-|>", "color": color, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}
+            axes.annotate("", tip, place, arrowprops=options)
+            self._point(axes, place, label, color)
+
+    def _region(self, axes, array: np.ndarray) -> None:
+        axes.imshow(
+            array,
+            origin="lower",
+            extent=self.arrays[f"extent_{self.figure}"],
+            cmap=ListedColormap(["white", style.tint("#ddaa33", 0.55)]),
+            vmin=0,
+            vmax=1,
+            interpolation="nearest",
+        )
+        for place, label, color in zip(
+            self.arrays[f"points_{self.figure}"], _NAMES, _COLORS, strict=False
+        ):
+            self._point(axes, place, label, color)
+
+    def _point(self, axes, place: np.ndarray, label: str, color: str) -> None:
+        axes.plot(*place, marker="o", ms=5, color=color)
+        axes.annotate(label, place, xytext=(4, 4), textcoords="offset points", fontsize=9)
+
+    def _limits(self, axes) -> None:
+        """Room for every arrow of every panel, the same in all."""
+        places = np.stack(list(self.arrows.values()))
+        tips = places[:, :, 0] + self.scale * places[:, :, 1]
+        everything = np.concatenate([places[:, :, 0], tips]).reshape(-1, 2)
+        low, high = everything.min(0), everything.max(0)
+        air = 0.08 * (high - low).max()
+        axes.set_xlim(low[0] - air, high[0] + air)
+        axes.set_ylim(low[1] - air, high[1] + air)

@@ -1,0 +1,134 @@
+"""Metrics over an axis of variants, one line per metric."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.stats import t
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import style
+from dmlbench.presentation.names import name
+
+_LOOKS = (
+    ("#332288", "o"),
+    ("#44aa99", "s"),
+    ("#ddaa33", "^"),
+    ("#cc6677", "v"),
+    ("#88ccee", "P"),
+    ("#117733", "D"),
+    ("#882255", "X"),
+)
+
+
+class MetricsByAxis:
+    """Mean of each metric over seeds against the number in a variant, with its 95% interval.
+
+    Intervals are Student's t over seeds; one seed has none. Each method has a panel of its own,
+    but for those drawn over others (`over`), which are dashed lines without marks.
+
+    Args:
+        title: printed above the figure.
+        axis: the key of the variants that lie along x: `classes` for `classes=100`.
+        metrics: what is drawn, in the order of the legend.
+        methods: panels from left to right; None for all, in order of appearance.
+        over: method -> the method into whose panel it is drawn.
+        label: of the x axis; the axis's own name by default.
+        log: whether x is logarithmic.
+        percent: whether values are fractions, shown in percent.
+        role: which rows are drawn.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        axis: str,
+        metrics: Sequence[str],
+        methods: Sequence[str] | None = None,
+        over: Mapping[str, str] | None = None,
+        label: str | None = None,
+        log: bool = False,
+        percent: bool = True,
+        role: str = "test",
+    ):
+        self.title = title
+        self.axis = axis
+        self.metrics = list(metrics)
+        self.methods = methods
+        self.over = dict(over or {})
+        self.label = label or axis.replace("_", " ")
+        self.log = log
+        self.percent = percent
+        self.role = role
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a long table.
+
+        Raises:
+            UserError: no rows have this axis, these metrics and this role.
+        """
+        shown = self._shown(scores)
+        methods = self.methods or list(dict.fromkeys(shown.method))
+        panels = [method for method in methods if method not in self.over]
+        with style.house():
+            figure = Figure(figsize=(1.6 + 3.6 * len(panels), 3.9))
+            all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+            for axes, panel in zip(all_axes, panels, strict=True):
+                self._panel(axes, shown, panel, titles)
+                if len(panels) > 1:
+                    axes.set_title(name(titles, panel), fontsize=9, fontweight="normal", pad=4)
+            all_axes[0].set_ylabel("%" if self.percent else "")
+            seeds = int(shown.groupby(["method", "x", "metric"])["value"].size().max())
+            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
+            figure.supxlabel(f"{self.label}   ({_caption(seeds)})", fontsize=9)
+            figure.tight_layout(rect=(0, 0, 1, 0.99))
+            all_axes[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+        return figure
+
+    def _shown(self, scores: pd.DataFrame) -> pd.DataFrame:
+        kept = scores[scores.metric.isin(self.metrics) & (scores.role == self.role)]
+        pattern = rf"(?:^|,){self.axis}=([^,]+)"
+        kept = kept.assign(x=kept.variant.str.extract(pattern, expand=False).astype(float))
+        kept = kept.dropna(subset="x")
+        if kept.empty:
+            found = ", ".join(sorted(set(scores.variant))[:5])
+            raise UserError(
+                f"no scores of {', '.join(self.metrics)} have a variant {self.axis}=<number> and "
+                f"role {self.role}; variants are, among others: {found or 'none'}"
+            )
+        return kept
+
+    def _panel(self, axes, shown: pd.DataFrame, panel: str, titles: Mapping[str, str]) -> None:
+        lines = {panel: "-"} | {over: "--" for over, under in self.over.items() if under == panel}
+        for method, dash in lines.items():
+            for metric, (color, mark) in zip(self.metrics, _LOOKS, strict=False):
+                rows = shown[(shown.method == method) & (shown.metric == metric)]
+                if rows.empty:
+                    continue
+                place, middle, half = self._summary(rows)
+                label = name(titles, metric)
+                if dash == "--":
+                    label = f"{label}, {name(titles, method)}"
+                    axes.plot(place, middle, dash, color=color, lw=1.2, label=label)
+                    continue
+                axes.plot(place, middle, color=color, marker=mark, ms=4.5, lw=1.6, label=label)
+                axes.fill_between(
+                    place, middle - half, middle + half, color=color, alpha=0.18, lw=0
+                )
+        if self.log:
+            axes.set_xscale("log")
+
+    def _summary(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """x, mean and half the 95% interval (0 for one seed)."""
+        groups = rows.groupby("x")["value"].agg(["mean", "std", "count"])
+        groups[["mean", "std"]] *= 100 if self.percent else 1
+        several = groups["count"] > 1
+        half = t.ppf(0.975, (groups["count"] - 1).clip(lower=1)) * groups["std"]
+        half = (half / np.sqrt(groups["count"])).where(several, 0.0)
+        return groups.index.to_numpy(), groups["mean"].to_numpy(), half.to_numpy()
+
+
+def _caption(seeds: int) -> str:
+    return "one seed" if seeds == 1 else f"mean and 95% interval of {seeds} seeds"
