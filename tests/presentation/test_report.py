@@ -233,8 +233,8 @@ def test_the_printed_numbers_have_their_section(study, tmp_path):
     words = Page(tmp_path / "results" / "report.html").words()
     assert "Printed numbers, checked" in words
     assert "27 of 30 agree" in words
-    assert "Triplet average rank 8.85 8.5833 differs" in words
-    assert "falls at k=10" in words
+    assert "Triplet tournament average rank 8.85 8.5833 certain" in words
+    assert "R@10 is lower than R@1" in words
 
 
 def test_an_audit_that_two_studies_share_is_shown_once(tmp_path, synthetic_scores, titles, methods):

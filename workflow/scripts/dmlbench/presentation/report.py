@@ -14,8 +14,8 @@ from dmlbench.presentation.machine import machine, software
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, headline, read_tournament
-from dmlbench.statistics.audit import CHECKS
-from dmlbench.statistics.printed import EQUAL
+from dmlbench.statistics.audit import RULES
+from dmlbench.statistics.audit.check import AGREES
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MANY = 12
@@ -111,21 +111,25 @@ def _stages(timings: str | os.PathLike | None) -> list[dict]:
 
 def _audit(study: Study) -> dict:
     frame = pd.read_csv(study["audit"]["csv"], dtype=str, keep_default_na=False)
-    frame["title"] = [name(study["titles"], method) for method in frame["item"]]
+    frame["title"] = [name(study["titles"], method) for method in frame["method"]]
     checks = []
-    for check, description in CHECKS.items():
-        cells = frame[frame["check"] == check]
-        wrong = cells[cells["verdict"] != EQUAL]
+    for rule, title in RULES.items():
+        cells = frame[frame["rule"] == rule]
+        wrong = cells[cells["kind"] != AGREES]
         checks.append(
             {
-                "description": description,
+                "description": title,
                 "checked": len(cells),
                 "wrong": wrong.to_dict("records"),
                 "fold": len(wrong) > _MANY,
             }
         )
-    document = frame["study"].iloc[0]
-    return {"document": document, "checks": checks, "checked": len(frame), "files": study["audit"]}
+    return {
+        "document": frame["study"].iloc[0],
+        "checks": [check for check in checks if check["checked"]],
+        "checked": len(frame),
+        "files": study["audit"],
+    }
 
 
 def _inline(path: str | os.PathLike) -> str:

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from dmlbench.statistics.printed import display_table
-
 AGREES = "agrees"
 CERTAIN = "certain"
 LIKELY = "likely"
@@ -58,8 +56,8 @@ def check_of(cell: pd.Series, recomputed: str = "") -> Check:
 
 
 def place(table: str, panel: str = "") -> str:
-    """`06` and panel `a` -> `6a`; `4_10` and panel `2` -> `4.10 part 2`."""
-    number = display_table(table)
+    """`06` and panel `a` -> `6a`; `4_02` and panel `1` -> `4.2 part 1`."""
+    number = ".".join(str(int(part)) for part in table.split("_"))
     if panel.isdigit():
         return f"{number} part {panel}"
     return number + panel

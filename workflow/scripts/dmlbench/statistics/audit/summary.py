@@ -6,7 +6,7 @@ import pandas as pd
 
 from dmlbench.statistics.audit.check import AGREES, SURE
 
-_MANY = 20
+_MANY = 10
 _SAYS = {
     "certain": "arithmetic allows nothing else",
     "likely": "follows from an assumption that is named",
@@ -71,21 +71,23 @@ def _sure(findings: pd.DataFrame) -> str:
 
 
 def _table(findings: pd.DataFrame) -> list[str]:
-    """Findings as a table; where many share one sentence, the sentence stands above."""
+    """Findings as one table; where many share a sentence, one table under each sentence."""
+    sentences = findings["explanation"].nunique()
+    if sentences > 1 and len(findings) < _MANY * sentences:
+        return _rows(findings, [*findings["explanation"]])
     lines = []
     for explanation, own in findings.groupby("explanation", sort=False):
-        shared = len(own) > 1
-        if shared:
-            lines += [f"{len(own)} x {own['sure'].iloc[0]}: {explanation}", ""]
-        lines += ["| table | cell | printed | recomputed | kind | how sure |"]
-        lines += ["|:--|:--|--:|--:|:--|:--|"]
-        for row in own.itertuples():
-            cell = ", ".join(filter(None, [row.method, row.variant, row.dataset, row.metric]))
-            lines.append(
-                f"| {row.table} | {cell} | {row.printed} | {row.recomputed} | {row.kind} "
-                f"| {row.sure} |"
-            )
-        if not shared:
-            lines += ["", explanation]
-        lines += [""]
+        lines += [explanation, "", *_rows(own, None), ""]
     return lines[:-1]
+
+
+def _rows(findings: pd.DataFrame, reasons: list[str] | None) -> list[str]:
+    columns = ["table", "cell", "printed", "recomputed", "kind", "how sure"]
+    columns += [] if reasons is None else ["why"]
+    lines = [f"| {' | '.join(columns)} |", "|:--|:--|--:|--:|" + ":--|" * (len(columns) - 4)]
+    for number, row in enumerate(findings.itertuples()):
+        cell = ", ".join(filter(None, [row.method, row.variant, row.dataset, row.metric]))
+        fields = [row.table, cell, row.printed, row.recomputed, row.kind, row.sure]
+        fields += [] if reasons is None else [reasons[number]]
+        lines.append(f"| {' | '.join(fields)} |")
+    return lines

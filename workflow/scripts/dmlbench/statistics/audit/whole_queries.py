@@ -54,7 +54,7 @@ def check(document: Document) -> Iterator[Check]:
             ).found(
                 KIND_OF_ALL,
                 NOTE,
-                f"As many miss as chance gives, so nothing shows that these are shares of "
+                f"About as many miss as chance gives, so nothing shows that these are shares of "
                 f"{counts.queries:,} queries.",
             )
 
@@ -123,6 +123,9 @@ def _reading(cells: pd.DataFrame, missed: list[bool], counts: Counts) -> str:
     if len(cells) < _ENOUGH_CELLS:
         return "too few cells to say"
     if by_chance(cells, missed, counts.queries) >= _SURE_OF_COUNTS:
-        means = counts.runs != 1
-        return "no shares of one run's queries" + (", as means are" if means else "")
+        return "about as many as by chance: " + (
+            "nothing shows that they are shares of these queries"
+            if counts.runs == 1
+            else "no shares of one run's queries, as means are"
+        )
     return "shares of these queries" + (", but for the misses" if sum(missed) else "")

@@ -1,0 +1,407 @@
+"""Each rule of the audit on small hand-made tables, right and wrong."""
+
+import pandas as pd
+import pytest
+from dmlbench.errors import UserError
+from dmlbench.plan.read import checked
+from dmlbench.statistics.audit import (
+    audit_frame,
+    bold,
+    bounds,
+    claims,
+    facts,
+    falling_recall,
+    means,
+    precision_and_map,
+    ranks,
+    recall_gains,
+    repeated,
+    reruns,
+    search_grid,
+    whole_queries,
+    zero_spread,
+)
+from dmlbench.statistics.audit.check import AGREES, CERTAIN, LIKELY, place
+from dmlbench.statistics.audit.document import Document
+from dmlbench.statistics.audit.metadata import Metadata
+from dmlbench.statistics.audit.rounding import (
+    DIFFERS,
+    EQUAL,
+    ROUNDED_UP,
+    TRUNCATED,
+    same_number,
+    verdict,
+)
+from dmlbench.statistics.printed import decimals
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+CELL = {
+    "study": "made_up",
+    "table": "01",
+    "panel": "",
+    "dataset": "birds",
+    "network": "resnet50",
+    "embedding_dim": "64",
+    "method": "margin",
+    "variant": "",
+    "split": "test",
+    "metric": "recall_at_1",
+    "value": "50.00",
+    "std": "",
+    "note": "",
+}
+SEARCH = ["table", "method", "hyperparameter", "range", "step", "optimal_value"]
+
+
+def document(*cells: dict, searches=(), **metadata) -> Document:
+    """A document of cells that differ from `CELL` in what is given."""
+    frame = pd.DataFrame([CELL | cell for cell in cells])
+    frame["number"] = frame["value"].astype(float)
+    frame["decimals"] = [decimals(value) for value in frame["value"]]
+    frame["k"] = frame["metric"].str.extract(r"^recall_at_(\d+)$", expand=False).astype(float)
+    return Document(
+        study="made_up",
+        cells=frame,
+        metadata=checked(metadata, Metadata, where="made up"),
+        searches=pd.DataFrame(searches, columns=SEARCH),
+    )
+
+
+def row(values: dict[str, str], **cell) -> list[dict]:
+    return [cell | {"metric": metric, "value": value} for metric, value in values.items()]
+
+
+def findings(rule, given: Document) -> list:
+    return [check for check in rule.check(given) if check.kind != AGREES]
+
+
+def series(*values: str) -> list[dict]:
+    names = ("recall_at_1", "recall_at_2", "recall_at_4", "recall_at_8")
+    return row(dict(zip(names, values, strict=True)))
+
+
+def test_recall_that_falls_is_found():
+    assert not findings(falling_recall, document(*series("50", "60", "60", "70")))
+    (found,) = findings(falling_recall, document(*series("50", "60", "70", "65")))
+    assert (found.printed, found.sure) == ("50/60/70/65", CERTAIN)
+    assert "R@8 is lower than R@4" in found.explanation
+
+
+def test_recall_that_gains_more_later_is_noted_where_it_is_high():
+    assert not findings(recall_gains, document(*series("70", "80", "86", "90")))
+    assert not findings(recall_gains, document(*series("30", "40", "50", "65")))
+    assert len(findings(recall_gains, document(*series("70", "80", "84", "90")))) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        ({"recall_at_2": "60.00", "precision_at_2": "45.00"}, 0),
+        ({"recall_at_2": "60.00", "precision_at_2": "61.00"}, 1),
+        ({"recall_at_2": "60.00", "precision_at_2": "29.00"}, 1),
+        ({"recall_at_1": "50.00", "precision_at_1": "50.00"}, 0),
+        ({"recall_at_1": "50.00", "precision_at_1": "50.30"}, 1),
+        # Of 4 neighbors at most 2 more are right than of 2.
+        ({"precision_at_2": "50.00", "precision_at_4": "75.00"}, 0),
+        ({"precision_at_2": "50.00", "precision_at_4": "76.00"}, 1),
+        ({"precision_at_2": "50.00", "precision_at_4": "24.00"}, 1),
+        ({"r_precision": "30.00", "map_at_r": "30.00"}, 0),
+        ({"r_precision": "30.00", "map_at_r": "30.10"}, 1),
+        ({"nmi": "100.00"}, 0),
+        ({"nmi": "100.10"}, 1),
+    ],
+)
+def test_metrics_bound_each_other(values, wrong):
+    assert len(findings(bounds, document(*row(values)))) == wrong
+
+
+def test_a_definition_bounds_a_column():
+    cells = [{"method": name, "metric": "map_at_1000"} for name in ("margin", "triplet")]
+    bound = {"where": {"metric": "map_at_1000"}, "at_most": 6, "why": "it divides by 1000"}
+    (found,) = findings(bounds, document(*cells, bounds=[bound]))
+    assert found.explanation == "2 of 2 cells: it divides by 1000."
+    assert not findings(bounds, document(*cells, bounds=[bound | {"at_most": 60}]))
+
+
+def test_map_at_r_off_the_line_is_found():
+    rows = [
+        cell
+        for percent in range(30, 60, 3)
+        for cell in row(
+            {"r_precision": f"{percent}", "map_at_r": f"{percent - 14 + percent % 2 / 5:.2f}"},
+            variant=f"m={percent}",
+        )
+    ]
+    assert not findings(precision_and_map, document(*rows))
+    rows[-1]["value"] = "31.77"
+    (found,) = findings(precision_and_map, document(*rows))
+    assert (found.printed, found.sure) == ("31.77", LIKELY)
+
+
+def test_ranks_are_recomputed():
+    cells = [
+        {"panel": panel, "method": method, "value": value}
+        for panel, values in {"a": ("3", "2", "1"), "b": ("3", "1", "2")}.items()
+        for method, value in zip(("margin", "triplet", "n_pair"), values, strict=True)
+    ]
+    printed = [
+        {"table": "02", "method": "margin", "metric": "average", "value": "1"},
+        {"table": "02", "method": "triplet", "metric": "average", "value": "2.5"},
+        {"table": "02", "method": "n_pair", "metric": "average", "value": "3.5"},
+    ]
+    given = {
+        "table": "02",
+        "over": {"table": "01"},
+        "experiments": ["panel"],
+        "columns": {"average": "mean"},
+    }
+    (found,) = findings(ranks, document(*cells, *printed, ranks=[given]))
+    assert (found.method, found.printed, found.recomputed) == ("n_pair", "3.5", "2.500")
+
+
+def test_means_and_deviations_are_recomputed():
+    folds = [{"variant": f"fold={n}", "value": value} for n, value in enumerate(("60", "61", "65"))]
+    given = {"where": {"table": "02"}, "over": {"table": "01"}}
+    right = document(*folds, {"table": "02", "value": "62.00", "std": "2.65"}, means=[given])
+    assert not findings(means, right)
+    wrong = document(*folds, {"table": "02", "value": "62.10", "std": "2.16"}, means=[given])
+    assert [found.printed for found in findings(means, wrong)] == ["62.10", "2.16"]
+
+
+def test_repeated_cells_must_agree():
+    assert not findings(repeated, document({}, {"table": "02", "value": "50.0"}))
+    (found,) = findings(repeated, document({}, {"table": "02", "value": "50.10"}))
+    assert (found.table, found.printed, found.recomputed) == ("2", "50.10", "50.00")
+    # A number that slipped into the next column is named.
+    cells = [*row({"recall_at_2": "57.56", "nmi": "52.91"}), {"table": "02", "metric": "nmi"}]
+    cells[-1]["value"] = "57.56"
+    (found,) = findings(repeated, document(*cells))
+    assert "57.56 is the recall_at_2 of table 1" in found.explanation
+
+
+def test_a_row_that_differs_is_one_finding_and_settings_make_it_less_sure():
+    own = row({"recall_at_1": "50.00", "recall_at_2": "60.00"}, variant="m=1")
+    other = row({"recall_at_1": "51.00", "recall_at_2": "61.00"}, variant="m=1", table="02")
+    (found,) = findings(repeated, document(*own, *other))
+    assert (found.printed, found.sure) == ("51.00/61.00", LIKELY)
+    assert not findings(repeated, document(*own, *other, abridged=["02"]))
+
+
+def test_a_note_names_the_row_that_a_cell_repeats():
+    source = {"table": "4_02", "variant": "m=1;no_hinge", "value": "50.00"}
+    cell = {"table": "4_13", "note": "bold in source;equals Table 4.2 margin m=1,no_hinge"}
+    assert not findings(repeated, document(source, cell, abridged=["4_13"]))
+    wrong = document(source, cell | {"value": "50.01"}, abridged=["4_13"])
+    assert len(findings(repeated, wrong)) == 1
+
+
+def test_reruns_may_differ_by_their_spread():
+    given = {"where": {"table": "02"}, "of": {"table": "01"}, "match": ["method"], "runs": 5}
+    near = document(
+        {"std": "0.30"}, {"table": "02", "value": "50.40", "std": "0.30"}, reruns=[given]
+    )
+    far = document(
+        {"std": "0.30"}, {"table": "02", "value": "53.00", "std": "0.30"}, reruns=[given]
+    )
+    assert not findings(reruns, near)
+    assert [found.recomputed for found in findings(reruns, far)] == ["50.00±0.30"]
+
+
+def test_bold_is_for_the_best():
+    best, other = {"value": "60.00"}, {"method": "triplet", "value": "59.00"}
+    mark = {"note": "cited;bold in source"}
+    assert not findings(bold, document(best | mark, other, bold=[{}]))
+    (found,) = findings(bold, document(best, other | mark, bold=[{}]))
+    assert (found.method, found.recomputed) == ("triplet", "60.00")
+    # The best without regularization may be bold as well.
+    regularized = best | {"variant": "D;regularized"}
+    rule = {"or_without": "regularized"}
+    assert not findings(bold, document(regularized | mark, other | mark, bold=[rule]))
+
+
+@pytest.mark.parametrize(
+    ("interval", "step", "optimum", "wrong"),
+    [
+        ("[0,1]", "0.1", "0.8", 0),
+        ("(0,100]", "10", "60", 0),
+        ("(0,100]", "10", "58", 1),
+        ("[0.00001, 0.0001]", "0.00001", "0.00005", 0),
+        ("[0,1]", "0.1", "1.1", 1),
+    ],
+)
+def test_an_optimum_is_on_its_grid(interval, step, optimum, wrong):
+    search = ("15", "soft_triple", "gamma", interval, step, optimum)
+    assert len(findings(search_grid, document({}, searches=[search]))) == wrong
+
+
+def test_a_spread_of_zero_is_found():
+    assert not findings(zero_spread, document({"std": "0.10"}))
+    cells = row({"recall_at_1": "50.00", "recall_at_2": "60.00"}, std="0.00")
+    (found,) = findings(zero_spread, document(*cells))
+    assert found.printed == "50.00±0.00/60.00±0.00"
+
+
+@pytest.mark.parametrize(("number", "miss"), [("68.54", True), ("68.53", False), ("60.28", False)])
+def test_percentages_that_no_number_of_queries_gives(number, miss):
+    # 4060 of 5924 is 68.5348, the next 68.5517; 3571 is 60.2802.
+    cell = document({"value": number}).cells.iloc[0]
+    assert whole_queries.misses(cell, 5924) == miss
+
+
+@pytest.mark.parametrize("queries", [7, 40, 997, 5924, 60502])
+@pytest.mark.parametrize("digits", [0, 1, 2])
+def test_chance_is_the_share_of_numbers_that_miss(digits, queries):
+    numbers = [f"{number / 10**digits:.{digits}f}" for number in range(100 * 10**digits + 1)]
+    shares = {100 * m / queries for m in range(queries + 1)}
+    nearest = [whole_queries.nearest_share(float(number), queries) for number in numbers]
+    assert shares.issuperset(nearest)
+    missed = sum(
+        verdict(float(number), share, digits) != EQUAL
+        for number, share in zip(numbers, nearest, strict=True)
+    )
+    assert whole_queries.chance(digits, queries) == pytest.approx(missed / len(numbers))
+
+
+def test_misses_are_findings_only_where_the_others_are_counts():
+    shares = [f"{100 * m / 997:.2f}" for m in range(300, 340)]
+    given = [{"where": {"table": "01"}, "queries": 997}]
+    cells = [{"variant": f"m={n}", "value": value} for n, value in enumerate(shares)]
+    assert not findings(whole_queries, document(*cells, counts=given))
+    cells[7]["value"] = f"{float(cells[7]['value']) + 0.05:.2f}"
+    (found,) = findings(whole_queries, document(*cells, counts=given))
+    assert (found.variant, found.kind) == ("m=7", whole_queries.KIND)
+    # Numbers that have nothing to do with the queries are one finding.
+    cells = [{"variant": f"m={n}", "value": f"{40 + n * 0.37:.2f}"} for n in range(40)]
+    (found,) = findings(whole_queries, document(*cells, counts=given))
+    assert found.kind == whole_queries.KIND_OF_ALL
+    # Means over runs are not expected to be counts.
+    assert not findings(whole_queries, document(*cells, counts=[given[0] | {"runs": 5}]))
+
+
+def claim(**parts) -> dict:
+    term = {"where": {"method": "margin"}}
+    return {"id": "a", "line": 1, "says": "so", "left": term, "relation": "equal"} | parts
+
+
+@pytest.mark.parametrize(
+    ("relation", "right", "holds"),
+    [
+        ("less", 60, True),
+        ("less", 50, False),
+        ("at_most", 50, True),
+        ("equal", 50, True),
+        ("equal", 50.1, False),
+        ("at_least", 50, True),
+        ("greater", 50, False),
+        ("greater", {"where": {"method": "triplet"}}, True),
+    ],
+)
+def test_claims_are_held_against_cells(relation, right, holds):
+    given = document(
+        {}, {"method": "triplet", "value": "40.00"}, claims=[claim(relation=relation, right=right)]
+    )
+    assert (not findings(claims, given)) == holds
+
+
+def test_claims_of_differences_ranks_counts_and_shares():
+    cells = [
+        {"method": name, "value": value}
+        for name, value in (("margin", "50.00"), ("triplet", "40.00"), ("n_pair", "45.00"))
+    ]
+    one = {"table": "01", "metric": "recall_at_1"}
+    margin, n_pair = one | {"method": "margin"}, one | {"method": "n_pair"}
+    true = [
+        claim(left={"where": margin}, minus={"where": {"method": "triplet"}}, right=10),
+        claim(left={"where": n_pair, "rank_within": ["table"]}, right=2),
+        claim(left={"where": {"dataset": "fishes"}, "of": "cells"}, right=0),
+        claim(left={"of": "method"}, right=3),
+        claim(left={"where": n_pair, "share_of": ["table"]}, right=90),
+        claim(left={"where": one, "but": {"method": "margin"}, "of": "max"}, right=45),
+        claim(left={"where": one}, relation="at_least", right={"of": "min"}, each=["method"]),
+    ]
+    assert not findings(claims, document(*cells, claims=true))
+    false = [
+        part | {"right": 77, "each": [], "left": part["left"] | {"of": "cells"}} for part in true
+    ]
+    assert len(findings(claims, document(*cells, claims=false))) == len(true)
+
+
+def test_a_claim_about_nothing_is_an_error():
+    with pytest.raises(
+        UserError, match="unknown method in claim a of made_up 'margn'; did you mean"
+    ):
+        findings(claims, document({}, claims=[claim(left={"where": {"method": "margn"}}, right=1)]))
+    two = document({}, {"method": "triplet"}, claims=[claim(left={"of": "only"}, right=1)])
+    with pytest.raises(UserError, match=r"claim a of made_up: 2 cells at .*; allowed: one"):
+        findings(claims, two)
+    with pytest.raises(UserError, match="what is not certain names what it assumes"):
+        document({}, claims=[claim(right=1, sure="likely")])
+
+
+def test_facts_that_are_stated_twice():
+    def fact(*stated, within=0.0):
+        places = [{"where": f"line {n}", **place} for n, place in enumerate(stated)]
+        return document({}, facts=[{"id": "a", "says": "it", "stated": places, "within": within}])
+
+    assert not findings(facts, fact({"value": 11788}, {"sum": [5864, 5924]}))
+    assert not findings(facts, fact({"value": 5.3}, {"ratio": [120053, 22634]}, within=0.01))
+    (found,) = findings(facts, fact({"value": 196}, {"sum": [96, 96]}))
+    assert found.recomputed == "96 + 96 = 192 (line 1)"
+    assert len(findings(facts, fact({"value": "test"}, {"value": "training"}))) == 1
+    assert len(findings(facts, fact({"value": 120000}, {"product": [22634, 5]}, within=0.01))) == 1
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_a_changed_cell_is_found(data):
+    """Any change that breaks the order of a clean series, or one copy of it, is found."""
+    numbers = data.draw(st.lists(st.integers(4000, 9000), min_size=4, max_size=4, unique=True))
+    values = [f"{number / 100:.2f}" for number in sorted(numbers)]
+    clean = [*series(*values), *({**cell, "table": "02"} for cell in series(*values))]
+    frame = audit_frame(document(*clean))
+    assert set(frame[frame["sure"] != "note"]["kind"]) == {AGREES}
+    place_ = data.draw(st.integers(0, 7))
+    changed = data.draw(
+        st.integers(0, 10000).filter(lambda n: f"{n / 100:.2f}" != clean[place_]["value"])
+    )
+    clean[place_]["value"] = f"{changed / 100:.2f}"
+    frame = audit_frame(document(*clean))
+    assert repeated.KIND in set(frame["kind"])
+
+
+@pytest.mark.parametrize(
+    ("printed", "recomputed", "digits", "wanted"),
+    [
+        (8.58, 8.58333, 2, EQUAL),
+        (63.61, 63.605, 2, EQUAL),
+        (63.60, 63.605, 2, EQUAL),
+        (3.16, 3.16667, 2, TRUNCATED),
+        (1.89, 1.8829, 2, ROUNDED_UP),
+        (8.85, 8.58333, 2, DIFFERS),
+        (12, 13.0, 0, DIFFERS),
+    ],
+)
+def test_verdicts(printed, recomputed, digits, wanted):
+    assert verdict(printed, recomputed, digits) == wanted
+
+
+@given(st.floats(0, 100, allow_nan=False), st.integers(0, 3), st.integers(0, 3))
+def test_roundings_of_one_number_are_the_same_number(number, first, second):
+    printed = [f"{number:.{digits}f}" for digits in (first, second)]
+    assert verdict(float(printed[0]), number, first) == EQUAL
+    assert same_number(float(printed[0]), first, float(printed[1]), second)
+
+
+def test_numbers_of_one_precision_are_the_same_or_not():
+    assert same_number(50.0, 1, 50.04, 2)
+    assert not same_number(50.00, 2, 50.01, 2)
+    assert not same_number(50.0, 1, 50.06, 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "panel", "written"),
+    [("06", "a", "6a"), ("11", "", "11"), ("4_02", "1", "4.2 part 1")],
+)
+def test_tables_are_named_as_a_reader_does(table, panel, written):
+    assert place(table, panel) == written
