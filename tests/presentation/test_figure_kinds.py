@@ -55,6 +55,28 @@ def test_lines_pass_through_the_scores(synthetic_scores, titles, methods):
     assert "Untrained network  21.0" in texts(figure)
 
 
+def test_an_axis_of_variants_is_drawn_in_the_order_of_its_numbers(
+    synthetic_scores, titles, methods
+):
+    values = {"0": 0.0, "0.001": 0.1, "0.01": 0.05, "10": -0.1}
+    parts = [
+        synthetic_scores(dims=[64], variant=f"profs,lambda={text}").assign(
+            value=lambda frame, gain=gain: frame.value + gain
+        )
+        for text, gain in reversed(values.items())
+    ]
+    scores = pd.concat([synthetic_scores(), *parts])
+    figure = lines(methods, axis="lambda")(scores, titles)
+    assert [label.get_text() for label in figure.axes[-1].get_xticklabels()] == list(values)
+    assert figure.axes[-1].get_xlabel() == "lambda"
+    drawn = [line.get_ydata() for axes in figure.axes for line in axes.lines]
+    wanted = [50 + 100 * gain for gain in values.values()]
+    assert any(np.allclose(line, wanted) for line in drawn if len(line) == 4)
+    more = synthetic_scores(dims=[64, 128], variant="lambda=1")
+    with pytest.raises(UserError, match=r"several values of embedding_dim \(64, 128\)"):
+        lines(methods, axis="lambda")(more, titles)
+
+
 @pytest.mark.parametrize("kind", [bars, lines])
 def test_figures_say_how_scores_were_selected(kind, synthetic_scores, titles, methods):
     shown = " ".join(texts(kind(methods)(synthetic_scores(), titles)))

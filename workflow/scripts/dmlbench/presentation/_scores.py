@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.presentation import _variants
 
 
 def pick(
@@ -14,20 +15,23 @@ def pick(
     metrics: Sequence[str],
     selection: str,
     role: str = "test",
+    along: str = "embedding_dim",
     **where: str | None,
 ) -> pd.DataFrame:
-    """Scores of one experiment family in percent, seeds summarised.
+    """Scores of one experiment family in percent, seeds summarized.
 
     Args:
         scores: the long table of scores.
         methods, metrics: what to keep.
         selection: the selection rule to keep.
         role: the scored images to keep, `test` or `validation`.
+        along: what may have several values: `embedding_dim`, another column, or an axis of the
+            variants (`lambda`), whose scores alone are kept.
         where: `dataset`, `network`, `split`: the value to keep; None where the scores have
             only one.
 
     Returns:
-        Frame with method, embedding_dim, metric, mean, std (n-1; missing for one seed), seeds.
+        Frame with method, `along`, metric, mean, std (n-1; missing for one seed), seeds.
 
     Raises:
         UserError: nothing is left, a column that was to have one value has several, or a
@@ -35,13 +39,18 @@ def pick(
     """
     kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
     kept = kept[kept.selection.isin([selection, "none"]) & (kept.role == role)]
+    if along not in kept:
+        there = {along: _variants.values_of(kept, along)}
+        kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])
+        kept = kept[kept[along] != ""]
+        where = {"embedding_dim": None, **where}
     for column, value in where.items():
         if value is not None:
             kept = kept[kept[column] == value]
         elif kept[column].nunique() > 1:
+            values = ", ".join(map(str, sorted(kept[column].unique())))
             raise UserError(
-                f"the scores have several values of {column} "
-                f"({', '.join(sorted(kept[column].unique()))}); name the {column} to show"
+                f"the scores have several values of {column} ({values}); name the {column} to show"
             )
     if kept.empty:
         wanted = ", ".join(f"{column} {value}" for column, value in where.items() if value)
@@ -52,16 +61,18 @@ def pick(
         )
     for method, rows in kept.groupby("method"):
         for column in ("recipe", "variant", "fold"):
-            if rows[column].nunique() > 1:
+            if column != along and rows[column].nunique() > 1:
                 raise UserError(f"method {method} has scores of several {column}s; allowed: one")
-    summary = kept.groupby(["method", "embedding_dim", "metric"], sort=False)["value"]
+    summary = kept.groupby(["method", along, "metric"], sort=False)["value"]
     result = summary.agg(["mean", "std", "count"]).reset_index()
     result[["mean", "std"]] *= 100
     return result.rename(columns={"count": "seeds"})
 
 
 def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, float]:
-    """Printed test scores in percent by columns of their places; empty where nothing is printed.
+    """Printed test scores in percent by columns of their places or axes of their variants.
+
+    Empty where nothing is printed.
 
     Raises:
         UserError: two printed numbers for one key.
@@ -69,6 +80,10 @@ def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, floa
     if printed is None:
         return {}
     tested = printed[(printed.role == "test") & (printed.why == "")]
+    axes = {key: _variants.values_of(tested, key) for key in keys if key not in tested}
+    tested = tested.assign(**axes)
+    for axis in axes:
+        tested = tested[tested[axis] != ""]
     for row in tested[tested.duplicated(list(keys))].itertuples():
         key = " ".join(str(getattr(row, column)) for column in keys)
         raise UserError(f"two printed numbers for {key}; allowed: one, so name fewer tables")

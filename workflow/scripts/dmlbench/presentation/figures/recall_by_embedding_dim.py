@@ -1,4 +1,4 @@
-"""One line a loss: recall over the embedding size."""
+"""One line per loss: recall over the embedding size, or over an axis of the variants."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dmlbench.presentation import style
+from dmlbench.presentation import _variants, style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.numbers import rounded
@@ -15,14 +15,16 @@ from dmlbench.values import Fact, Metric, Printed
 
 
 class RecallByEmbeddingDim:
-    """R@1 over the embedding size, one labelled line a loss, like psomas2020's figures 28 to 30.
+    """R@1 over the embedding size, one labeled line per loss, like psomas2020's figures 28 to 30.
 
-    Printed numbers are hollow marks in the colour of their line.
+    Printed numbers are hollow marks in the color of their line.
 
     Args:
         title: printed above the figure.
         methods: the losses, in the study's order.
         metric: what is drawn.
+        axis: what is drawn over: `embedding_dim`, or an axis of the variants such as `lambda`
+            (can2019, figures 2 and 3).
         selection: the selection rule of the scores.
         baseline: the method drawn grey and dashed, in a panel of its own where it lies far below.
         printed: the printed numbers.
@@ -35,6 +37,7 @@ class RecallByEmbeddingDim:
         title: Fact[str],
         methods: Fact[Sequence[str]],
         metric: Metric = "recall_at_1",
+        axis: str = "embedding_dim",
         selection: Fact[str],
         baseline: Fact[str | None] = "untrained",
         printed: Printed | None = None,
@@ -45,9 +48,10 @@ class RecallByEmbeddingDim:
         self.title = title
         self.methods = [method for method in methods if method != baseline]
         self.metric = metric
+        self.axis = axis
         self.selection = selection
         self.baseline = baseline
-        self.printed = printed_values(printed, "metric", "method", "embedding_dim")
+        self.printed = printed_values(printed, "metric", "method", axis)
         self.where = {"dataset": dataset, "network": network, "split": split}
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -58,12 +62,13 @@ class RecallByEmbeddingDim:
         """
         everyone = [*self.methods, *([self.baseline] if self.baseline else [])]
         options = {"methods": everyone, "metrics": [self.metric], **self.where}
-        shown = pick(scores, selection=self.selection, **options)
+        shown = pick(scores, selection=self.selection, along=self.axis, **options)
+        shown = shown.rename(columns={self.axis: "x"})
         losses, baseline = (
             shown[shown.method != self.baseline],
             shown[shown.method == self.baseline],
         )
-        place = {dim: x for x, dim in enumerate(sorted(shown.embedding_dim.unique()))}
+        place = {value: x for x, value in enumerate(_variants.in_order(shown.x))}
         with style.house():
             figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
             if len(baseline) and _far_below(baseline, losses):
@@ -80,9 +85,9 @@ class RecallByEmbeddingDim:
             else:
                 panels = [figure.subplots()]
                 self._lines(panels[0], shown, place, titles)
-            panels[-1].set_xticks(list(place.values()), [str(dim) for dim in place])
+            panels[-1].set_xticks(list(place.values()), list(map(str, place)))
             panels[-1].set_xlim(-0.15, len(place) - 0.92)
-            panels[-1].set_xlabel("embedding size")
+            panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
             panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
             note = " Hollow: printed." if self.printed else ""
             style.head(panels[0], self.title, selected(self.selection) + note)
@@ -94,23 +99,23 @@ class RecallByEmbeddingDim:
         middle, reach = (heights.min() + heights.max()) / 2, _reach(heights)
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
-            x = [place[dim] for dim in marks.embedding_dim]
+            x = [place[value] for value in marks.x]
             look = {"colour": style.colour(method), "marker": style.marker(method)}
             style.printed(axes, x, marks["mean"], **look)
         for method in present(shown, [*self.methods, self.baseline]):
             self._line(axes, shown[shown.method == method], place, method)
-        self._label(axes, shown, titles)
+        self._label(axes, shown, place, titles)
 
     def _printed(self, shown: pd.DataFrame) -> pd.DataFrame:
         """The printed numbers of what is drawn, in the columns of `shown`."""
-        keys = zip(shown.method, shown.embedding_dim, strict=True)
-        found = [(m, d, self.printed.get((self.metric, m, d))) for m, d in keys]
-        return pd.DataFrame(found, columns=["method", "embedding_dim", "mean"]).dropna()
+        keys = zip(shown.method, shown.x, strict=True)
+        found = [(method, x, self.printed.get((self.metric, method, x))) for method, x in keys]
+        return pd.DataFrame(found, columns=["method", "x", "mean"]).dropna()
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
-        rows = rows.sort_values("embedding_dim")
+        rows = rows.sort_values("x", key=lambda values: values.map(place))
         axes.errorbar(
-            [place[dim] for dim in rows.embedding_dim],
+            [place[value] for value in rows.x],
             rows["mean"],
             rows["std"] if rows["std"].notna().any() else None,
             color=style.colour(method),
@@ -125,8 +130,9 @@ class RecallByEmbeddingDim:
             capsize=2,
         )
 
-    def _label(self, axes, shown, titles) -> None:
-        ends = shown.sort_values("embedding_dim").groupby("method").tail(1)
+    def _label(self, axes, shown, place, titles) -> None:
+        ends = shown.sort_values("x", key=lambda values: values.map(place))
+        ends = ends.groupby("method").tail(1)
         ends = ends.set_index("method")["mean"].to_dict()
         line = float(np.ptp(axes.get_ylim())) * 0.052 if len(ends) > 1 else 0
         inch = 1 / (axes.get_position().width * axes.figure.get_figwidth())
