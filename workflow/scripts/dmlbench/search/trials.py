@@ -105,7 +105,7 @@ class Trials:
 
     def _check_failures(self) -> None:
         finished, failed = len(self.get(*FINISHED)), len(self.get(TrialState.FAIL))
-        if finished >= FIRST_COUNT and failed > self.most_failed * finished:
+        if finished >= FIRST_COUNT and failed / finished > self.most_failed:
             raise UserError(
                 f"search {self.search}: {failed} of {finished} trials failed, more than the share "
                 f"that most_failed allows ({self.most_failed:g}): {reasons(self.get())}"
