@@ -2,7 +2,6 @@
 
 import torch
 
-
 _MOST = torch.iinfo(torch.int32).max
 
 
