@@ -139,22 +139,26 @@ class Products:
         return _Operands(*self._vectors(), self._summation() + _SLACK)
 
     def _halves(self) -> "_Operands":
-        queries, gallery, lost = self._rounded_by(torch.Tensor.bfloat16, torch.Tensor.float)
+        queries, gallery, lost = self._rounded_by(
+            torch.bfloat16, torch.Tensor.bfloat16, torch.Tensor.float
+        )
         # The result, at most 1 + 2 lost, is rounded to bfloat16, whose unit roundoff is 2^-8.
         error = (2.02 + lost) * lost + 2.0**-8 + self._summation() + _SLACK
         return _Operands(queries, gallery, error)
 
     def _whole_numbers(self) -> "_Operands":
-        largest = max(float(side.abs().max()) for side in self._vectors())
+        largest = max(abs(float(end)) for side in self._vectors() for end in side.aminmax())
         step = largest / 127 if largest > 0 else 1.0
         queries, gallery, lost = self._rounded_by(
-            lambda x: (x / step).round_().to(torch.int8), lambda codes: codes * step
+            torch.int8, lambda part: (part / step).round_(), lambda codes: codes * step
         )
         # Sums of int8 products are exact; the Euclidean term is rounded to a multiple of the unit.
         unit = step**2
         return _Operands(queries, gallery, (2.02 + lost) * lost + unit / 2 + _SLACK, unit)
 
-    def _rounded_by(self, rounded, widened) -> tuple[torch.Tensor, torch.Tensor, float]:
+    def _rounded_by(
+        self, dtype: torch.dtype, rounded, widened
+    ) -> tuple[torch.Tensor, torch.Tensor, float]:
         """Both sides rounded, and the longest difference of a vector and its rounding.
 
         |x y - x' y'| <= |x - x'| |y| + |x'| |y - y'| <= lost |y| + (|x| + lost) lost.
@@ -162,13 +166,12 @@ class Products:
         sides = self._vectors()[: 1 if self.space.own else 2]
         found, lost = [], 0.0
         for side in sides:
+            found.append(torch.empty_like(side, dtype=dtype))
             step = max(1, (1 << 20) // side.shape[1])
-            parts = []
-            for part in side.split(step):
-                parts.append(rounded(part))
-                difference = torch.linalg.vector_norm(part - widened(parts[-1]), dim=1)
+            for part, codes in zip(side.split(step), found[-1].split(step), strict=True):
+                codes.copy_(rounded(part))
+                difference = torch.linalg.vector_norm(part - widened(codes), dim=1)
                 lost = max(lost, float(difference.max()))
-            found.append(torch.cat(parts))
         return found[0], found[-1], lost
 
     def _vectors(self) -> tuple[torch.Tensor, torch.Tensor]:
