@@ -12,8 +12,9 @@ the time of the product of all pairs in float32, which a search by the whole pro
 below.
 
 Embeddings are Gaussian classes with noise of varying strength, recall@1 about 0.7; collapsed ones
-are 1, 2 or 10 distinct points. Prints a table and writes results/benchmarks/evaluation.json after
-each measurement, which names its machine, load and commit; the others keep their numbers.
+are 1, 2 or 10 distinct points. Prints a table and writes results/benchmarks/evaluation-<cpu>.json,
+one file per kind of machine, after each measurement, which names its machine, load and commit; the
+others keep their numbers.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from machine import machine
+from machine import machine, slug
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
@@ -204,7 +205,9 @@ def main() -> None:
     parser.add_argument("--task", nargs="+", choices=tasks, default=tasks)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument(
-        "--output", type=Path, default=REPOSITORY / "results/benchmarks/evaluation.json"
+        "--output",
+        type=Path,
+        default=REPOSITORY / f"results/benchmarks/evaluation-{slug()}.json",
     )
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()

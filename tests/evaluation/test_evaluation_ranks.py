@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 LIBRARY = Path(__file__).parents[2] / "workflow" / "scripts"
-PRECISIONS = ["bfloat16", "float32", "float64"]
+PRECISIONS = ["int8", "bfloat16", "float32", "float64"]
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +170,7 @@ def test_positives_given_up_are_those_beyond_the_limit(precision, metrics):
     assert (found.ranks.rank[~kept] == FAR).all()
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+@pytest.mark.parametrize("precision", ["int8", "bfloat16", "float32"])
 def test_near_ties_below_the_precision_are_decided_exactly(precision, monkeypatch):
     """Similarities 2^-48 apart, orders of magnitude below the error of the product."""
     escalated = []
@@ -234,15 +234,16 @@ def test_a_tensor_and_an_array_score_alike():
     assert one.scores == other.scores
 
 
-def test_the_precision_chosen_by_speed_changes_nothing(monkeypatch):
-    monkeypatch.setattr(walk, "_WORTH_HALVES", 0)
+@pytest.mark.parametrize("fastest", [torch.int8, torch.bfloat16, None])
+def test_the_precision_chosen_by_speed_changes_nothing(fastest, monkeypatch):
+    monkeypatch.setattr(walk, "_WORTH_ROUNDING", 0)
+    monkeypatch.setattr(walk, "coarse_precision", lambda device: fastest)
     rng = np.random.default_rng(5)
     y = rng.integers(0, 200, 1500)
     x = rng.normal(size=(200, 24))[y] + rng.normal(size=(1500, 24))
     plain = find(x, y, precision="float64", memory=2**24)
-    for _ in range(3):
-        found = find(x, y, precision="auto", memory=2**18)
-        np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
+    found = find(x, y, precision="auto", memory=2**18)
+    np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
 
 
 def test_queries_in_blocks_rank_as_in_one(monkeypatch):
@@ -275,7 +276,7 @@ def test_threads_find_and_sort_what_one_does():
     assert torch.equal(ordered, values.T.sort(dim=1).values)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
 @settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), dim=st.integers(1, 300))
 def test_products_err_by_no_more_than_they_say(dtype, seed, dim):
@@ -289,7 +290,10 @@ def test_products_err_by_no_more_than_they_say(dtype, seed, dim):
         exact = made.tile(torch.float64, everything, everything).values
         tile = made.tile(dtype, everything, everything)
         others = ~torch.eye(40, dtype=torch.bool)
-        assert (tile.values.double() - exact)[others].abs().max() <= tile.error
+        assert (tile.values.double() * tile.unit - exact)[others].abs().max() <= tile.error
+        row, column = others.nonzero(as_tuple=True)
+        close, error = made.closely(row, column)
+        assert (close - exact[others]).abs().max() <= error
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
@@ -310,7 +314,7 @@ def test_read_only_arrays_are_read():
 
 
 @pytest.mark.parametrize("spread", [0, 1e-7, 2e-6, 1e-4, 1e-3, 1e-2])
-@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+@pytest.mark.parametrize("precision", ["int8", "bfloat16", "float32"])
 @pytest.mark.parametrize("metrics", [["mrr"], ["recall_at_1"], ["map_at_r", "recall_at_100"]])
 def test_a_collapsed_space_is_not_decided_pair_by_pair(spread, precision, metrics, monkeypatch):
     """Where a tile's product cannot tell pairs apart, the tile is made exact and sorted."""

@@ -1,7 +1,6 @@
 """What every loss may be given: one contract, each point of it asked of every loss."""
 
 import copy
-import pickle
 
 import pytest
 import torch
@@ -115,12 +114,9 @@ def test_embeddings_and_labels_may_be_given_by_name(name):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda loss: pickle.loads(pickle.dumps(loss))], ids=["copy", "pickle"]
-)
-def test_a_copy_of_a_loss_keeps_its_contract(name, copied):
+def test_a_copy_of_a_loss_keeps_its_contract(name):
     with pytest.raises(UserError, match="labels: shape"):
-        copied(built(name))(x, y[:5])
+        copy.deepcopy(built(name))(x, y[:5])
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -16,6 +16,9 @@ _STOPPER = -3.0
 # Share of a tile beyond which listing candidates is dearer than giving up positives first.
 _WORTH_PRUNING = 1 / 8
 
+# A tile is made in the next precision where more than one in so many of its pairs is left open.
+_PATIENCE = 64
+
 # Added to the count of a positive known to be beyond its limit.
 _BEYOND = 1 << 40
 
@@ -144,15 +147,18 @@ class Board:
         for number, some in enumerate(flat.split(max(1024, self._memory // 1024))):
             negatives = self._negatives(tile, some, rows, columns, across)
             key = _ROW * (negatives.row - rows.start) - negatives.value
-            place = torch.searchsorted(keys, key + tile.error, right=True)
-            unsure = keys.index_select(0, (place - 1).clamp_(min=0)) >= key - tile.error
-            which = (unsure & (place > 0)).nonzero().flatten()
-            half = tile.values.dtype == torch.bfloat16
-            patience = tile.values.numel() // (128 if half else 64)
+            error = tile.error
+            place, which = _places(keys, key, error)
+            patience = tile.values.numel() // _PATIENCE
             if number == 0 and len(which) * len(flat) > patience * len(some):
-                return torch.float32 if half else torch.float64
+                return torch.float32 if tile.coarse else torch.float64
+            if tile.coarse and len(which):
+                value, error = self._products.closely(*negatives.at(which)[:2])
+                key[which] = _ROW * (negatives.row[which] - rows.start) - value
+                place[which], still = _places(keys, key[which], error)
+                which = which[still]
             if len(which):
-                nearest = torch.searchsorted(keys, key[which] - tile.error)
+                nearest = torch.searchsorted(keys, key[which] - error)
                 place[which] = self._settle(negatives.at(which), first, nearest, place[which])
             farther += torch.bincount(place, minlength=len(keys))
         counted = farther.cumsum(0)
@@ -162,7 +168,9 @@ class Board:
 
     def _floor(self, tile: Tile, rows: slice, across: bool) -> torch.Tensor | None:
         """What a negative must exceed to be nearer than a positive that still counts."""
-        floor = rounded_down(self._farthest[self._local(rows)] - tile.error, tile.values.dtype)
+        floor = rounded_down(
+            self._farthest[self._local(rows)] - tile.error, tile.values.dtype, tile.unit
+        )
         return None if floor is None else _beside(floor, across)
 
     def _prune(self, tile: Tile, rows: slice, across: bool) -> None:
@@ -173,7 +181,7 @@ class Board:
         while bool((beyond - inside > 1).any()):
             middle = (inside + beyond) // 2
             slot = start + (middle - 1).clamp(min=0)
-            ceiling = rounded_up(self._similarity[slot] + tile.error, tile.values.dtype)
+            ceiling = rounded_up(self._similarity[slot] + tile.error, tile.values.dtype, tile.unit)
             nearer = count_above(tile.values, _beside(ceiling, across), self._mask)
             fits = (middle == 0) | (self._best(slot) + nearer <= self._limit[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
@@ -256,7 +264,7 @@ class Board:
         upper = flat // tile.values.shape[1]
         lower = flat - upper * tile.values.shape[1]
         row, column = (lower, upper) if across else (upper, lower)
-        value = tile.values.view(-1).index_select(0, flat).double()
+        value = tile.values.view(-1).index_select(0, flat).double() * tile.unit
         return Candidates(rows.start + row, columns.start + column, value)
 
     def _give_up(self, rows: slice) -> None:
@@ -290,6 +298,13 @@ class Board:
 
     def _local(self, rows: slice) -> slice:
         return slice(rows.start - self._begin, rows.stop - self._begin)
+
+
+def _places(keys: torch.Tensor, key: torch.Tensor, error: float):
+    """Where each key falls at the farthest, and the numbers of those that may fall nearer."""
+    place = torch.searchsorted(keys, key + error, right=True)
+    unsure = keys.index_select(0, (place - 1).clamp(min=0)) >= key - error
+    return place, (unsure & (place > 0)).nonzero().flatten()
 
 
 def _beside(threshold: torch.Tensor, across: bool) -> torch.Tensor:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -10,22 +11,31 @@ import numpy as np
 import torch
 
 from dmlbench.evaluation.inputs import Side, Space
+from dmlbench.evaluation.speed import coarse_product
 
 # Rounding thresholds to float32 (values below 2) and sorting keys in float64 cost less than this.
 _SLACK = 2.0**-22
+
+_LEAST = torch.iinfo(torch.int32).min
 
 
 class Tile(NamedTuple):
     """Similarities of gallery columns to queries, each within `error` of the exact value.
 
     Attributes:
-        values: [rows, columns]; bfloat16, float32 or float64. Images of the query's own class
-            have -inf.
+        values: [rows, columns]; bfloat16, float32 or float64, or int32 in units of `unit`.
+            Images of the query's own class have -inf, or the least int32.
         error: bound on the absolute error, rounding of thresholds included.
+        unit: the similarity that a value of 1 stands for.
     """
 
     values: torch.Tensor
     error: float
+    unit: float = 1.0
+
+    @property
+    def coarse(self) -> bool:
+        return self.values.dtype in (torch.bfloat16, torch.int32)
 
     @property
     def exact(self) -> bool:
@@ -42,6 +52,15 @@ def as_tensors(space: Space, device) -> Space:
     return space._replace(queries=queries, gallery=queries if space.own else moved(space.gallery))
 
 
+class _Operands(NamedTuple):
+    """What a tile's product is made of: vectors, error bound and unit as of `Tile`."""
+
+    queries: torch.Tensor
+    gallery: torch.Tensor
+    error: float
+    unit: float = 1.0
+
+
 class Products:
     """Tiles of the all-pairs similarity of a space.
 
@@ -55,71 +74,119 @@ class Products:
         self._entries = entries
         self._device = space.gallery.vectors.device
         self._buffers: dict[torch.dtype, torch.Tensor] = {}
-        self._halves: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._rounded: dict[torch.dtype, _Operands] = {}
         self._bias: torch.Tensor | None = None
         if space.distance == "euclidean":
             self._bias = -space.gallery.vectors.double().square().sum(1) / 2
 
     def tile(self, dtype: torch.dtype, rows: slice, columns: slice) -> Tile:
-        """The tile in this precision; the previous tile of that precision is overwritten."""
+        """The tile in this precision; the previous tile of that precision is overwritten.
+
+        int8 rounds the vectors, not the products, and gives values of int32.
+        """
+        error, unit = 0.0, 1.0
         if dtype == torch.float64:
             queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
-            values, error = queries[rows].double() @ gallery[columns].double().T, 0.0
+            values = queries[rows].double() @ gallery[columns].double().T
         else:
-            queries, gallery, error = self._operands(dtype)
-            values = self._buffer(dtype, rows, columns)
-            torch.mm(queries[rows], gallery[columns].T, out=values)
+            queries, gallery, error, unit = self._operands(dtype)
+            values = self._buffer(torch.int32 if dtype == torch.int8 else dtype, rows, columns)
+            coarse_product(queries[rows], gallery[columns], values)
         if self._bias is not None:
-            values += self._bias[columns].to(dtype)
+            bias = self._bias[columns]
+            values += ((bias / unit).round() if dtype == torch.int8 else bias).to(values.dtype)
         mine, theirs = self.space.queries.classes[rows], self.space.gallery.classes[columns]
         if mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
-            values.masked_fill_(mine[:, None] == theirs, -torch.inf)
-        return Tile(values, error)
+            least = _LEAST if dtype == torch.int8 else -torch.inf
+            values.masked_fill_(mine[:, None] == theirs, least)
+        return Tile(values, error, unit)
+
+    def closely(self, rows: torch.Tensor, columns: torch.Tensor) -> tuple[torch.Tensor, float]:
+        """Similarities of pairs given by query and gallery numbers, float64, and their error."""
+        queries, gallery, error, _ = self._operands(torch.float32)
+        result = torch.empty(len(rows), dtype=torch.float64, device=self._device)
+        for some in self._few(len(rows)):
+            left = queries.index_select(0, rows[some])
+            result[some] = left.mul_(gallery.index_select(0, columns[some])).sum(1).double()
+        if self._bias is not None:
+            result += self._bias[columns]
+        return result, error
 
     def exactly(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
         """Exact similarities of pairs given by query and gallery numbers, float64."""
         queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
         result = torch.empty(len(rows), dtype=torch.float64, device=self._device)
-        # Few enough at a time to stay in a CPU's cache.
-        step = max(1, (1 << (24 if gallery.is_cuda else 17)) // gallery.shape[1])
-        for begin in range(0, len(rows), step):
-            some = slice(begin, begin + step)
-            products = queries[rows[some]].double() * gallery[columns[some]].double()
-            result[some] = products.sum(1)
+        for some in self._few(len(rows)):
+            left = queries.index_select(0, rows[some]).double()
+            result[some] = left.mul_(gallery.index_select(0, columns[some])).sum(1)
         if self._bias is not None:
             result += self._bias[columns]
         return result
 
-    def _operands(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, float]:
-        queries, gallery = self.space.queries.vectors, self.space.gallery.vectors
+    def _few(self, pairs: int) -> Iterator[slice]:
+        """Few enough pairs at a time to stay in a CPU's cache."""
+        gallery = self.space.gallery.vectors
+        step = max(1, (1 << (24 if gallery.is_cuda else 15)) // gallery.shape[1])
+        return (slice(begin, begin + step) for begin in range(0, pairs, step))
+
+    def _operands(self, dtype: torch.dtype) -> "_Operands":
+        if dtype not in self._rounded:
+            make = {torch.int8: self._whole_numbers, torch.bfloat16: self._halves}
+            self._rounded[dtype] = make.get(dtype, self._as_they_are)()
+        return self._rounded[dtype]
+
+    def _as_they_are(self) -> "_Operands":
+        return _Operands(*self._vectors(), self._summation() + _SLACK)
+
+    def _halves(self) -> "_Operands":
+        queries, gallery, lost = self._rounded_by(
+            torch.bfloat16, torch.Tensor.bfloat16, torch.Tensor.float
+        )
+        # The result, at most 1 + 2 lost, is rounded to bfloat16, whose unit roundoff is 2^-8.
+        error = (2.02 + lost) * lost + 2.0**-8 + self._summation() + _SLACK
+        return _Operands(queries, gallery, error)
+
+    def _whole_numbers(self) -> "_Operands":
+        largest = max(abs(float(end)) for side in self._vectors() for end in side.aminmax())
+        step = largest / 127 if largest > 0 else 1.0
+        queries, gallery, lost = self._rounded_by(
+            torch.int8, lambda part: (part / step).round_(), lambda codes: codes * step
+        )
+        # Sums of int8 products are exact; the Euclidean term is rounded to a multiple of the unit.
+        unit = step**2
+        return _Operands(queries, gallery, (2.02 + lost) * lost + unit / 2 + _SLACK, unit)
+
+    def _rounded_by(
+        self, dtype: torch.dtype, rounded, widened
+    ) -> tuple[torch.Tensor, torch.Tensor, float]:
+        """Both sides rounded, and the longest difference of a vector and its rounding.
+
+        |x y - x' y'| <= |x - x'| |y| + |x'| |y - y'| <= lost |y| + (|x| + lost) lost.
+        """
+        sides = self._vectors()[: 1 if self.space.own else 2]
+        found, lost = [], 0.0
+        for side in sides:
+            found.append(torch.empty_like(side, dtype=dtype))
+            step = max(1, (1 << 20) // side.shape[1])
+            for part, codes in zip(side.split(step), found[-1].split(step), strict=True):
+                codes.copy_(rounded(part))
+                difference = torch.linalg.vector_norm(part - widened(codes), dim=1)
+                lost = max(lost, float(difference.max()))
+        return found[0], found[-1], lost
+
+    def _vectors(self) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.space.queries.vectors, self.space.gallery.vectors
+
+    def _summation(self) -> float:
         # Any order of float32 summation errs by at most D u sum|x_i y_i| <= D u |x| |y|; norms
         # are at most 1 + D 2^-24, and three more operations are granted for the Euclidean term.
-        summation = 1.5 * (gallery.shape[1] + 3) * 2.0**-24
-        if dtype == torch.float32:
-            return queries, gallery, summation + _SLACK
-        if self._halves is None:
-            half = gallery.bfloat16()
-            other = half if self.space.own else queries.bfloat16()
-            lost = max(_longest_difference(gallery, half), _longest_difference(queries, other))
-            # |x y - x' y'| <= |x - x'| |y| + |x'| |y - y'|; the result, at most 1 + 2 lost, is
-            # rounded to bfloat16, whose unit roundoff is 2^-8.
-            self._half_error = 2.02 * lost + 2.0**-8 + summation + _SLACK
-            self._halves = other, half
-        return *self._halves, self._half_error
+        return 1.5 * (self.space.gallery.vectors.shape[1] + 3) * 2.0**-24
 
     def _buffer(self, dtype: torch.dtype, rows: slice, columns: slice) -> torch.Tensor:
         if dtype not in self._buffers:
             self._buffers[dtype] = torch.empty(self._entries, dtype=dtype, device=self._device)
         height, width = rows.stop - rows.start, columns.stop - columns.start
         return self._buffers[dtype][: height * width].view(height, width)
-
-
-def _longest_difference(vectors: torch.Tensor, rounded: torch.Tensor) -> float:
-    step = max(1, (1 << 22) // vectors.shape[1])
-    return max(
-        float(torch.linalg.vector_norm(a - b.float(), dim=1).max())
-        for a, b in zip(vectors.split(step), rounded.split(step), strict=True)
-    )
 
 
 def above(

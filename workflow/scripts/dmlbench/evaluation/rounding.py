@@ -2,13 +2,17 @@
 
 import torch
 
+_MOST = torch.iinfo(torch.int32).max
 
-def rounded_down(floor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
-    """The floor in this precision, not rounded up; None where bfloat16 cannot be used.
+
+def rounded_down(floor: torch.Tensor, dtype: torch.dtype, unit: float) -> torch.Tensor | None:
+    """The floor in a tile's precision and unit, not rounded up; None where bfloat16 cannot be used.
 
     Rounding to float32 is part of a tile's error. The bits of a positive float32, cut in half,
     are the bfloat16 below it.
     """
+    if dtype == torch.int32:
+        return _whole((floor / unit).floor())
     if dtype != torch.bfloat16:
         return floor.to(dtype)
     if bool((floor < 2.0**-24).any()):
@@ -16,11 +20,17 @@ def rounded_down(floor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None
     return _cut(floor - 2.0**-24)
 
 
-def rounded_up(ceiling: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The ceiling in this precision, not rounded down, for what `rounded_down` has taken."""
+def rounded_up(ceiling: torch.Tensor, dtype: torch.dtype, unit: float) -> torch.Tensor:
+    """The ceiling, not rounded down, for what `rounded_down` has taken."""
+    if dtype == torch.int32:
+        return _whole((ceiling / unit).ceil())
     if dtype != torch.bfloat16:
         return ceiling.to(dtype)
     return (_cut(ceiling + 2.0**-24).view(torch.int16) + 1).view(torch.bfloat16)
+
+
+def _whole(threshold: torch.Tensor) -> torch.Tensor:
+    return threshold.clamp(-_MOST, _MOST).to(torch.int32)
 
 
 def _cut(threshold: torch.Tensor) -> torch.Tensor:

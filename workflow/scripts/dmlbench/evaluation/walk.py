@@ -1,7 +1,5 @@
 """Ranks by a walk over tiles of the all-pairs product, in the precision that is fastest."""
 
-import time
-
 import numpy as np
 import torch
 from tqdm import tqdm
@@ -11,9 +9,12 @@ from dmlbench.evaluation.inputs import Space
 from dmlbench.evaluation.pairs import find_pairs
 from dmlbench.evaluation.products import Products, as_tensors, full_precision
 from dmlbench.evaluation.retrieval import FAR
+from dmlbench.evaluation.speed import coarse_precision
 
 _NARROWEST = 512
-_WORTH_HALVES = 8192
+_WORTH_ROUNDING = 8192
+# int8 products of more dimensions may exceed int32.
+_MOST_DIMENSIONS = 1 << 15
 
 
 def walk_ranks(
@@ -41,7 +42,7 @@ def walk_ranks(
     keep = np.minimum(positives, np.maximum(limit, np.minimum(first_limit, 1)))
     side = _tile_side(memory, device)
     products = Products(as_tensors(space, device), side * side)
-    walk = _Walk(products, _ladder(precision, space), side)
+    walk = _Walk(products, _ladder(precision, space, device), side)
     symmetric = space.own and space.distance == "cosine"
     parts = []
     with full_precision(), walk.progress():
@@ -69,11 +70,19 @@ def _tile_side(memory: int, device) -> int:
     return int(np.clip(2 ** int(np.log2((memory / 32) ** 0.5)), _NARROWEST, largest))
 
 
-def _ladder(precision: str, space: Space) -> list[torch.dtype]:
-    ladder = [torch.bfloat16, torch.float32, torch.float64]
-    if precision == "auto":
-        return ladder[int(len(space.gallery.vectors) < _WORTH_HALVES) :]
-    return ladder[ladder.index(getattr(torch, precision)) :]
+def _ladder(precision: str, space: Space, device) -> list[torch.dtype]:
+    """Precisions to make a tile in, one after the other until all comparisons can be decided."""
+    size, dim = space.gallery.vectors.shape
+    if precision != "auto":
+        first = getattr(torch, precision)
+    else:
+        first = coarse_precision(device) if size >= _WORTH_ROUNDING else None
+    if first == torch.int8 and dim > _MOST_DIMENSIONS:
+        first = None
+    finer = [torch.float32, torch.float64]
+    if first in finer:
+        return finer[finer.index(first) :]
+    return finer if first is None else [first, *finer]
 
 
 def _blocks(keep: np.ndarray, memory: int):
@@ -105,8 +114,7 @@ class _Walk:
     def __init__(self, products: Products, ladder: list[torch.dtype], side: int):
         self._products = products
         self._ladder = ladder
-        # float64 pays for dense tiles alone.
-        self._choice = _Choice(max(1, len(ladder) - 1))
+        self._start = _Start()
         self._side = side
         self.mask = torch.empty(
             side * side, dtype=torch.bool, device=products.space.gallery.vectors.device
@@ -144,40 +152,36 @@ class _Walk:
         if not sides:
             return
         dense = max(board.density(side[0]) for side in sides) > board.dense
-        open_choice = pairs == self._side**2 and not dense
-        first = level = self._choice.level() if open_choice else 0
-        if dense:
-            level = len(self._ladder) - 1
-        begin = time.process_time()
+        last = len(self._ladder) - 1
+        # float64 pays for dense tiles alone.
+        level = last if dense else min(self._start.level(), max(0, last - 1))
         while sides:
             tile = self._products.tile(self._ladder[level], rows, columns)
             needed = [board.take(tile, r, c, across=t) for r, c, t in sides]
             sides = [side for side, dtype in zip(sides, needed, strict=True) if dtype is not None]
+            if level == 0:
+                self._start.learn(failed=bool(sides))
             if sides:
                 level = max(self._ladder.index(dtype) for dtype in needed if dtype is not None)
-        spent = time.process_time() - begin
-        if open_choice:
-            self._choice.learn(first, spent)
 
 
-class _Choice:
-    """Which precision to try first: the one that has been fastest of late. Ranks are the same."""
+class _Start:
+    """Whether to try the first precision of the ladder: not for a while after it did not do.
 
-    def __init__(self, levels: int):
-        self._cost = [0.0] * levels
-        self._pause = [1] * levels
-        self._due = [0] * levels
-        self._turn = 0
+    That depends on the embeddings alone, so that the same tiles are made in every run.
+    """
+
+    def __init__(self):
+        self._wait = 0
+        self._pause = 1
 
     def level(self) -> int:
-        self._turn += 1
-        best = self._cost.index(min(self._cost))
-        due = [at for at, turn in enumerate(self._due) if turn <= self._turn and at != best]
-        return due[0] if due else best
+        if self._wait == 0:
+            return 0
+        self._wait -= 1
+        return 1
 
-    def learn(self, level: int, cost: float) -> None:
-        known = self._cost[level]
-        self._cost[level] = (known + cost) / 2 if known else cost
-        # A precision that does not pay is tried again ever more rarely.
-        self._pause[level] = 8 if cost <= min(self._cost) else min(2 * self._pause[level], 32)
-        self._due[level] = self._turn + self._pause[level]
+    def learn(self, *, failed: bool) -> None:
+        # What does not do is tried again ever more rarely.
+        self._pause = min(2 * self._pause, 32) if failed else 1
+        self._wait = self._pause if failed else 0
