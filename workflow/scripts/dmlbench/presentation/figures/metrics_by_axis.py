@@ -82,7 +82,7 @@ class MetricsByAxis:
             all_axes[0].set_ylabel("%" if self.percent else "")
             seeds = int(shown.groupby(["method", "x", "metric"])["value"].size().max())
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.supxlabel(f"{self.label}   ({_caption(seeds)})", fontsize=9)
+            all_axes[0].set_xlabel(f"{self.label}   ({_caption(seeds)})")
             figure.tight_layout(rect=(0, 0, 1, 0.99))
             all_axes[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
         return figure
@@ -119,6 +119,9 @@ class MetricsByAxis:
                 )
         if self.log:
             axes.set_xscale("log")
+            places = sorted(set(shown.x))
+            axes.set_xticks(places, [f"{place:,g}" for place in places])
+            axes.minorticks_off()
 
     def _summary(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, mean and half the 95% interval (0 for one seed)."""

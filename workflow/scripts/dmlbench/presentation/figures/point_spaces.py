@@ -74,8 +74,16 @@ class PointSpaces:
                     linespacing=1.5,
                 )
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.tight_layout()
+            figure.tight_layout(rect=(0, 0, 1, 0.96))
+            figure.text(0.02, 0.9, self._note(scores), color=style.SOFT, fontsize=8.5, va="center")
         return figure
+
+    def _note(self, scores: pd.DataFrame) -> str:
+        seeds = scores["seed"].nunique()
+        drawn = f"Points of seed {self.seed}"
+        if not self.metrics:
+            return f"{drawn}."
+        return f"{drawn}; scores are {'its' if seeds == 1 else f'means of {seeds} seeds'}."
 
     def _draw(self, axes, space: Mapping) -> None:
         points, labels = self.arrays[space["array"]], self.arrays[self.labels]
