@@ -68,7 +68,7 @@ def test_ink_is_tinted_whatever_the_paper():
         assert thumbnail[..., 3].sum() == 1
 
 
-def test_colour_images_keep_their_pixels_inside_a_frame():
+def test_color_images_keep_their_pixels_inside_a_frame():
     images = np.full((1, 10, 10, 3), 51, dtype=np.uint8)
     thumbnail = _thumbnails(images, np.array([[1.0, 0.0, 0.0]]))[0]
     assert thumbnail[0, 0].tolist() == [1.0, 0.0, 0.0, 1.0]
@@ -83,7 +83,7 @@ def test_coinciding_images_are_pushed_apart():
     assert places.max() == 1
 
 
-def test_no_class_colour_is_too_pale_for_white_paper():
+def test_no_class_color_is_too_pale_for_white_paper():
     luminance = _hues(16) ** 2.2 @ [0.2126, 0.7152, 0.0722]
     assert luminance.max() < 0.3
     assert len(np.unique(_hues(16), axis=0)) == 16

@@ -131,16 +131,16 @@ def test_the_style_stays_inside(synthetic_scores, titles, methods):
     assert dict(mpl.rcParams) == before
 
 
-def test_every_method_keeps_its_colour_and_colours_differ():
+def test_every_method_keeps_its_color_and_colors_differ():
     assert len(set(style.PALETTE.values())) == len(style.PALETTE)
-    assert style.colour("proxy_anchor") == "#882255"
-    code = "from dmlbench.presentation import style as s; print(s.colour('new'), s.marker('new'))"
+    assert style.color("proxy_anchor") == "#882255"
+    code = "from dmlbench.presentation import style as s; print(s.color('new'), s.marker('new'))"
     path = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "7"}
     other = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True)
-    assert other.stdout.split() == [style.colour("new"), style.marker("new")]
+    assert other.stdout.split() == [style.color("new"), style.marker("new")]
 
 
-def test_text_on_colours_is_legible():
+def test_text_on_colors_is_legible():
     assert style.legible_on("#000000") == "white"
     assert style.legible_on("#ffffff") == style.INK
     assert style.legible_on(style.PALETTE["triplet"]) == style.INK

@@ -1,4 +1,4 @@
-"""Rule figure: one figure of a study, in all its faces."""
+"""Rule figure: one figure of a study, in all formats."""
 
 from dmlbench.job import job
 from dmlbench.presentation.views import write_figure

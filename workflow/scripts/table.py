@@ -1,4 +1,4 @@
-"""Rule table: one table of a study, in all its faces."""
+"""Rule table: one table of a study, in all formats."""
 
 from dmlbench.job import job
 from dmlbench.presentation.views import write_table

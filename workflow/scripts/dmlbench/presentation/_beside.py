@@ -17,7 +17,7 @@ INTERVAL = (
 )
 
 
-def beside(
+def next_to_printed(
     scores: pd.DataFrame,
     printed: pd.DataFrame,
     *,

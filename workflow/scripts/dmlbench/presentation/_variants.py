@@ -1,4 +1,4 @@
-"""Variants as tables and figures show them: parts of a product, some of which stand elsewhere."""
+"""Variants as tables and figures show them: parts of a product."""
 
 from collections.abc import Mapping
 

@@ -18,7 +18,7 @@ _SHARE = 1 / 23
 """A thumbnail's side as a share of the panel's."""
 
 _FAINT = 0.25
-"""Share of the strongest ink below which a grey pixel is paper; as far below full it is ink."""
+"""Share of the strongest ink below which a gray pixel is paper; as far below full it is ink."""
 
 
 def embedding_map(
@@ -31,10 +31,10 @@ def embedding_map(
     classes: int = 16,
     per_class: int = 20,
 ) -> Figure:
-    """Map embeddings of the same images to the plane by t-SNE, one panel an embedding.
+    """Map embeddings of the same images to the plane by t-SNE, one panel per embedding.
 
-    Every image is drawn at its place, in its class's colour (grey-level images) or framed by it
-    (colour images), so that a class that holds together shows as a patch of one colour. All
+    Every image is drawn at its place, in its class's color (gray-level images) or framed by it
+    (color images), so that a class that holds together shows as a patch of one color. All
     panels show the same images. Positions are t-SNE's (scikit-learn, PCA start, fixed seed):
     who is near whom is meaningful, distances and axes are not.
 
@@ -71,8 +71,8 @@ def embedding_map(
         figure.text(
             0.01,
             0.915,
-            f"{len(chosen)} images of {len(names)} test classes, one colour a class; "
-            "t-SNE: neighbours count, axes do not.",
+            f"{len(chosen)} images of {len(names)} test classes, one color per class; "
+            "t-SNE: neighbors count, axes do not.",
             color=style.SOFT,
             fontsize=8.5,
         )
@@ -142,8 +142,8 @@ def _thumbnails(images: np.ndarray, tints: np.ndarray) -> np.ndarray:
     ink /= np.maximum(ink.max(axis=(1, 2), keepdims=True), 1e-6)
     # Faint noise of the paper would tint the whole square.
     ink = np.clip((ink - _FAINT) / (1 - 2 * _FAINT), 0, 1)
-    colour = np.broadcast_to(tints[:, None, None, :], (*pixels.shape, 3))
-    return np.concatenate([colour, ink[..., None]], axis=-1)
+    color = np.broadcast_to(tints[:, None, None, :], (*pixels.shape, 3))
+    return np.concatenate([color, ink[..., None]], axis=-1)
 
 
 def _framed(pixels: np.ndarray, tints: np.ndarray) -> np.ndarray:
@@ -177,7 +177,7 @@ def _resized(thumbnail: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 
 def _hues(count: int) -> np.ndarray:
-    """Colours [count, 3], hues evenly around the circle, neighbours told apart by lightness."""
+    """Colors [count, 3], hues evenly around the circle, neighbors distinguished by lightness."""
     hue = np.arange(count) / count
     full = colors.hsv_to_rgb(np.stack([hue, np.full(count, 0.9), np.full(count, 0.95)], axis=1))
     luminance = full**2.2 @ [0.2126, 0.7152, 0.0722]

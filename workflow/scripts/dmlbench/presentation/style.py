@@ -1,4 +1,4 @@
-"""One look for all figures: fonts, grid, and one colour and mark per method."""
+"""One look for all figures: fonts, grid, and one color and mark per method."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ PALETTE = {
     "psomas_proxy_2": "#aa4499",
     "untrained": BASELINE,
 }
-"""Method -> colour. Paul Tol's colour-blind-safe sets; losses on pairs and tuples of images are
+"""Method -> color. Paul Tol's color-blind-safe sets; losses on pairs and tuples of images are
 cool, losses with proxies are warm."""
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
@@ -82,35 +82,35 @@ def house() -> Iterator[None]:
         yield
 
 
-def colour(method: str) -> str:
-    """The method's colour in every figure, as #rrggbb."""
+def color(method: str) -> str:
+    """The method's color in every figure, as #rrggbb."""
     return PALETTE.get(method, _SPARE[_digest(method) % len(_SPARE)])
 
 
 def marker(method: str) -> str:
-    """The method's mark in every figure, so that nothing hangs on colour alone."""
+    """The method's mark in every figure, so that nothing hangs on color alone."""
     if method in PALETTE:
         return _MARKERS[list(PALETTE).index(method) % len(_MARKERS)]
     return _MARKERS[_digest(method) // len(_SPARE) % len(_MARKERS)]
 
 
 def tint(value: str, strength: float) -> tuple[float, float, float]:
-    """A colour mixed with white: strength 1 is the colour itself, 0 is white."""
+    """A color mixed with white: strength 1 is the color itself, 0 is white."""
     red, green, blue = colors.to_rgb(value)
     return tuple(1 - strength * (1 - channel) for channel in (red, green, blue))
 
 
 def legible_on(fill) -> str:
-    """Ink or white, whichever is easier to read on a colour (WCAG relative luminance)."""
+    """Ink or white, whichever is easier to read on a color (WCAG relative luminance)."""
     channels = colors.to_rgb(fill)
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "white" if luminance < 0.24 else INK
 
 
-def printed(axes: Axes, x, y, *, colour: str = INK, marker: str = "D") -> None:
+def printed(axes: Axes, x, y, *, color: str = INK, marker: str = "D") -> None:
     """Hollow marks where a document prints other numbers than those that are drawn."""
-    axes.plot(x, y, ls="", marker=marker, ms=4, mfc="white", mec=colour, mew=0.9, zorder=4)
+    axes.plot(x, y, ls="", marker=marker, ms=4, mfc="white", mec=color, mew=0.9, zorder=4)
 
 
 def head(axes: Axes, title: str, note: str) -> None:

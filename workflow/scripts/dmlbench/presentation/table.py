@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A labelled row; a baseline stands below a rule and is never marked as best.
+    """A labeled row; a baseline is below a rule and is never marked as best.
 
     Rows of one panel follow each other under its heading, and compete with each other alone.
     """
@@ -73,7 +73,7 @@ class Table:
     def to_csv(self) -> str:
         """Plain numbers as printed, one line per row; a spread has a column `<name>_std`.
 
-        Where rows stand in panels, the first column names the panel.
+        Where rows are in panels, the first column names the panel.
         """
         panels = any(row.panel for row in self.rows)
         spread = [
@@ -126,13 +126,13 @@ class Table:
         ]
 
     def begins_baselines(self, index: int) -> bool:
-        """Whether a rule stands above row `index`, the first baseline below other rows."""
+        """Whether a rule is above row `index`, the first baseline below other rows."""
         if index == 0 or self.begins_panel(index):
             return False
         return self.rows[index].baseline and not self.rows[index - 1].baseline
 
     def begins_panel(self, index: int) -> bool:
-        """Whether a panel's heading stands above row `index`."""
+        """Whether a panel's heading is above row `index`."""
         above = self.rows[index - 1].panel if index else ""
         return self.rows[index].panel != above
 

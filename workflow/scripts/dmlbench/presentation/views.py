@@ -83,7 +83,7 @@ def write_figure(
 def write_embedding_map(
     embeddings: Sequence[Path], facts: dict, *, pixels: Path, pixel_table: Path, **files: Path
 ) -> None:
-    """Write the map of several runs' embeddings, a panel each.
+    """Write the map of several runs' embeddings, one panel each.
 
     Args:
         embeddings: for each row of `facts["rows"]` its run's embeddings, of the same images.

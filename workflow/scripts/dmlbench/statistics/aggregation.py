@@ -49,7 +49,7 @@ SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch", "none")
 
 
 class Row(NamedTuple):
-    """What a study calls a run: one run can stand for several rows.
+    """What a study calls a run: one run can be several rows.
 
     Attributes:
         variant: a named change of the method's usual spec; empty for none.

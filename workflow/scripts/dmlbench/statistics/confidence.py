@@ -91,8 +91,8 @@ def rank_confidence(
         seed: the same seed gives the same numbers.
 
     Returns:
-        `COLUMNS`, a row a method; `probability_first` is the share of draws in which its average
-        rank is the best, which methods with the same one share.
+        `COLUMNS`, one row per method; `probability_first` is the share of draws in which its
+        average rank is the best, which methods with the same one share.
 
     Raises:
         UserError: rows on one split with different queries; a method absent from an experiment.

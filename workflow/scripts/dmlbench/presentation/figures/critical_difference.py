@@ -145,9 +145,9 @@ def _scale(axes, methods: int) -> None:
 
 def _elbow(axes, x: Sequence[float], y: Sequence[float], method: str) -> None:
     """From a method's rank on the axis down and out to its name."""
-    colour, mark = style.colour(method), style.marker(method)
-    axes.plot(x, y, color=colour, lw=1.1)
-    axes.plot(x[:1], y[:1], color=colour, marker=mark, ms=6, mec="white", mew=0.8, gid=method)
+    color, mark = style.color(method), style.marker(method)
+    axes.plot(x, y, color=color, lw=1.1)
+    axes.plot(x[:1], y[:1], color=color, marker=mark, ms=6, mec="white", mew=0.8, gid=method)
 
 
 def _label(axes, edge: float, height: float, rank: str, title: str, *, left: bool) -> None:

@@ -26,7 +26,7 @@ class RecallByEmbeddingDim:
         axis: what is drawn over: `embedding_dim`, or an axis of the variants such as `lambda`
             (can2019, figures 2 and 3).
         selection: the selection rule of the scores.
-        baseline: the method drawn grey and dashed, in a panel of its own where it lies far below.
+        baseline: the method drawn gray and dashed, in a panel of its own where it lies far below.
         printed: the printed numbers.
         dataset, network, split: which scores; None where the scores have only one.
     """
@@ -100,7 +100,7 @@ class RecallByEmbeddingDim:
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
             x = [place[value] for value in marks.x]
-            look = {"colour": style.colour(method), "marker": style.marker(method)}
+            look = {"color": style.color(method), "marker": style.marker(method)}
             style.printed(axes, x, marks["mean"], **look)
         for method in present(shown, [*self.methods, self.baseline]):
             self._line(axes, shown[shown.method == method], place, method)
@@ -118,7 +118,7 @@ class RecallByEmbeddingDim:
             [place[value] for value in rows.x],
             rows["mean"],
             rows["std"] if rows["std"].notna().any() else None,
-            color=style.colour(method),
+            color=style.color(method),
             clip_on=False,
             marker=style.marker(method),
             ls="--" if method == self.baseline else "-",
@@ -140,7 +140,7 @@ class RecallByEmbeddingDim:
             axes.plot(
                 [1 + 0.02 * inch, 1 + 0.2 * inch],
                 [ends[method], height],
-                color=style.colour(method),
+                color=style.color(method),
                 lw=1,
                 clip_on=False,
                 transform=axes.get_yaxis_transform(),
@@ -161,7 +161,7 @@ def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
     blocks: list[list[float]] = []
     for rank, key in enumerate(order):
         blocks.append([heights[key] - rank * gap])
-        # Pool neighbours until the blocks rise: isotonic regression of the gap-free heights.
+        # Pool neighbors until the blocks rise: isotonic regression of the gap-free heights.
         while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
             upper = blocks.pop()
             blocks[-1].extend(upper)

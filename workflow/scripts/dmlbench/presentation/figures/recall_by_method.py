@@ -19,7 +19,7 @@ _HOLDS_A_NUMBER = 12
 class RecallByMethod:
     """R@k by loss in chronological order, one group of bars a loss, like psomas2020's figure 27.
 
-    R@1 carries the loss's full colour, larger k ever lighter ones; a black tick marks R@1 at the
+    R@1 carries the loss's full color, larger k ever lighter ones; a black tick marks R@1 at the
     last epoch where another epoch was selected, a whisker the standard deviation over seeds, a
     hollow diamond the printed number.
 
@@ -97,7 +97,7 @@ class RecallByMethod:
             for bar, metric in enumerate(self.metrics):
                 x = group - 0.42 + (bar + 0.5) * width
                 height = means.loc[method, metric]
-                fill = style.tint(style.colour(method), strengths[bar])
+                fill = style.tint(style.color(method), strengths[bar])
                 axes.bar(x, height, width * 0.94, color=fill)
                 if np.isfinite(stds.loc[method, metric]):
                     spread = stds.loc[method, metric]

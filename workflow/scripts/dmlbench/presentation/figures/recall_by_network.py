@@ -84,7 +84,7 @@ class RecallByNetwork:
         )
 
     def _marks(self, axes, frame: pd.DataFrame, methods, place: int, title: str) -> None:
-        colour, marker = _LOOKS[place % len(_LOOKS)]
+        color, marker = _LOOKS[place % len(_LOOKS)]
         rows = frame.set_index("method").reindex(methods)
         spread = rows["std"] if rows["std"].notna().any() else None
         axes.errorbar(
@@ -94,7 +94,7 @@ class RecallByNetwork:
             ls="",
             marker=marker,
             ms=7,
-            color=colour,
+            color=color,
             mec="white",
             mew=0.8,
             elinewidth=0.9,
@@ -103,14 +103,14 @@ class RecallByNetwork:
         )
 
     def _printed_marks(self, axes, network: str, size: int, methods, place: int) -> None:
-        colour, marker = _LOOKS[place % len(_LOOKS)]
+        color, marker = _LOOKS[place % len(_LOOKS)]
         values = {
             at: self.printed[key]
             for at, method in enumerate(methods)
             if (key := (self.metric, size, network, method)) in self.printed
         }
         x = [at + _APART / 2 for at in values]
-        style.printed(axes, x, list(values.values()), colour=colour, marker=marker)
+        style.printed(axes, x, list(values.values()), color=color, marker=marker)
 
     def _frame(self, axes, methods, titles: Mapping[str, str]) -> None:
         note = selected(self.selection)

@@ -45,7 +45,7 @@ class FoldSummary:
         Raises:
             UserError: no scores; several data sets, networks or sizes.
         """
-        compared = _beside.beside(
+        compared = _beside.next_to_printed(
             scores, self.printed, metrics=self.metrics, selection=self.selection
         )
         compared = compared[compared.fold == "mean"]

@@ -22,7 +22,7 @@ class ScoresBesidePrinted:
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        methods: the order of the rows, the study's (chronological); of one method, variants stand
+        methods: the order of the rows, the study's (chronological); variants of one method are
             in the order of the printed ones. What is printed and was not run is "not run".
         metrics: the groups of columns; percent, the higher the better.
         selection: the selection rule of the scores. Under any rule but `last_epoch` there is
@@ -99,10 +99,10 @@ class ScoresBesidePrinted:
         )
 
     def _compared(self, scores: pd.DataFrame, rule: str, metrics: Sequence[str]) -> pd.DataFrame:
-        """`_beside.beside` with what stands where: panel, column and row."""
+        """`_beside.next_to_printed` with the panel, column and row of each score."""
         by_recipe = "recipe" in (self.panel, self.column)
         parts = [
-            _beside.beside(
+            _beside.next_to_printed(
                 scores[scores.recipe == recipe] if by_recipe else scores,
                 self.printed,
                 metrics=metrics,
@@ -187,8 +187,8 @@ class ScoresBesidePrinted:
             caption += f" Mean ± standard deviation over {most} {over}."
         if (compared.fold == "best").any():
             caption += " Of the folds, the one with the best validation score."
-        beside = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
-        return f"{caption}{beside} Best in bold, second best underlined."
+        theirs = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
+        return f"{caption}{theirs} Best in bold, second best underlined."
 
 
 def _places(frame: pd.DataFrame) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ class ScoresByMethod:
         selection: the selection rule of the scores. Under any rule but `last_epoch` each
             embedding size gets one more column, the first metric at the last epoch.
         years: method -> year of publication, printed behind its name.
-        baseline: the method that stands below the others, out of competition.
+        baseline: the method below the others, out of competition.
         dataset, network, split: which scores; None where the scores have only one.
     """
 

@@ -50,7 +50,7 @@ class ScoresBySplit:
         Raises:
             UserError: no scores; several methods, networks or sizes.
         """
-        compared = _beside.beside(
+        compared = _beside.next_to_printed(
             scores, self.printed, metrics=[self.metric], selection=self.selection, roles=_ROLES
         )
         single = ("dataset", "network", "embedding_dim", "method", "variant")

@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 class SearchComparison:
-    """What strategies find with one budget, beside the printed scores of psomas2020's table 16.
+    """What strategies find with one budget, next to the printed scores of psomas2020's table 16.
 
     Args:
         id: the table's id, for labels and links.

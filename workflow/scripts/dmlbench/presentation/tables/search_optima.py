@@ -1,4 +1,4 @@
-"""What searches found, parameter by parameter, beside the printed optima."""
+"""What searches found, parameter by parameter, next to the printed optima."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The tournament of our scores beside the printed one, and what the printed scores give."""
+"""The tournament of our scores next to the printed one, and what the printed scores give."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ class TournamentBesidePrinted:
     """Each loss's rank over all experiments three times, like psomas2020's table 11.
 
     From our scores, as printed, and computed from the printed scores: printed ranks that do not
-    follow from printed scores show by the side of those that do.
+    follow from printed scores show next to those that do.
 
     Args:
         id: the table's id, for labels and links.
