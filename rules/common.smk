@@ -282,7 +282,8 @@ def view_experiments(kind):
 def figure_arrays(wildcards):
     """The arrays of measures and experiments, for the kinds of figures that draw them."""
     view = view_of(wildcards, "figure")
-    if "arrays" not in registry.hyperparameters("presentation/figures", view.kind.name):
+    room, kind = "presentation/figures", view.kind.name
+    if registry.annotation(room, kind, "__init__", "arrays") is None:
         return []
     measured = [
         file

@@ -20,6 +20,7 @@ DEFAULTS = {
     "variant": "",
     "split": "",
     "fold": "",
+    "seed": 0,
     "role": "test",
     "selection": "none",
 }

@@ -170,5 +170,15 @@ def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> p
     return collect(facts["rows"], scores, tables=tables)
 
 
+def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:
+    """Arrays by the seed of an experiment, or by the file of a run's measure."""
+    found = {}
+    for file in map(Path, files):
+        number = file.stem.removeprefix("seed")
+        with np.load(file) as loaded:
+            found[int(number) if number.isdigit() else str(file)] = dict(loaded)
+    return found
+
+
 def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
     return {file.parent.name: pd.read_parquet(file) for file in map(Path, files)}

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import style
+from dmlbench.values import Fact
 
 _NAMES = "APN"
 _COLORS = ("#332288", "#117733", "#cc6677")
@@ -29,7 +30,7 @@ class ForceField:
         self,
         arrays: Mapping[int, Mapping[str, np.ndarray]],
         *,
-        title: str,
+        title: Fact[str],
         figure: str,
         columns: int = 3,
         scale: float = 0.2,

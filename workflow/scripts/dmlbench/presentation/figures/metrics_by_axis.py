@@ -10,6 +10,7 @@ from scipy.stats import t
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation.names import name
+from dmlbench.values import Fact, Metric
 
 _LOOKS = (
     ("#332288", "o"),
@@ -43,9 +44,9 @@ class MetricsByAxis:
     def __init__(
         self,
         *,
-        title: str,
+        title: Fact[str],
         axis: str,
-        metrics: Sequence[str],
+        metrics: Sequence[Metric],
         methods: Sequence[str] | None = None,
         over: Mapping[str, str] | None = None,
         label: str | None = None,

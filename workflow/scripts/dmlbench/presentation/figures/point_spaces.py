@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from dmlbench.errors import unknown
 from dmlbench.presentation import style
 from dmlbench.presentation.names import name
+from dmlbench.values import Fact, Metric
 
 _COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
 _MARKS = "os^vDPX*"
@@ -34,9 +35,9 @@ class PointSpaces:
         self,
         arrays: Mapping[int, Mapping[str, np.ndarray]],
         *,
-        title: str,
+        title: Fact[str],
         spaces: Sequence[Mapping],
-        metrics: Sequence[str] = (),
+        metrics: Sequence[Metric] = (),
         labels: str = "labels",
         seed: int = 0,
         circle: bool = False,
