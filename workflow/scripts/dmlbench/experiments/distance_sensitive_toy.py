@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 import torch
@@ -13,8 +15,8 @@ from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments.gaussian_classes import METRICS
 from dmlbench.losses import build_loss
-from dmlbench.losses._check import count, positive
 from dmlbench.samplers import build_sampler
+from dmlbench.values import Count, Interval, Positive
 
 _OPTIMIZERS = {
     "adam": torch.optim.Adam,
@@ -56,18 +58,15 @@ class DistanceSensitiveToy:
         margins: Sequence[float] = (0.01, 0.1, 2.5, 40),
         m1: Sequence[float] = (-2.25, -2.5, -2.75),
         m2: Sequence[float] = (5, 10),
-        embedding_dim: int = 3,
+        embedding_dim: Count = 3,
         normalize: bool = False,
         optimizer: str = "rmsprop",
-        learning_rate: float = 1e-3,
-        iterations: int = 2000,
-        samples: int = 200,
+        learning_rate: Positive = 1e-3,
+        iterations: Count = 2000,
+        samples: Annotated[int, Interval(low=8)] = 200,
     ):
         if optimizer not in _OPTIMIZERS:
             raise UserError(f"optimizer={optimizer!r}; allowed: {', '.join(_OPTIMIZERS)}")
-        count(1, embedding_dim=embedding_dim, iterations=iterations)
-        count(8, samples=samples)
-        positive(learning_rate=learning_rate)
         self.settings = [("ranking", f"m={m:g}", {"margin": m}) for m in margins] + [
             (
                 "distance_sensitive",

@@ -1,11 +1,14 @@
 """The input space of karaman2021's toy data, scored without any network."""
 
+from typing import Annotated
+
 import pandas as pd
 
+from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
-from dmlbench.losses._check import count, positive
+from dmlbench.values import Count, Interval, Positive
 
 METRICS = (
     *(f"recall_at_{k}" for k in (1, 2, 4, 8)),
@@ -36,14 +39,13 @@ class GaussianClasses:
     def __init__(
         self,
         *,
-        classes: int = 32,
-        training_classes: int = 12,
-        samples: int = 200,
-        variance: float = 0.02,
+        classes: Count = 32,
+        training_classes: Annotated[int, Interval(low=2)] = 12,
+        samples: Annotated[int, Interval(low=2)] = 200,
+        variance: Positive = 0.02,
     ):
-        count(2, training_classes=training_classes, samples=samples)
-        count(training_classes + 1, classes=classes)
-        positive(variance=variance)
+        if training_classes >= classes:
+            raise UserError(f"training_classes={training_classes}; allowed: less than {classes}")
         self.classes = classes
         self.training_classes = training_classes
         self.samples = samples

@@ -1,7 +1,7 @@
 """Alternating projections on a problem that is known to have a solution."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,12 @@ from torch import Tensor
 from dmlbench.errors import UserError
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
-from dmlbench.losses._check import count, not_negative, positive
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.miners._representatives import anchored
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
 from dmlbench.tuples import Pairs, all_pairs
+from dmlbench.values import Count, CountOrZero, Interval, NotNegative, Positive
 
 NEAR, FAR = 0.4, 0.6
 """epsilon+ and epsilon-: the largest distance of a positive and the smallest of a negative pair."""
@@ -69,21 +69,16 @@ class ProjectionToy:
     def __init__(
         self,
         *,
-        classes: int = 20,
-        samples: int = 12,
-        nuisance: int = 14,
+        classes: Annotated[int, Interval(low=2)] = 20,
+        samples: Annotated[int, Interval(low=2)] = 12,
+        nuisance: CountOrZero = 14,
         batch_size: int = 16,
-        images_per_class: int = 2,
-        projections: int = 30,
-        rho: float = 6.0,
-        proximity: float = 1e-3,
-        learning_rate: float = 0.01,
+        images_per_class: Annotated[int, Interval(low=2)] = 2,
+        projections: Count = 30,
+        rho: Positive = 6.0,
+        proximity: NotNegative = 1e-3,
+        learning_rate: Positive = 0.01,
     ):
-        count(2, classes=classes, samples=samples, images_per_class=images_per_class)
-        count(0, nuisance=nuisance)
-        count(1, projections=projections)
-        positive(rho=rho, learning_rate=learning_rate)
-        not_negative(proximity=proximity)
         if batch_size % images_per_class or batch_size > images_per_class * classes:
             raise UserError(
                 f"batch_size={batch_size}; allowed: a multiple of images_per_class="

@@ -3,13 +3,15 @@
 import math
 from collections.abc import Sequence
 
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
-from dmlbench.losses._check import count
+from dmlbench.values import Count, Interval
 
 METRICS = ("recall_at_1", "r_precision", "map_at_r", "nmi", "ami", "f1")
 
@@ -34,14 +36,11 @@ class RandomEmbeddings:
     def __init__(
         self,
         *,
-        points: int = 10_000,
-        embedding_dim: int = 64,
-        classes: Sequence[int] = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000),
+        points: Annotated[int, Interval(low=4)] = 10_000,
+        embedding_dim: Count = 64,
+        classes: Sequence[Annotated[int, Interval(low=2)]] = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000),
     ):
-        count(4, points=points)
-        count(1, embedding_dim=embedding_dim)
         for number in classes:
-            count(2, classes=number)
             if number > points // 2:
                 raise UserError(f"classes={number}; allowed: 2 to {points // 2}, half the points")
         self.points = points

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 import torch
@@ -11,11 +13,11 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
-from dmlbench.losses._check import count, positive
 from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
+from dmlbench.values import Count, Interval, Positive
 
 STRUCTURE = ("pi_intra", "pi_inter", "pi_ratio")
 
@@ -71,15 +73,15 @@ class RhoLines:
         self,
         *,
         lines: str = "vertical",
-        samples: int = 15,
+        samples: Annotated[int, Interval(low=2)] = 15,
         regularizer: str = "rho",
         optimizer: str = "adam",
         miner: str = "all_valid",
         p_switch: float | Sequence[float] = 0.001,
-        iterations: int = 200,
-        batch_size: int = 24,
-        learning_rate: float = 0.03,
-        margin: float = 0.1,
+        iterations: Count = 200,
+        batch_size: Annotated[int, Interval(low=2)] = 24,
+        learning_rate: Positive = 0.03,
+        margin: Positive = 0.1,
     ):
         if lines not in _SEGMENTS:
             raise UserError(f"lines={lines!r}; allowed: {', '.join(_SEGMENTS)}")
@@ -87,9 +89,6 @@ class RhoLines:
             raise UserError(f"regularizer={regularizer!r}; allowed: rho, rho_anchor")
         if optimizer not in _OPTIMIZERS:
             raise UserError(f"optimizer={optimizer!r}; allowed: {', '.join(_OPTIMIZERS)}")
-        count(2, samples=samples, batch_size=batch_size)
-        count(1, iterations=iterations)
-        positive(learning_rate=learning_rate, margin=margin)
         self.lines = lines
         self.samples = samples
         probabilities = [p_switch] if isinstance(p_switch, int | float) else p_switch

@@ -1,11 +1,13 @@
 """Three embedding spaces in the plane that R@1 does not tell apart."""
 
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
-from dmlbench.losses._check import count, positive
+from dmlbench.values import Interval, Positive
 
 METRICS = ("recall_at_1", "nmi", "ami", "f1", "r_precision", "map_at_r")
 
@@ -28,9 +30,7 @@ class ToySpaces:
     Source: musgrave2020, section 2.3 and figure 1.
     """
 
-    def __init__(self, *, samples: int = 200, spread: float = 0.08):
-        count(8, samples=samples)
-        positive(spread=spread)
+    def __init__(self, *, samples: Annotated[int, Interval(low=8)] = 200, spread: Positive = 0.08):
         self.samples = samples
         self.spread = spread
 

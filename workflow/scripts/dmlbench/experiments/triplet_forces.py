@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 import torch
@@ -11,8 +13,8 @@ from torch import Tensor, nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._printed_forces import PRINTED
 from dmlbench.losses import build_loss, forces
-from dmlbench.losses._check import count
 from dmlbench.losses.distance_sensitive import ideal_rho
+from dmlbench.values import Count, Interval
 
 ROLES = ("anchor", "positive", "negative")
 
@@ -50,9 +52,7 @@ class TripletForces:
     Source: karaman2021, tables 3.1 to 3.3, figures 3.4 to 3.7 and B.1, equation 3.19, appendix B.
     """
 
-    def __init__(self, *, triplets: int = 100, grid: int = 121):
-        count(1, triplets=triplets)
-        count(2, grid=grid)
+    def __init__(self, *, triplets: Count = 100, grid: Annotated[int, Interval(low=2)] = 121):
         self.triplets = triplets
         self.grid = grid
 
