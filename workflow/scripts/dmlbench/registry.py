@@ -111,11 +111,18 @@ def version(room: str, name: str) -> int:
 
     It is raised when the same options give other results than before.
     """
+    return constant(room, name, "VERSION") or 1
+
+
+@functools.cache
+def constant(room: str, name: str, key: str) -> Any:
+    """A plain constant of a part's file (`FOLDS = 4`); none where it has none of this name."""
     for node in _tree(_file(room, name)).body:
         match node:
-            case ast.Assign(targets=[ast.Name(id="VERSION")], value=ast.Constant(value=number)):
-                return number
-    return 1
+            case ast.Assign(targets=[ast.Name(id=found)], value=ast.Constant(value=value)):
+                if found == key:
+                    return value
+    return None
 
 
 def check(room: str, name: str, given: Mapping[str, Any]) -> None:

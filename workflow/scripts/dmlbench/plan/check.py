@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from dmlbench import registry
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import searches, views
 from dmlbench.plan.fitting import check_batch, check_transforms
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
+from dmlbench.plan.studies import Figure, Table, Tournament
 
 
 def check(plan: Plan) -> None:
@@ -36,8 +38,16 @@ def _check_names(plan: Plan, study: str) -> None:
         for name in getattr(description, kind):
             if name not in catalogue:
                 raise UserError(f"{plan.file(study)}: {kind}: {unknown(kind, name, catalogue)}")
+    for name in description.embedding_maps:
+        if name in description.figures:
+            raise UserError(
+                f"{plan.file(study)}: embedding_maps.{name}: is the name of a figure as well; "
+                "allowed: a name of its own"
+            )
     if not description.runs and not description.experiments:
-        raise UserError(f"{plan.file(study)}: has neither runs nor experiments; allowed: at least 1")
+        raise UserError(
+            f"{plan.file(study)}: has neither runs nor experiments; allowed: at least 1"
+        )
 
 
 def _check_rows(plan: Plan, study: str) -> None:
@@ -84,10 +94,12 @@ def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
 
 
 def _check_view(plan: Plan, study: str, view, where: str) -> None:
-    fits = views.shown(plan, study, view.where) or getattr(view, "experiments", None)
-    if not fits:
-        rows = len(plan.rows(study))
-        raise UserError(f"{where}.where: fits none of the study's {rows} rows")
+    rows = views.trained_rows(plan, study, view.where)
+    if not rows and not getattr(view, "experiments", None):
+        count = len(plan.rows(study))
+        raise UserError(f"{where}.where: fits none of the study's {count} rows")
+    _check_parts(plan, study, view, where)
+    _check_metrics(plan, view, rows, where)
     for search in views.searches_of(view):
         if search not in plan.searches:
             raise UserError(f"{where}.searches: {unknown('search', search, plan.searches)}")
@@ -101,3 +113,36 @@ def _check_view(plan: Plan, study: str, view, where: str) -> None:
             there = file.parent.glob(f"{kind}table_*.csv")
             allowed = sorted(other.stem.removeprefix(f"{kind}table_") for other in there)
             raise UserError(f"{where}.kind.printed: {unknown('printed table', name, allowed)}")
+
+
+def _check_parts(plan: Plan, study: str, view, where: str) -> None:
+    """A view shows measures and experiments that its study lists: no other are made for it."""
+    for kind in ("measures", "experiments"):
+        made = getattr(plan.studies[study], kind)
+        for name in getattr(view, kind, []):
+            if name not in made:
+                raise UserError(f"{where}.{kind}: {unknown(f'{kind} of the study', name, made)}")
+
+
+def _check_metrics(plan: Plan, view, rows: list[Row], where: str) -> None:
+    """A table or figure shows metrics that some of its rows have; what ranks, all of them.
+
+    The metrics of experiments are known only once they have run.
+    """
+    each = [set(plan.datasets[name].metrics) for name in {row.dataset: row for row in rows}]
+    if isinstance(view, Tournament):
+        _check_metric(view.metric, set.intersection(*each), f"{where}.metric")
+    if not isinstance(view, Table | Figure) or view.experiments:
+        return
+    scored = set.union(*each).union(*(plan.measures[name].metrics for name in view.measures))
+    kind = view.kind
+    for option in registry.options_of_kind(kind.room, kind.name, "Metric"):
+        default = registry.options(kind.room, kind.name)[option].default
+        given = kind.hyperparameters.get(option, default)
+        for metric in [given] if isinstance(given, str) else given or ():
+            _check_metric(metric, scored, f"{where}.kind.{option}")
+
+
+def _check_metric(metric: str, scored: set[str], where: str) -> None:
+    if metric not in scored:
+        raise UserError(f"{where}: {unknown('metric of its data sets', metric, sorted(scored))}")

@@ -16,10 +16,12 @@ class Combination:
 
     Attributes:
         row: what its scores are known by, but for the form in which the folds are combined.
-        runs: of the folds, in their order.
+        folds: their rows, in order.
+        runs: those behind the folds.
     """
 
     row: Row
+    folds: tuple[Row, ...]
     runs: tuple[Run, ...]
 
     @property
@@ -41,7 +43,7 @@ def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
         rows = plan.rows(study, combine.where)
         where = f"{plan.file(study)}: combine.{position}"
         for row, folds in _folds(rows, where).items():
-            combined = Combination(row, tuple(map(plan.run, folds)))
+            combined = Combination(row, tuple(folds), tuple(map(plan.run, folds)))
             found |= {replace(row, fold=form): combined for form in combine.forms}
     return found
 

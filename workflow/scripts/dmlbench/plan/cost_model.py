@@ -123,7 +123,7 @@ def pixels_learnt_from(spec: Spec) -> int:
 def _fits(plan: Plan, results: Path) -> dict[tuple[str, int], Fit]:
     points: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for spec, seconds in _measured(results):
-        images = _images(plan, spec) if spec.dataset in plan.datasets else None
+        images = _images(plan, spec)
         if images is not None:
             points.setdefault(_kind(spec), []).append((images, seconds))
     return {kind: fit(found) for kind, found in points.items()}
@@ -151,9 +151,13 @@ def _kind(spec: Spec) -> tuple[str, int]:
 def _images(plan: Plan, spec: Spec) -> float | None:
     """Images learnt from, and a third of those evaluated; half of a data set tests.
 
-    None where the catalogue does not say how many images there are.
+    None where the catalogue does not say how many images there are, or has no such data set.
     """
-    dataset = plan.datasets[spec.dataset]
+    # In a rehearsal every data set is the same toy.
+    toy = next(iter(plan.datasets.values())) if plan.configuration.rehearsal else None
+    dataset = toy or plan.datasets.get(spec.dataset)
+    if dataset is None:
+        return None
     drawn = dataset.generator.hyperparameters if dataset.generator else {}
     images = dataset.images or drawn.get("characters", 0) * drawn.get("images_per_character", 0)
     if not images:

@@ -9,7 +9,7 @@ from dmlbench.plan.cost_model import CostModel, pixels_learnt_from
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
-from dmlbench.plan.views import View, searches_of, view, views
+from dmlbench.plan.views import View, searches_of, trained_rows, view, views
 
 Costs = dict[str, list[tuple[float | None, str]]]
 """What costs -> (seconds, source) of each training in it."""
@@ -28,7 +28,9 @@ def summary(plan: Plan, targets: Sequence[str]) -> list[str]:
         for run, row in trained.items()
         if not (results / "runs" / run.folder / "model.safetensors").exists()
     }
-    open_searches = [name for name in tuned if not (results / searches.folder(plan, name) / "best.yaml").exists()]
+    open_searches = [
+        name for name in tuned if not (results / searches.folder(plan, name) / "best.yaml").exists()
+    ]
     others = {run for study, found in wanted.items() if not found for run in plan.runs(study)}
     lines = [
         f"{len(trained)} trainings asked for, {sum(run in others for run in trained)} shared with "
@@ -78,7 +80,7 @@ def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
 def _rows(plan: Plan, study: str, target: str) -> list[Row]:
     if target in ("all", study):
         return plan.rows(study)
-    return _once(plan.rows(study, found.where) for found in _views(plan, study, target))
+    return _once(trained_rows(plan, study, found.where) for found in _views(plan, study, target))
 
 
 def _views(plan: Plan, study: str, target: str) -> list[View]:
@@ -86,10 +88,10 @@ def _views(plan: Plan, study: str, target: str) -> list[View]:
     if target in ("all", study):
         return list(views(plan, study).values())
     kind, _, name = target.removeprefix(f"{study}_").partition("_")
-    if kind == "figure" and name.startswith("map_"):
-        kind, name = "map", name.removeprefix("map_")
-    if not target.startswith(f"{study}_") or kind not in ("tournament", "table", "figure", "map"):
+    if not target.startswith(f"{study}_") or kind not in ("tournament", "table", "figure"):
         return []
+    if kind == "figure" and name in plan.studies[study].embedding_maps:
+        kind = "map"
     try:
         return [view(plan, study, kind, name)]
     except UserError:

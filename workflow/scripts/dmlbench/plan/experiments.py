@@ -27,6 +27,6 @@ class Experiment(Model):
     threads: PositiveInt = 1
 
     def folder(self, name: str) -> str:
-        """Its place below `results/experiments`: the name and a digest of options and code version."""
+        """Its place below `results/experiments`: its name and a digest of options and version."""
         version = registry.version("experiments", self.experiment.name)
         return f"{name}-{digest_of([complete(self.experiment), version], 8)}"

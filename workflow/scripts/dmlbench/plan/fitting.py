@@ -62,6 +62,18 @@ def check_transforms(
             shorter = _option(room, transform, "size") or shorter
 
 
+def check_folds(rule: str, folds: Sequence[int] | None) -> None:
+    """Raise a UserError unless a split rule has these folds; none for a rule without folds."""
+    count = registry.constant("data/splits", rule, "FOLDS")
+    if count is None and folds is not None:
+        raise UserError(f"{folds[0]}: split rule {rule} has no folds; allowed: none")
+    if count is not None and folds is None:
+        raise UserError(f"is missing: split rule {rule} has folds; allowed: 0 to {count - 1}")
+    for fold in folds or ():
+        if fold >= count:
+            raise UserError(f"{fold}: split rule {rule} lacks it; allowed: 0 to {count - 1}")
+
+
 def _option(room: str, choice: Mapping[str, Any], option: str) -> Any:
     """An option's value, or its default; none where the part has no such option."""
     declared = registry.options(room, choice["name"])

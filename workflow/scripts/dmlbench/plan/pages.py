@@ -54,10 +54,10 @@ def files(plan: Plan, study: str) -> list[str]:
 
 
 def targets(plan: Plan, study: str) -> dict[str, list[str]]:
-    """Target name -> files, for every table and figure of a study by name."""
+    """Target name -> files, for every table, figure and embedding map of a study by name."""
     content = _content(plan, study)
     return {
-        f"{study}_{kind}_{view['id']}": [view[face] for face in faces]
+        f"{study}_{kind}_{view['id'].removeprefix('map_')}": [view[face] for face in faces]
         for kind, faces in (("table", TABLE_FACES), ("figure", FIGURE_FACES))
         for view in content[f"{kind}s"]
     }

@@ -12,6 +12,7 @@ from dmlbench.plan.choices import Identifier, SplitRule
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.data import Data, data_of
 from dmlbench.plan.experiments import Experiment
+from dmlbench.plan.fitting import check_folds
 from dmlbench.plan.measures import Measure
 from dmlbench.plan.naming import slug
 from dmlbench.plan.places import merged
@@ -202,6 +203,10 @@ class Plan:
             splits = self.datasets[dataset].splits
             if split not in splits:
                 raise UserError(f"{where}.split: {unknown(f'split of {dataset}', split, splits)}")
+            try:
+                check_folds(splits[split].name, grid.fold)
+            except UserError as error:
+                raise UserError(f"{where}.fold: {error}") from None
         for recipe, method in itertools.product(grid.recipe, grid.method):
             samplings = self.recipes[recipe].sampling
             sampling = self.methods[method].sampling

@@ -74,7 +74,7 @@ def checked(values, kind: type[Checked], *, where: str) -> Checked:
         raise UserError(f"{where}: {_one_line(error, kind)}") from None
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _adapter(kind: type) -> TypeAdapter:
     return TypeAdapter(kind)
 

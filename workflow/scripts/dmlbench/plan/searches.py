@@ -200,7 +200,8 @@ def check(plan, name: str) -> None:
             search without lists of values or with a budget below one pass.
     """
     search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
-    plan.listed(Grid.model_validate(search.run.model_dump()), "", f"{where}.run")
+    folds = [row.fold for row in search.rows if row.fold is not None] or None
+    plan.listed(Grid.model_validate(search.run.model_dump() | {"fold": folds}), "", f"{where}.run")
     trial = trial_specs(plan, name)[0].as_dict()
     if trial["selection"] != "best_validation_epoch":
         raise UserError(

@@ -1,6 +1,6 @@
 """A run's spec: everything that can change its result, and nothing else."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
@@ -142,8 +142,12 @@ def complete(values: dict) -> dict:
     }
     network = values["network"]
     network |= {"backbone": with_defaults(Backbone, network["backbone"])}
-    return values | parts | {
-        "regularizers": regularizers,
-        "transforms": transforms,
-        "network": network,
-    }
+    return (
+        values
+        | parts
+        | {
+            "regularizers": regularizers,
+            "transforms": transforms,
+            "network": network,
+        }
+    )

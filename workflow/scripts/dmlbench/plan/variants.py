@@ -9,7 +9,7 @@ import yaml
 from pydantic import model_validator
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan.choices import Identifier, Model
+from dmlbench.plan.choices import Model
 from dmlbench.plan.places import Place, merged, with_values
 from dmlbench.plan.where import Where
 
@@ -52,7 +52,9 @@ class Variant(Model):
         if [changes, self.search is not None, self.place is not None].count(True) != 1:
             raise ValueError("needs one of set (or overrides), search and place, and not two")
         if self.values and not self.is_axis:
-            raise ValueError("has values but is no axis; allowed: with place, or `{value}` in search")
+            raise ValueError(
+                "has values but is no axis; allowed: with place, or `{value}` in search"
+            )
         return self
 
     @property
@@ -155,5 +157,3 @@ def _factors(variant: str) -> list[tuple[str, str]]:
     """The (name, text of the value or empty) of each part of a product; none for no variant."""
     parts = [part.partition("=") for part in variant.split(",")] if variant else []
     return [(name.strip(), value.strip()) for name, _, value in parts]
-
-

@@ -8,6 +8,7 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.plan import searches
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.rows import Row
 from dmlbench.plan.studies import EmbeddingMap, Figure, Table, Tournament
 from dmlbench.plan.variants import title_of
 from dmlbench.plan.where import Where
@@ -119,9 +120,18 @@ def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
     ]
 
 
+def trained_rows(plan: Plan, study: str, where: Where) -> list[Row]:
+    """The rows that are trained for what fits: those that fit, and the folds of combined ones."""
+    found = dict.fromkeys(plan.rows(study, where))
+    for row, together in (combinations(plan, study) if where.fold else {}).items():
+        if where.holds(row):
+            found |= dict.fromkeys(together.folds)
+    return list(found)
+
+
 def methods(plan: Plan, study: str, where: Where) -> list[str]:
-    """The methods of the runs that fit, in the study's order."""
-    return list(dict.fromkeys(row.method for row in plan.rows(study, where)))
+    """The methods of the rows that fit, in the study's order."""
+    return list(dict.fromkeys(row.method for row in trained_rows(plan, study, where)))
 
 
 def shown(
@@ -173,7 +183,8 @@ def selection(plan: Plan, study: str, where: Where) -> str:
     Raises:
         UserError: there are several; numbers selected in different ways do not go side by side.
     """
-    rules = sorted({run.spec.selection for run in plan.runs(study, where)})
+    runs = map(plan.run, trained_rows(plan, study, where))
+    rules = sorted({run.spec.selection for run in runs})
     if len(rules) > 1:
         raise UserError(f"fits runs selected by {' and '.join(rules)}; allowed: one rule per view")
     return rules[0] if rules else NOT_SELECTED

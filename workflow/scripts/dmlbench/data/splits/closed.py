@@ -5,7 +5,7 @@ import pandas
 
 from dmlbench.values import Seed
 
-_FOLDS = 4
+FOLDS = 4
 
 
 class Closed:
@@ -29,7 +29,7 @@ class Closed:
         shuffled = index.sample(frac=1, random_state=np.random.default_rng(self.seed))
         place = shuffled.groupby("label").cumcount().reindex(index.index)
         # Classes begin with different folds, so that small classes leave no fold empty.
-        tests, quarter = place % 2 == 1, (place // 2 + index["label"]) % _FOLDS
+        tests, quarter = place % 2 == 1, (place // 2 + index["label"]) % FOLDS
         return pandas.concat(
             [
                 pandas.DataFrame(
@@ -41,7 +41,7 @@ class Closed:
                         "fold": fold,
                     }
                 )
-                for fold in range(_FOLDS)
+                for fold in range(FOLDS)
             ],
             ignore_index=True,
         )

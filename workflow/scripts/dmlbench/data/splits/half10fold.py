@@ -6,7 +6,7 @@ import pandas
 from dmlbench.data.splits._classes import folds, halves
 from dmlbench.values import Seed
 
-_FOLDS = 10
+FOLDS = 10
 
 
 class Half10Fold:
@@ -28,4 +28,4 @@ class Half10Fold:
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index)
         shuffled = np.random.default_rng(self.seed).permutation(first)
-        return folds(index, np.array_split(shuffled, _FOLDS), second)
+        return folds(index, np.array_split(shuffled, FOLDS), second)

@@ -4,7 +4,7 @@ import pandas
 
 from dmlbench.data.splits._classes import folds, halves
 
-_FOLDS = 4
+FOLDS = 4
 
 
 class Half4Fold:
@@ -22,6 +22,6 @@ class Half4Fold:
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index)
-        size = len(first) // _FOLDS
-        ends = [(fold + 1) * len(first) // _FOLDS for fold in range(_FOLDS)]
+        size = len(first) // FOLDS
+        ends = [(fold + 1) * len(first) // FOLDS for fold in range(FOLDS)]
         return folds(index, [first[end - size : end] for end in ends], second)

@@ -4,7 +4,7 @@ import pandas
 
 from dmlbench.data.splits._classes import folds, halves
 
-_FOLDS = 4
+FOLDS = 4
 
 
 class Open4Fold:
@@ -20,6 +20,6 @@ class Open4Fold:
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index)
-        cuts = [fold * len(first) // _FOLDS for fold in range(_FOLDS + 1)]
-        parts = [first[cuts[fold] : cuts[fold + 1]] for fold in range(_FOLDS)]
+        cuts = [fold * len(first) // FOLDS for fold in range(FOLDS + 1)]
+        parts = [first[cuts[fold] : cuts[fold + 1]] for fold in range(FOLDS)]
         return folds(index, parts, second)
