@@ -1,7 +1,6 @@
 """Ranking and distance-sensitive losses on Gaussian classes: karaman2021's table 4.1, trained."""
 
 from collections.abc import Sequence
-
 from typing import Annotated
 
 import numpy as np

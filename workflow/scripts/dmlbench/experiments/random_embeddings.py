@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-
 from typing import Annotated
 
 import numpy as np
@@ -38,7 +37,17 @@ class RandomEmbeddings:
         *,
         points: Annotated[int, Interval(low=4)] = 10_000,
         embedding_dim: Count = 64,
-        classes: Sequence[Annotated[int, Interval(low=2)]] = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000),
+        classes: Sequence[Annotated[int, Interval(low=2)]] = (
+            10,
+            20,
+            50,
+            100,
+            200,
+            500,
+            1000,
+            2000,
+            5000,
+        ),
     ):
         for number in classes:
             if number > points // 2:

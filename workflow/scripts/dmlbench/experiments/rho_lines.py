@@ -1,7 +1,6 @@
 """Rho-regularization in the plane: lines that training need not tell apart, and test must."""
 
 from collections.abc import Sequence
-
 from typing import Annotated
 
 import numpy as np

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-
 from typing import Annotated
 
 import numpy as np

@@ -9,9 +9,9 @@ import yaml
 
 from dmlbench.files import whole
 from dmlbench.plan.choices import Model
+from dmlbench.plan.places import Place, with_values
 from dmlbench.plan.ranges import Value
 from dmlbench.plan.read import read_yaml
-from dmlbench.plan.places import Place, with_values
 
 
 class Best(Model):

@@ -39,8 +39,8 @@ def finalize(search: str, facts: dict, *, folder: Path, trials: Path, best: Path
     if running:
         numbers = ", ".join(str(trial.number) for trial in running)
         raise UserError(
-            f"search {search}: trials {numbers} are not finished; remove {Path(best).parent}/workers and run "
-            "again"
+            f"search {search}: trials {numbers} are not finished; remove "
+            f"{Path(best).parent}/workers and run again"
         )
     summary = _best(found, facts["trial_specs"])
     with whole(trials) as unfinished:

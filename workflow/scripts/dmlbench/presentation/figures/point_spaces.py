@@ -36,7 +36,7 @@ class PointSpaces:
         arrays: Mapping[int, Mapping[str, np.ndarray]],
         *,
         title: Fact[str],
-        spaces: Sequence[Mapping],
+        spaces: Sequence[Mapping[str, str | Mapping[str, str]]],
         metrics: Sequence[Metric] = (),
         labels: str = "labels",
         seed: int = 0,
