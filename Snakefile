@@ -17,6 +17,7 @@ include: "rules/experiments.smk"
 include: "rules/studies.smk"
 include: "rules/audit.smk"
 include: "rules/report.smk"
+include: "rules/unused.smk"
 include: "rules/collect.smk"
 
 

@@ -274,6 +274,16 @@ def view_printed(kind):
     return printed
 
 
+def view_mapping(kind):
+    """Where the printed numbers of a view find ours: read from the printed tables' folder."""
+
+    def mapping(wildcards):
+        folders = {Path(file).parent for file in view_printed(kind)(wildcards)}
+        return sorted(str(folder / "mapping.yaml") for folder in folders)
+
+    return mapping
+
+
 def view_experiments(kind):
     """What the experiments that a view shows have left."""
     return lambda wildcards: experiments_of(view_of(wildcards, kind).experiments)

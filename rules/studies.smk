@@ -79,6 +79,7 @@ rule table:
         tables=view_experiments("table"),
         queries=table_queries,
         printed=view_printed("table"),
+        mapping=view_mapping("table"),
         trials=table_trials,
     output:
         multiext(
@@ -109,6 +110,7 @@ rule figure:
         tables=view_experiments("figure"),
         arrays=figure_arrays,
         printed=view_printed("figure"),
+        mapping=view_mapping("figure"),
     output:
         multiext("<results>/studies/{study}/figures/{figure}", pdf=".pdf", svg=".svg", png=".png"),
     log:

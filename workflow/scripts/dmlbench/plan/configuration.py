@@ -68,4 +68,5 @@ class Configuration(Model):
     runs_per_gpu: PositiveInt = 1
     environment: Literal["cpu", "gpu"] = "cpu"
     studies: list[Identifier] = Field(min_length=1)
+    remove: bool = False
     rehearsal: Rehearsal | None = None

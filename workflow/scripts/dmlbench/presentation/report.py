@@ -76,16 +76,17 @@ def duration(seconds: float) -> str:
 
 
 def _view(study: Study) -> dict:
+    view = {**study, "stages": _stages(study["timings"]), "board": []}
+    if study["tournament"] is None:
+        return view
     board = read_tournament(study)
-    return {
-        **study,
+    return view | {
         "headline": headline(study),
         "board": board.to_dict("records"),
         "worst_average": len(board),
         "metric_title": name(study["titles"], study["metric"]),
         "selection_title": SELECTIONS[study["selection"]],
         "selection_explained": EXPLAINED[study["selection"]],
-        "stages": _stages(study["timings"]),
     }
 
 

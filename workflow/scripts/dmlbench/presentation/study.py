@@ -52,6 +52,8 @@ class AuditFiles(TypedDict):
 class Study(TypedDict):
     """A study as the report and the terminal see it.
 
+    A study without a tournament has no selection, metric, methods or ranked.
+
     Attributes:
         id: the study's name on the command line.
         title, description: what it is, in a line and in a paragraph.
@@ -64,7 +66,7 @@ class Study(TypedDict):
         baseline: the method shown next to the winner, which trains nothing, or None.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
-        tournament: CSV, as `statistics.tournament.write_tournament` leaves it.
+        tournament: CSV, as `statistics.tournament.write_tournament` leaves it, or None.
         timings: CSV, as `statistics.aggregation.timings` leaves it, or None.
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
@@ -77,14 +79,14 @@ class Study(TypedDict):
     description: str
     question: str
     command: str
-    selection: str
-    metric: str
-    methods: Sequence[str]
-    ranked: Sequence[Mapping[str, Any]]
+    selection: NotRequired[str]
+    metric: NotRequired[str]
+    methods: NotRequired[Sequence[str]]
+    ranked: NotRequired[Sequence[Mapping[str, Any]]]
     baseline: str | None
     titles: Mapping[str, str]
     scores: Path
-    tournament: Path
+    tournament: Path | None
     timings: Path | None
     tables: Sequence[TableFiles]
     figures: Sequence[FigureFiles]

@@ -1,0 +1,16 @@
+# Needs:  the results folder
+# Leaves: nothing: prints the folders of results that no study names any more, with their sizes;
+#         with --config remove=true it removes them (target: unused)
+
+
+rule unused:
+    log:
+        "<results>/logs/unused.log",
+    conda:
+        ENVIRONMENT
+    params:
+        folder=str(CONFIG),
+        remove=PLAN.configuration.remove,
+    localrule: True
+    script:
+        "../workflow/scripts/unused.py"

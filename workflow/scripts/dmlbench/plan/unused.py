@@ -1,0 +1,105 @@
+"""Results that no study names any more: what an edit has left behind, and how large it is."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from dmlbench.plan import searches
+from dmlbench.plan.combinations import combinations
+from dmlbench.plan.configuration import Configuration
+from dmlbench.plan.plan import Plan
+
+_ROOMS = {
+    "runs": "*/*/*/*/*/*",
+    "combined": "*/*/*/*/*/*",
+    "data": "*-*",
+    "searches": "*",
+    "experiments": "*-*",
+}
+"""Room of the results -> where its folders are."""
+
+
+class Unused(NamedTuple):
+    """A folder that no study names.
+
+    Attributes:
+        bytes: of its files; a file with several names in it counts once.
+    """
+
+    folder: Path
+    bytes: int
+
+
+def unused(configuration: Configuration, folder: Path) -> list[Unused]:
+    """Folders of results that no file of `studies/` names, active or not.
+
+    Args:
+        configuration: config.yaml; a rehearsal's own results are looked at in a rehearsal.
+        folder: the folder that holds the catalogues and `studies/`.
+    """
+    studies = sorted(file.stem for file in (folder / "studies").glob("*.yaml"))
+    plan = Plan(configuration.model_copy(update={"studies": studies}), folder)
+    results = Path(configuration.pathvars.results)
+    named = set(_named(plan))
+    return [
+        Unused(found, _size(found))
+        for room, pattern in _ROOMS.items()
+        for found in sorted((results / room).glob(pattern))
+        if found.is_dir() and found.relative_to(results).as_posix() not in named
+    ]
+
+
+def remove(found: list[Unused]) -> None:
+    """Remove folders, and those above them that are empty then."""
+    for folder, _ in found:
+        shutil.rmtree(folder)
+        for above in list(folder.parents)[:-1]:
+            if any(above.iterdir()):
+                break
+            above.rmdir()
+
+
+def report(found: list[Unused]) -> list[str]:
+    """One line per folder with its size, the largest first, and their sum."""
+    lines = [
+        f"{_in_words(size):>10}  {folder}"
+        for folder, size in sorted(found, key=lambda each: -each.bytes)
+    ]
+    total = _in_words(sum(size for _, size in found))
+    return [*lines, f"{total:>10}  in {len(found)} folders that no study names"]
+
+
+def _named(plan: Plan) -> Iterator[str]:
+    """Every folder that the studies name, below the results."""
+    for study in plan.studies:
+        yield from (f"runs/{run.folder}" for run in plan.runs(study))
+        for together in combinations(plan, study).values():
+            yield f"combined/{together.folder}"
+    yield "data/raw"
+    yield "data/drawn"
+    for dataset in plan.datasets:
+        entry = plan.datasets[dataset]
+        if not entry.folder or Path(entry.folder).expanduser().exists():
+            yield f"data/{plan.data(dataset).folder}"
+    for name in plan.searches:
+        # Trials are kept by name: a larger budget continues them.
+        yield f"searches/{name}"
+        yield searches.folder(plan, name)
+    for name, experiment in plan.experiments.items():
+        yield f"experiments/{experiment.folder(name)}"
+
+
+def _size(folder: Path) -> int:
+    files = (Path(where, name) for where, _, names in os.walk(folder) for name in names)
+    status = {(found.st_dev, found.st_ino): found.st_size for found in map(os.lstat, files)}
+    return sum(status.values())
+
+
+def _in_words(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,18 @@
+"""Rule unused: list, and on request remove, results that no study names any more."""
+
+import sys
+from pathlib import Path
+
+from dmlbench.job import job
+from dmlbench.plan.configuration import Configuration
+from dmlbench.plan.unused import remove, report, unused
+
+with job(snakemake):
+    found = unused(Configuration.model_validate(snakemake.config), Path(snakemake.params.folder))
+    lines = report(found)
+    if snakemake.params.remove:
+        remove(found)
+        lines.append("removed")
+    elif found:
+        lines.append("to remove them: snakemake --cores 1 unused --config remove=true")
+    print("\n".join(lines), file=sys.__stdout__)
