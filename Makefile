@@ -66,11 +66,6 @@ rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studi
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) --quiet rules \
 		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
-.PHONY: slurm
-slurm: ## let Snakemake find the Slurm profile as `--profile slurm`
-	@ln -sfn profiles/slurm slurm
-	@echo "snakemake --profile slurm works here; name your account in profiles/slurm/site.yaml"
-
 .PHONY: benchmark
 benchmark: .venv/ready ## time losses, evaluation and input beside the libraries everyone uses
 	@$(BIN)/python benchmarks/losses.py

@@ -10,7 +10,7 @@ rule unused:
         ENVIRONMENT
     params:
         folder=str(CONFIG),
-        remove=PLAN.configuration.remove,
+        delete=PLAN.configuration.remove,
     localrule: True
     script:
         "../workflow/scripts/unused.py"

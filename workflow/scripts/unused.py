@@ -10,7 +10,7 @@ from dmlbench.plan.unused import remove, report, unused
 with job(snakemake):
     found = unused(Configuration.model_validate(snakemake.config), Path(snakemake.params.folder))
     lines = report(found)
-    if snakemake.params.remove:
+    if snakemake.params.delete:
         remove(found)
         lines.append("removed")
     elif found:
