@@ -45,7 +45,7 @@ class Objective:
         self.network, self.loss, self.miner = network, loss, miner
         self.regularizers = dict(regularizers or {})
         self.restrict, self.each_iteration = restrict, each_iteration
-        self.embed = embed or network
+        self.embed = network if embed is None else embed
         self.subproblem: int | None = None
 
     def begin(self, subproblem: int) -> None:
