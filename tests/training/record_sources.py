@@ -1,8 +1,9 @@
-"""Record the digests of the code behind each version: of training, of data, and of each part.
+"""Record the digests of the code behind each version: of training, data, search and each part.
 
 The files of a part are its own and those that it imports from the rooms of parts (`_x.py`, or
 another part). All other files that training, or a part of it, imports are training's; those that
-the preparation of data imports are data's. A file can count for several of them.
+the preparation of data imports are data's; those that choose and score trials are the search's. A
+file can count for several of them.
 """
 
 import json
@@ -13,6 +14,7 @@ from dmlbench import registry
 from dmlbench.data.version import VERSION as DATA
 from dmlbench.plan.sources import SCRIPTS, imported, module_digest
 from dmlbench.plan.versions import part_name
+from dmlbench.search.version import VERSION as SEARCH
 from dmlbench.training.version import VERSION as TRAINING
 
 RECORD = Path(__file__).parent / "sources.json"
@@ -27,10 +29,15 @@ TRAINING_ROOMS = (
     "samplers",
 )
 DATA_ROOMS = ("data/generators", "data/layouts", "data/splits")
+OTHER_ROOMS = ("experiments", "search/pruners", "search/strategies")
+ROOMS = TRAINING_ROOMS + DATA_ROOMS + OTHER_ROOMS
 # The epoch of the best score is chosen in training; `score` is imported by name at run time.
 TRAINING_FILES = (SCRIPTS / "train.py", LIBRARY / "evaluation" / "scoring.py")
 DATA_FILES = tuple(
     LIBRARY / "data" / file for file in ("generate.py", "index.py", "pack.py", "split.py")
+)
+SEARCH_FILES = tuple(
+    LIBRARY / "search" / file for file in ("distributions.py", "objective.py", "trials.py")
 )
 # Code that decides what is made and how it is watched, stored and checked, but not what results.
 WITHOUT = (
@@ -40,6 +47,8 @@ WITHOUT = (
     "parquet.py",
     "plan/",
     "registry.py",
+    "search/__init__.py",
+    "search/best.py",
     "training/export.py",
     "training/gpus.py",
     "training/kept.py",
@@ -54,8 +63,9 @@ def records() -> dict[str, dict]:
         "training": _record(TRAINING, _core(TRAINING_FILES, TRAINING_ROOMS)),
         # What options may be is declared in words of evaluation, too: its names of metrics.
         "data": _record(DATA, _core(DATA_FILES, DATA_ROOMS) - imported(LIBRARY / "values.py")),
+        "search": _record(SEARCH, SEARCH_FILES),
     }
-    for room in TRAINING_ROOMS + DATA_ROOMS:
+    for room in ROOMS:
         for name in registry.available(room):
             files = [file for file in imported(_file(room, name)) if _is_in_a_room(file)]
             found[part_name(room, name)] = _record(registry.version(room, name), files)
@@ -64,10 +74,10 @@ def records() -> dict[str, dict]:
 
 def where_version_is(entry: str) -> str:
     """The file under dmlbench/ that has an entry's VERSION."""
-    if entry in ("training", "data"):
+    if entry in ("training", "data", "search"):
         return f"{entry}/version.py"
     name = entry.rpartition("/")[2]
-    (room,) = (room for room in TRAINING_ROOMS + DATA_ROOMS if part_name(room, name) == entry)
+    (room,) = (room for room in ROOMS if part_name(room, name) == entry)
     return f"{room}/{name}.py"
 
 

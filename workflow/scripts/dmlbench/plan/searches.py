@@ -29,6 +29,7 @@ from dmlbench.plan.rows import Row
 from dmlbench.plan.spec import Spec, complete
 from dmlbench.plan.studies import Grid
 from dmlbench.plan.versions import versions
+from dmlbench.search.version import VERSION as SEARCH
 
 REHEARSED_FOLDS = 2
 
@@ -242,7 +243,8 @@ def _versions(search: Search) -> dict[str, int]:
     parts = [("search/strategies", search.strategy)]
     if search.pruner:
         parts.append(("search/pruners", search.pruner))
-    return {f"{room}/{part.name}": registry.version(room, part.name) for room, part in parts}
+    named = {f"{room}/{part.name}": registry.version(room, part.name) for room, part in parts}
+    return {"search": SEARCH} | named
 
 
 def _check_place(trial: dict, place: str, where: str) -> None:
