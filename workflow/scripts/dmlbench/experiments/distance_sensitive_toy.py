@@ -60,7 +60,7 @@ class DistanceSensitiveToy:
         normalize: bool = False,
         optimizer: str = "rmsprop",
         learning_rate: float = 1e-3,
-        iterations: int = 2000,
+        iterations: int = 1500,
         samples: int = 200,
     ):
         if optimizer not in _OPTIMIZERS:
