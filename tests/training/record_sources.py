@@ -102,7 +102,7 @@ def complaints(recorded: dict[str, dict], now: dict[str, dict]) -> list[str]:
 
 def _core(files: Iterable[Path], rooms: Iterable[str]) -> set[Path]:
     """What some files import, and what the parts of rooms import from outside of rooms."""
-    core = set().union(*map(imported, files))
+    core = {file for file in set().union(*map(imported, files)) if not _is_a_part(file)}
     for room in rooms:
         for name in registry.available(room):
             core |= {file for file in imported(_file(room, name)) if not _is_in_a_room(file)}
@@ -122,8 +122,13 @@ def _file(room: str, name: str) -> Path:
 
 
 def _is_in_a_room(file: Path) -> bool:
-    rooms = [LIBRARY / room for room in TRAINING_ROOMS + DATA_ROOMS]
+    rooms = [LIBRARY / room for room in ROOMS]
     return file.parent in rooms and file.name != "__init__.py"
+
+
+def _is_a_part(file: Path) -> bool:
+    """Whether it has a version of its own: a helper of a room has not."""
+    return _is_in_a_room(file) and not file.stem.startswith("_")
 
 
 if __name__ == "__main__":

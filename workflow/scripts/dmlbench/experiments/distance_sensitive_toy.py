@@ -61,7 +61,7 @@ class DistanceSensitiveToy:
         normalize: bool = False,
         optimizer: str = "rmsprop",
         learning_rate: Positive = 1e-3,
-        iterations: Count = 2000,
+        iterations: Count = 1500,
         samples: Annotated[int, Interval(low=8)] = 200,
     ):
         if optimizer not in _OPTIMIZERS:
