@@ -7,7 +7,7 @@ import pytest
 import torch
 import yaml
 from dmlbench import plan, registry
-from dmlbench.plan import Run, cost_model, costs
+from dmlbench.plan import cost_model, costs, searches
 from dmlbench.plan.read import read_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,14 +30,17 @@ def loaded(tmp_path):
 
 
 def has_run(folder, run, seconds):
-    file = folder / "costs" / "train" / f"{run.path}.tsv"
+    file = folder / "costs" / "train" / f"{run.folder}.tsv"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:00\t-\n")
+    spec = folder / "runs" / run.folder / "spec.yaml"
+    spec.parent.mkdir(parents=True, exist_ok=True)
+    spec.write_text(yaml.safe_dump(run.spec.as_dict()))
 
 
 def is_done(folder, run):
-    file = folder / "runs" / run.path / "model.safetensors"
-    file.parent.mkdir(parents=True)
+    file = folder / "runs" / run.folder / "model.safetensors"
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
 
 
@@ -111,23 +114,23 @@ def test_the_prior_by_hand():
 def test_targets_by_name_ask_for_their_runs(loaded):
     both = loaded("demo", "omniglot")
     asked = {
-        target: {study: len(runs) for study, runs in costs.asked(both, [target]).items()}
+        target: {study: len(rows) for study, rows in costs.asked(both, [target]).items()}
         for target in (
             "all",
             "demo",
             "demo_tournament",
             "demo_figure_recall_at_k",
-            "demo_figure_map_unseen_characters",
+            "demo_figure_unseen_characters",
             "demo_table_nothing",
             "data_all",
         )
     }
-    demo = len(both.runs("demo"))
-    assert asked["all"] == {"demo": demo, "omniglot": len(both.runs("omniglot"))}
+    demo = len(both.rows("demo"))
+    assert asked["all"] == {"demo": demo, "omniglot": len(both.rows("omniglot"))}
     assert asked["demo"] == {"demo": demo, "omniglot": 0}
     assert asked["demo_tournament"]["demo"] == demo
     assert asked["demo_figure_recall_at_k"]["demo"] == demo // 2
-    assert asked["demo_figure_map_unseen_characters"]["demo"] == 2
+    assert asked["demo_figure_unseen_characters"]["demo"] == 2
     assert asked["demo_table_nothing"] == asked["data_all"] == {"demo": 0, "omniglot": 0}
     assert costs.summary(both, ["data_all"]) == []
 
@@ -136,7 +139,7 @@ def test_the_prior_is_named_before_anything_has_run(loaded):
     demo = loaded("demo")
     lines = costs.summary(demo, ["demo"])
     # What is only scored, the untrained network, is no training.
-    runs = len([run for run in demo.runs("demo") if run.method != "untrained"])
+    runs = len([run for run in demo.runs("demo") if run.spec.epochs])
     assert lines[0].startswith(f"{runs} trainings asked for, 0 shared with other studies, 0 done")
     assert lines[1].startswith("what is left takes about a minute")
     assert "assumed before any has run: 40% of the peak of one NVIDIA A100" in lines[2]
@@ -144,8 +147,8 @@ def test_the_prior_is_named_before_anything_has_run(loaded):
 
 def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
     demo = loaded("demo")
-    trained = [run for run in demo.runs("demo") if run.method != "untrained"]
-    untrained = [run for run in demo.runs("demo") if run.method == "untrained"]
+    trained = [run for run in demo.runs("demo") if run.spec.epochs]
+    untrained = [run for run in demo.runs("demo") if not run.spec.epochs]
     for run in trained[:4]:
         has_run(tmp_path, run, 3607)
         is_done(tmp_path, run)
@@ -158,44 +161,66 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
     assert f"fitted on {4 + len(untrained)} trainings here: 7 s +" in lines[2]
 
 
-def test_other_networks_and_forgotten_methods_do_not_count(loaded, tmp_path):
-    demo = loaded("demo")
-    run = demo.runs("demo")[-1]
-    for other in (
-        Run("omniglot", "convnet4", 64, "triplet", "omniglot", "official", None, 0),
-        Run(run.dataset, run.network, 64, "forgotten", run.recipe, run.split, None, 0),
-    ):
-        has_run(tmp_path, other, 10**6)
-    model = cost_model.CostModel(demo, tmp_path / "costs" / "train")
-    seconds, source = model.seconds(run.network, demo.spec(run))
+def test_other_networks_and_specs_of_other_versions_do_not_count(loaded, tmp_path):
+    demo, run = loaded("demo", "omniglot"), loaded("demo").runs("demo")[-1]
+    has_run(tmp_path, demo.runs("omniglot")[-1], 10**6)
+    has_run(tmp_path, run, 10**6)
+    file = tmp_path / "runs" / run.folder / "spec.yaml"
+    file.write_text(yaml.safe_dump(run.spec.as_dict() | {"forgotten": 1}))
+    seconds, source = cost_model.CostModel(demo, tmp_path).seconds("convnet3", run.spec)
     assert source.startswith("assumed")
     assert seconds < 60
 
 
-def test_runs_of_another_study_are_shared(loaded):
+def test_runs_of_another_study_are_shared(loaded, monkeypatch):
     # Omniglot is asked for by one study alone; what another lists as well is shared.
     both = loaded("demo", "omniglot")
-    both._runs["omniglot"] = [*both.runs("omniglot"), *both.runs("demo")[-3:]]
+    listed = {study: both.rows(study) for study in both.studies}
+    listed["omniglot"] = [*listed["omniglot"], *listed["demo"][-3:]]
+    monkeypatch.setattr(both, "rows", lambda study, where=None: listed[study])
     assert ", 3 shared with other studies," in costs.summary(both, ["demo"])[0]
     assert ", 0 shared with other studies," in costs.summary(both, ["all"])[0]
 
 
+def test_folds_that_are_scored_together_are_trained(loaded):
+    examples = loaded("examples")
+    asked = costs.asked(examples, ["examples_table_folds"])["examples"]
+    assert {(row.method, row.fold) for row in asked} == {
+        (method, fold) for method in ("contrastive", "multi_similarity") for fold in range(4)
+    }
+
+
+def test_a_rehearsal_counts_runs_and_is_estimated_from_those_that_ran(tmp_path):
+    rehearsal = yaml.safe_load((CONFIG / "rehearsal.yaml").read_text())
+    configuration = rehearsal | {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
+    demo = plan.load(configuration, CONFIG)
+    runs = [run for run in demo.runs("demo") if run.spec.epochs]
+    lines = costs.summary(demo, ["demo"])
+    assert lines[0].startswith(f"{len(runs)} trainings asked for")
+    assert "nothing like it has run" in lines[-1]
+    has_run(tmp_path, runs[0], 360)
+    lines = costs.summary(demo, ["demo"])
+    assert "fitted on 1 trainings here" in lines[-1]
+
+
 def test_searches_cost_their_trials(loaded, tmp_path):
     thesis = loaded("psomas2020")
-    budgets = sum(search.budget for search in thesis.searches.values())
-    trainings, asked, total, searches = costs.summary(thesis, ["psomas2020_table_16"])
-    assert trainings.startswith("0 trainings asked for")
-    assert asked == f"{len(thesis.searches)} searches asked for, 0 done"
-    assert searches.startswith(f"  {len(thesis.searches)} searches, at most {budgets} trials: ")
+    asked_for = thesis.studies["psomas2020"].tables["16"].searches
+    budgets = sum(thesis.searches[name].budget for name in asked_for)
+    trainings, asked, total, trials = costs.summary(thesis, ["psomas2020_table_16"])
+    assert trainings.startswith(f"{len(asked_for)} trainings asked for")
+    assert asked == f"{len(asked_for)} searches asked for, 0 done"
+    assert trials.startswith(f"  {len(asked_for)} searches, at most {budgets} trials: ")
     # CUB's 5,894 training images in each of 20 epochs, and as many tested at a third of the cost.
     an_image = PRIOR.seconds_an_image("bninception", 224)
     hours = 20 * budgets * 5_894 * (1 + 1 / 3) * an_image / 3600
     assert f"takes about {hours:.0f} hours" in total
-    for name in list(thesis.searches)[:-1]:
-        (tmp_path / "searches" / name).mkdir(parents=True)
-        (tmp_path / "searches" / name / "best.yaml").touch()
-    last = list(thesis.searches)[-1]
+    for name in asked_for[:-1]:
+        folder = tmp_path / searches.folder(thesis, name)
+        folder.mkdir(parents=True)
+        (folder / "best.yaml").touch()
+    last = asked_for[-1]
     lines = costs.summary(thesis, ["psomas2020_table_15"])
-    assert lines[1].endswith(f"{len(thesis.searches) - 1} done")
+    assert lines[1].endswith(f"{len(asked_for) - 1} done")
     assert lines[-1].startswith(f"  1 searches, at most {thesis.searches[last].budget} trials")
     assert costs.summary(thesis, [f"search_{last}"])[1].startswith("1 searches asked for, 0 done")

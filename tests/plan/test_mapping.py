@@ -8,6 +8,7 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
+from dmlbench.plan import combinations
 from dmlbench.plan.mapping import Mapping, Rule, When, read_mapping, table_id
 from dmlbench.plan.read import checked
 
@@ -25,20 +26,16 @@ def cells(study):
 
 
 def rows(study):
-    """The rows of a study in the plan, without recipe and seed."""
+    """The rows of a study in the plan, those of combined folds too, without recipe and seed."""
     values = yaml.safe_load((CONFIG / "config.yaml").read_text())
     loaded = plan.load(values | {"studies": [study]}, CONFIG)
-    if hasattr(loaded, "rows"):
-        found = loaded.rows(study)
-        return {
-            (r.dataset, r.network, r.embedding_dim, r.method, r.variant, r.split, r.fold)
-            for r in found
-        }
-    tuned = {f"tuned={name}": search.run for name, search in loaded.searches.items()}
-    named = [("", run) for run in loaded.runs(study)] + list(tuned.items())
-    return {
-        (r.dataset, r.network, r.embedding_dim, r.method, variant, r.split, _fold(r.fold))
-        for variant, r in named
+    found = {
+        (r.dataset, r.network, r.embedding_dim, r.method, r.variant, r.split, _fold(r.fold))
+        for r in loaded.rows(study)
+    }
+    return found | {
+        (r.dataset, r.network, r.embedding_dim, r.method, r.variant, r.split, _fold(r.fold))
+        for r in combinations.combinations(loaded, study)
     }
 
 

@@ -7,12 +7,12 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import Run, pages, views
-from dmlbench.plan.studies import Where
+from dmlbench.plan import Row, pages, views
+from dmlbench.plan.where import Where
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 STUDY = "psomas2020"
-GRID = Where(recipe="psomas2020", split=["half", "official"])
+GRID = Where(recipe="psomas2020", variant="base", split=["half", "official"])
 
 
 def load(**changes):
@@ -38,9 +38,9 @@ def settings(shared):
     return {name: pd.read_csv(folder / f"settings_table_{name}.csv", dtype=str) for name in names}
 
 
-def spec(loaded, dataset, network, method, split=None, fold=None, recipe=STUDY):
-    split = split or ("official" if dataset == "sop" else "half")
-    return loaded.spec(Run(dataset, network, 512, method, recipe, split, fold, 0))
+def spec(loaded, dataset, network, method, recipe=STUDY, variant=""):
+    split = "official" if dataset == "sop" else "half"
+    return loaded.spec(Row(STUDY, dataset, network, 512, method, recipe, variant, split, None, 0))
 
 
 def test_learning_rates_are_those_of_table_3(loaded, settings):
@@ -97,9 +97,9 @@ def test_the_codes_values_differ_where_it_contradicts_the_text(loaded):
     assert (text["arcface"].schedule.gamma, code["arcface"].schedule.gamma) == (0.1, 0.5)
 
 
-def test_every_printed_cell_has_its_run(loaded):
-    """Each score in the printed tables belongs to a run of the study, and to one alone."""
-    runs = loaded.runs(STUDY)
+def test_every_printed_score_of_a_grid_has_its_row(loaded):
+    """Each belongs to a row of the study, and to one alone."""
+    rows = loaded.rows(STUDY, GRID)
     folder = CONFIG / "reference" / STUDY
     grids = ("06", "07", "08", "09", "10", "17", "18", "19", "20", "21")
     for table in grids:
@@ -107,23 +107,12 @@ def test_every_printed_cell_has_its_run(loaded):
         cells = printed[["dataset", "network", "embedding_dim", "method"]].drop_duplicates()
         for cell in cells.itertuples(index=False):
             fitting = [
-                run
-                for run in runs
-                if (run.dataset, run.network, str(run.embedding_dim), run.method) == tuple(cell)
-                and GRID.holds(run)
+                row
+                for row in rows
+                if (row.dataset, row.network, str(row.embedding_dim), row.method) == tuple(cell)
             ]
             assert len(fitting) == 1, cell
-    assert len(runs) == 3 * 3 * 4 * 10 + 3 * 10 + 4 + 3 * 2 + 10
-
-
-def test_every_result_of_the_thesis_has_a_view(loaded, shared):
-    index = pd.read_csv(shared / "reference" / "INDEX.csv", dtype=str)
-    # Cited from other papers: figures 7 and 12.
-    results = set(index[index.study == STUDY].id) - {"figure_07", "figure_12"}
-    description = loaded.studies[STUDY]
-    tables = {f"table_{name}" for name in description.tables}
-    figures = {f"figure_{name}" for name in (*description.figures, *description.embedding_maps)}
-    assert results <= tables | figures
+    assert len(rows) == 3 * 3 * 4 * 10 + 3 * 2
 
 
 def test_each_view_has_one_selection_rule(loaded):
@@ -137,7 +126,7 @@ def test_each_view_has_one_selection_rule(loaded):
 
 
 def test_two_selection_rules_do_not_go_into_one_view(tmp_path):
-    with pytest.raises(UserError, match=r"tables\.06\.where: .*best_test_epoch.*one rule a view"):
+    with pytest.raises(UserError, match=r"tables\.06\.where: .*best_test_epoch.*one rule per view"):
         changed(tmp_path, "where", {"dataset": "cub200", "network": "bninception"})
 
 
@@ -166,25 +155,21 @@ def test_targets_are_named_as_the_thesis_numbers_them(loaded):
     assert len(targets["psomas2020_figure_31"]) == 3
 
 
-def test_a_run_stands_for_itself_outside_a_rehearsal(loaded):
-    assert loaded.stand_ins == {}
+def test_an_embedding_map_is_named_as_a_figure(loaded):
+    targets = pages.targets(loaded, STUDY)
+    maps = loaded.studies[STUDY].embedding_maps
+    assert maps
+    for name in maps:
+        files = targets[f"{STUDY}_figure_{name}"]
+        assert [Path(file).stem for file in files] == [f"map_{name}"] * 3
 
 
-def test_in_a_rehearsal_a_stand_in_is_the_same_training(rehearsed):
-    stand_ins = rehearsed.stand_ins
-    assert set(stand_ins) == set(rehearsed.runs())
-    assert len(set(stand_ins.values())) < 60
-    for run, other in stand_ins.items():
-        mine, theirs = (
-            rehearsed.spec(each).model_copy(update={"dataset": "", "split": ""})
-            for each in (run, other)
-        )
-        assert mine == theirs
-        rules = [rehearsed.datasets[each.dataset].splits[each.split] for each in (run, other)]
-        assert rules[0] == rules[1]
-        assert stand_ins[other] == other
-
-
-def test_a_rehearsal_keeps_every_name(loaded, rehearsed):
-    assert rehearsed.runs() == loaded.runs()
+def test_a_rehearsal_keeps_every_name_and_trains_few_runs(loaded, rehearsed):
+    """What differs between data sets and networks is swapped; every name stays."""
+    assert rehearsed.rows(STUDY) == loaded.rows(STUDY)
     assert pages.targets(rehearsed, STUDY).keys() == pages.targets(loaded, STUDY).keys()
+    assert len(rehearsed.runs(STUDY)) < 70
+    for row in rehearsed.rows(STUDY):
+        spec = rehearsed.spec(row)
+        assert (spec.dataset, spec.network.backbone.name) == ("rehearsal", "convnet")
+        assert rehearsed.search_of(row) == loaded.search_of(row)

@@ -69,9 +69,6 @@ def _check_row(plan: Plan, row: Row) -> None:
     where = f"{plan.folder / 'recipes.yaml'}: {row.recipe}, for row {row.label}"
     if spec.network.weights and spec.network.weights.file not in plan.weights:
         raise unknown("file of weights", spec.network.weights.file, plan.weights)
-    search = plan.search_of(row)
-    if search is not None and search not in plan.searches:
-        raise UserError(f"{plan.file(row.study)}: {unknown('search', search, plan.searches)}")
     try:
         values = spec.as_dict()
         if spec.epochs:

@@ -119,6 +119,11 @@ class Plan:
         if self.configuration.rehearsal:
             values = merged(values, self.configuration.rehearsal.set)
         if search := variants.search_of(row.variant, named, row):
+            if search not in self.searches:
+                raise UserError(
+                    f"{self.file(row.study)}: variants: for row {row.label}: "
+                    f"{unknown('search', search, self.searches)}"
+                )
             values |= {"search": searches.identity(searches.facts(self, search))}
         if self.methods[row.method].loss is None:
             values = without_training(values)
