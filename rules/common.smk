@@ -280,17 +280,11 @@ def view_experiments(kind):
 
 
 def figure_arrays(wildcards):
-    """The arrays of measures and experiments, for the kinds of figures that draw them."""
+    """The arrays of experiments, for the kinds of figures that draw them."""
     view = view_of(wildcards, "figure")
-    if "arrays" not in registry.hyperparameters("presentation/figures", view.kind.name):
+    if not registry.annotation("presentation/figures", view.kind.name, "__init__", "arrays"):
         return []
-    measured = [
-        file
-        for file in scores_of(wildcards.study, view.where, view.measures)
-        if "/measures/" in file
-    ]
-    files = [*measured, *experiments_of(view.experiments)]
-    return [file.removesuffix("parquet") + "npz" for file in files]
+    return [file.removesuffix("parquet") + "npz" for file in experiments_of(view.experiments)]
 
 
 def table_queries(wildcards):

@@ -35,7 +35,7 @@ def _ranking(plan: Plan, study: str) -> dict:
         "selection": views.selection(plan, study, ranking.where),
         "metric": ranking.metric,
         "methods": views.ranked_methods(plan, study),
-        "ranked": [run.folder for run in plan.runs(study, ranking.where)],
+        "ranked": [row.columns for row in plan.rows(study, ranking.where)],
     }
 
 

@@ -76,16 +76,20 @@ def duration(seconds: float) -> str:
 
 
 def _view(study: Study) -> dict:
+    ranking = _ranking(study) if study["tournament"] else {"headline": None}
+    return {**study, **ranking, "stages": _stages(study["timings"])}
+
+
+def _ranking(study: Study) -> dict:
+    """What a page says of a study's tournament."""
     board = read_tournament(study)
     return {
-        **study,
         "headline": headline(study),
         "board": board.to_dict("records"),
         "worst_average": len(board),
         "metric_title": name(study["titles"], study["metric"]),
         "selection_title": SELECTIONS[study["selection"]],
         "selection_explained": EXPLAINED[study["selection"]],
-        "stages": _stages(study["timings"]),
     }
 
 

@@ -57,14 +57,15 @@ class Study(TypedDict):
         title, description: what it is, in a line and in a paragraph.
         question: the question that it asks.
         command: the command that reproduces it.
-        selection: the selection rule of its scores.
+        tournament: CSV, as `statistics.tournament.write_tournament` leaves it; None for a study
+            without one, which then has no selection, metric, methods and ranked either.
+        selection: the selection rule of the tournament's scores.
         metric: the metric of its tournament.
         methods: the methods of its tournament.
         ranked: the columns of the rows that take part in it; the headline is about them.
         baseline: the method shown next to the winner, which trains nothing, or None.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
-        tournament: CSV, as `statistics.tournament.write_tournament` leaves it.
         timings: CSV, as `statistics.aggregation.timings` leaves it, or None.
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
@@ -77,14 +78,14 @@ class Study(TypedDict):
     description: str
     question: str
     command: str
-    selection: str
-    metric: str
-    methods: Sequence[str]
-    ranked: Sequence[Mapping[str, Any]]
+    tournament: Path | None
+    selection: NotRequired[str]
+    metric: NotRequired[str]
+    methods: NotRequired[Sequence[str]]
+    ranked: NotRequired[Sequence[Mapping[str, Any]]]
     baseline: str | None
     titles: Mapping[str, str]
     scores: Path
-    tournament: Path
     timings: Path | None
     tables: Sequence[TableFiles]
     figures: Sequence[FigureFiles]

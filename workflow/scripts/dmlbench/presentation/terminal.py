@@ -11,7 +11,7 @@ from dmlbench.presentation.study import Study, headline, read_tournament
 def summary(
     study: Study, *, report: str | os.PathLike | None = None, next_steps: Sequence[str] = ()
 ) -> str:
-    """A finished study as plain text: tournament, winner next to the baseline, files, what next.
+    """A finished study as plain text: its tournament, if it has one, files, what next.
 
     Args:
         study: see `study.Study` for the keys.
@@ -21,18 +21,9 @@ def summary(
     Returns:
         Lines of at most the terminal's usual width where paths allow, ending in a line break.
     """
-    numbers = headline(study)
-    rule = SELECTIONS[study["selection"]]
     lines = [study["title"], "=" * len(study["title"]), ""]
     lines += [REHEARSAL, ""] if study.get("rehearsal") else []
-    lines += [
-        f"Tournament by {name(study['titles'], study['metric'])} ({rule}), "
-        f"{_counted(numbers.experiments, 'experiment')}, {_counted(numbers.runs, 'run')}",
-        "",
-    ]
-    lines += _tournament(study)
-    lines += [f"  {caveat}" for caveat in numbers.caveats]
-    lines += ["", *_numbers(study, numbers), ""]
+    lines += [*_ranking(study), ""] if study["tournament"] else []
     files = [("table", table["md"]) for table in study["tables"]]
     files += [("figure", figure["png"]) for figure in study["figures"]]
     files += [("scores", study["scores"])]
@@ -41,6 +32,21 @@ def summary(
     if next_steps:
         lines += ["", "Next:", *(f"  {step}" for step in next_steps)]
     return "\n".join(lines) + "\n"
+
+
+def _ranking(study: Study) -> list[str]:
+    """The tournament, and its winner next to the baseline."""
+    numbers = headline(study)
+    return [
+        f"Tournament by {name(study['titles'], study['metric'])} "
+        f"({SELECTIONS[study['selection']]}), "
+        f"{_counted(numbers.experiments, 'experiment')}, {_counted(numbers.runs, 'run')}",
+        "",
+        *_tournament(study),
+        *(f"  {caveat}" for caveat in numbers.caveats),
+        "",
+        *_numbers(study, numbers),
+    ]
 
 
 def _tournament(study: Study) -> list[str]:

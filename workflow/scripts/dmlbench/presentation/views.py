@@ -73,10 +73,15 @@ def write_figure(
     *,
     printed: Sequence[Path] = (),
     tables: Sequence[Path] = (),
+    arrays: Sequence[Path] = (),
     **files: Path,
 ) -> None:
-    """Write a figure in the formats asked for (`pdf`, `svg`, `png`); arguments: `write_table`."""
-    view = _build("presentation/figures", facts, printed)
+    """Write a figure in the formats asked for (`pdf`, `svg`, `png`); arguments: `write_table`.
+
+    Args:
+        arrays: files `seed<n>.npz` of the experiment whose arrays it draws.
+    """
+    view = _build("presentation/figures", facts | {"arrays": _arrays(arrays)}, printed)
     _save(view(_collected(scores, facts, tables), facts["titles"]), facts, files)
 
 
@@ -168,6 +173,15 @@ def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> p
     if not scores and not tables:
         return no_scores()
     return collect(facts["rows"], scores, tables=tables)
+
+
+def _arrays(files: Sequence[Path]) -> dict[int, dict[str, np.ndarray]]:
+    """Seed -> name -> array."""
+    found = {}
+    for path in map(Path, files):
+        with np.load(path) as arrays:
+            found[int(path.stem.removeprefix("seed"))] = dict(arrays)
+    return found
 
 
 def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
