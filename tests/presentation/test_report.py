@@ -101,6 +101,19 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
 
+def test_a_study_without_a_tournament_has_a_page(study, tmp_path):
+    ranking = ("selection", "metric", "methods", "ranked")
+    study = {key: value for key, value in study.items() if key not in ranking}
+    study["tournament"] = None
+    report([study], tmp_path / "results" / "report.html")
+    words = Page(tmp_path / "results" / "report.html").words()
+    assert "Which loss?" in words
+    assert "Our table." in words
+    assert "Tournament" not in words
+    assert "Tournament" not in summary(study)
+    assert "t1.md" in summary(study)
+
+
 def test_the_headline_is_about_the_runs_of_the_tournament(study):
     everything = headline(study)
     small = [row for row in study["ranked"] if row["embedding_dim"] == 64]

@@ -88,15 +88,15 @@ def test_tables_of_experiments_follow_with_defaults(written, tmp_path):
     folder = tmp_path / "toy_spaces"
     folder.mkdir()
     table = {"method": ["ranking", "moving"], "metric": "map_at_r", "value": [0.25, 0.5]}
-    pd.DataFrame(table | {"embedding_dim": [None, 2]}).to_parquet(folder / "table.parquet")
-    scores = collect([ROW], [written("a.parquet", {})], tables=[folder / "table.parquet"])
+    pd.DataFrame(table | {"embedding_dim": [None, 2]}).to_parquet(folder / "seed2.parquet")
+    scores = collect([ROW], [written("a.parquet", {})], tables=[folder / "seed2.parquet"])
     shown = ["run", "dataset", "embedding_dim", "method", "seed", "role", "selection", "value"]
     assert scores[shown].to_numpy().tolist() == [
-        ["toy_spaces", "", 0, "ranking", 0, "test", "none", 0.25],
-        ["toy_spaces", "", 2, "moving", 0, "test", "none", 0.5],
+        ["toy_spaces", "", 0, "ranking", 2, "test", "none", 0.25],
+        ["toy_spaces", "", 2, "moving", 2, "test", "none", 0.5],
         [ROW["run"], "glyphs", 64, "triplet", 0, "test", "last_epoch", 0.5],
     ]
-    assert len(collect([], [], tables=[folder / "table.parquet"])) == 2
+    assert len(collect([], [], tables=[folder / "seed2.parquet"])) == 2
     pd.DataFrame(table | {"epoch": 1}).to_parquet(folder / "more.parquet")
     with pytest.raises(UserError, match=r"more.parquet: wrong columns .*not allowed: epoch"):
         collect([], [], tables=[folder / "more.parquet"])

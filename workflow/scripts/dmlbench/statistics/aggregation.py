@@ -1,6 +1,7 @@
 """One long table of scores per study, and one of what its runs cost."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,7 +104,8 @@ def collect(
         score_files: for each row the Parquet file of its run's scores, with the columns of
             `SCORES`; rows of one run name the same file.
         tables: Parquet files of experiments, which have the columns of `SCHEMA` already; a
-            column that one lacks is filled with its default, `run` with the folder's name.
+            column that one lacks is filled with its default, `run` with the folder's name, `seed`
+            with the number in the file's name (`seed<n>.parquet`).
 
     Raises:
         UserError: no files; rows and files of different number; a file whose columns or types
@@ -208,7 +210,10 @@ def _named(row: Mapping[str, Any], scores: pa.Table) -> pa.Table:
 
 def _read_experiment(path: Path) -> pa.Table:
     table = read_table(path)
-    defaults = {"run": path.parent.name} | _DEFAULTS
+    of_file = {"run": path.parent.name}
+    if numbered := re.fullmatch(r"seed(\d+)", path.stem):
+        of_file["seed"] = int(numbered[1])
+    defaults = _DEFAULTS | of_file
     for name in COLUMNS[: -len(("metric", "value"))]:
         default = pa.scalar(defaults.get(name, ""), SCHEMA.field(name).type)
         if name not in table.column_names:
