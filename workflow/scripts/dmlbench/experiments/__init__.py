@@ -48,6 +48,4 @@ def run_experiment(
     threadpool_limits(threads)
     # Torch loads with the experiment.
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    outcome = build_experiment(name, **options).run(seed)
-    outcome = outcome._replace(table=outcome.table.assign(seed=seed))
-    write_outcome(outcome, table=table, arrays=arrays)
+    write_outcome(build_experiment(name, **options).run(seed), table=table, arrays=arrays)

@@ -20,7 +20,6 @@ DEFAULTS = {
     "variant": "",
     "split": "",
     "fold": "",
-    "seed": 0,
     "role": "test",
     "selection": "none",
 }
