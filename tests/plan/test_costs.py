@@ -190,6 +190,12 @@ def test_folds_that_are_scored_together_are_trained(loaded):
     }
 
 
+def test_a_tuned_row_needs_its_search(loaded):
+    examples = loaded("examples")
+    assert costs.asked_searches(examples, ["examples_table_tuned"]) == ["examples_contrastive"]
+    assert costs.asked_searches(examples, ["examples_table_folds"]) == []
+
+
 def test_a_rehearsal_counts_runs_and_is_estimated_from_those_that_ran(tmp_path):
     rehearsal = yaml.safe_load((CONFIG / "rehearsal.yaml").read_text())
     configuration = rehearsal | {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
@@ -207,13 +213,16 @@ def test_searches_cost_their_trials(loaded, tmp_path):
     thesis = loaded("psomas2020")
     asked_for = thesis.studies["psomas2020"].tables["16"].searches
     budgets = sum(thesis.searches[name].budget for name in asked_for)
-    trainings, asked, total, trials = costs.summary(thesis, ["psomas2020_table_16"])
+    trainings, asked, total, tuned, trials = costs.summary(thesis, ["psomas2020_table_16"])
     assert trainings.startswith(f"{len(asked_for)} trainings asked for")
     assert asked == f"{len(asked_for)} searches asked for, 0 done"
     assert trials.startswith(f"  {len(asked_for)} searches, at most {budgets} trials: ")
     # CUB's 5,894 training images in each of 20 epochs, and as many tested at a third of the cost.
     an_image = PRIOR.seconds_an_image("bninception", 224)
-    hours = 20 * budgets * 5_894 * (1 + 1 / 3) * an_image / 3600
+    # The best values of each search are trained for 100 epochs.
+    assert tuned.startswith(f"  bninception at 224 pixels, {len(asked_for)} trainings: ")
+    epochs = 20 * budgets + 100 * len(asked_for)
+    hours = epochs * 5_894 * (1 + 1 / 3) * an_image / 3600
     assert f"takes about {hours:.0f} hours" in total
     for name in asked_for[:-1]:
         folder = tmp_path / searches.folder(thesis, name)
@@ -223,4 +232,5 @@ def test_searches_cost_their_trials(loaded, tmp_path):
     lines = costs.summary(thesis, ["psomas2020_table_15"])
     assert lines[1].endswith(f"{len(asked_for) - 1} done")
     assert lines[-1].startswith(f"  1 searches, at most {thesis.searches[last].budget} trials")
+    assert costs.asked_searches(thesis, ["psomas2020"]) == asked_for
     assert costs.summary(thesis, [f"search_{last}"])[1].startswith("1 searches asked for, 0 done")

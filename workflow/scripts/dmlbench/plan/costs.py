@@ -66,7 +66,7 @@ def _trained(plan: Plan, rows: Iterable[Row]) -> dict[Run, Row]:
 
 
 def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
-    """The searches that targets by name need: by a view that shows them, or themselves."""
+    """The searches that targets by name need: by a view, by a tuned row, or themselves."""
     named = [[name] for name in plan.searches if f"search_{name}" in targets]
     shown = (
         searches_of(chosen)
@@ -74,7 +74,9 @@ def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
         for study in plan.studies
         for chosen in _views(plan, study, target)
     )
-    return _once([*named, *shown])
+    rows = _once(asked(plan, targets).values())
+    tuned = [[search] for row in rows if (search := plan.search_of(row))]
+    return _once([*named, *shown, *tuned])
 
 
 def _rows(plan: Plan, study: str, target: str) -> list[Row]:

@@ -1,0 +1,56 @@
+"""The backbone's highest learning rate is the printed one: no warm-up hides a step of the schedule.
+
+Issue: with five warm-up epochs and a step of five, the backbone learnt at a tenth of the rate.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+from dmlbench import plan
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
+OTHERWISE = {("psomas2020", "warmup_5")}
+"""Variants (study, name) that say otherwise: what they change is that rate."""
+
+
+def highest_rate(spec):
+    """The highest rate of the backbone over a training, by torch's own schedule.
+
+    In the warm-up the backbone stays as it is; the schedule goes on below it.
+    """
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=spec.optimizer.learning_rate)
+    step = spec.schedule.step if spec.schedule else spec.epochs + 1
+    gamma = spec.schedule.gamma if spec.schedule else 1
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step, gamma)
+    rates = []
+    for epoch in range(spec.epochs):
+        if epoch >= spec.warmup_epochs:
+            rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    return max(rates)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_backbone_learns_at_the_rate_of_the_optimizer(study):
+    loaded = plan.load({"pathvars": {"results": "results"}, "studies": [study]}, CONFIG)
+    cases = {}
+    for row in loaded.rows(study):
+        spec = loaded.spec(row)
+        if spec.epochs and (study, row.variant) not in OTHERWISE:
+            case = (spec.epochs, spec.warmup_epochs, spec.optimizer.learning_rate)
+            cases[*case, spec.schedule and spec.schedule.model_dump_json()] = (row, spec)
+    for row, spec in cases.values():
+        assert highest_rate(spec) == pytest.approx(spec.optimizer.learning_rate), row.label
+
+
+@pytest.mark.parametrize(("study", "variant"), sorted(OTHERWISE))
+def test_a_variant_that_says_otherwise_learns_at_less(study, variant):
+    loaded = plan.load({"pathvars": {"results": "results"}, "studies": [study]}, CONFIG)
+    rows = [row for row in loaded.rows(study) if row.variant == variant]
+    assert rows
+    for row in rows:
+        spec = loaded.spec(row)
+        assert highest_rate(spec) < spec.optimizer.learning_rate
