@@ -73,10 +73,16 @@ def write_figure(
     *,
     printed: Sequence[Path] = (),
     tables: Sequence[Path] = (),
+    arrays: Sequence[Path] = (),
     **files: Path,
 ) -> None:
-    """Write a figure in the formats asked for (`pdf`, `svg`, `png`); arguments: `write_table`."""
-    view = _build("presentation/figures", facts, printed)
+    """Write a figure in the formats asked for (`pdf`, `svg`, `png`).
+
+    Args:
+        arrays: npz files of experiments' seeds or of runs' measures, for kinds that draw them.
+        scores, facts, printed, tables, files: as of `write_table`.
+    """
+    view = _build("presentation/figures", facts | {"arrays": _arrays(arrays)}, printed)
     _save(view(_collected(scores, facts, tables), facts["titles"]), facts, files)
 
 
