@@ -12,13 +12,12 @@ from dmlbench.data.pixels import Pixels
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
-from dmlbench.statistics.aggregation import COLUMNS
+from dmlbench.statistics.aggregation import SCORES
 from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings
 from safetensors.torch import load_file
 from toy_training import VALUES, history, train
 
-RUN = "toy/convnet2/d8/proxy_anchor/quick/half/seed0"
 
 
 def test_exported_embeddings_are_the_networks(tmp_path, toy_data):
@@ -70,16 +69,14 @@ def test_scores_are_long_and_carry_their_selection(tmp_path):
         {},
     )
     write_scores(
-        RUN,
         embeddings=tmp_path / "e.parquet",
         metrics=["recall_at_1", "recall_at_2"],
         threads=1,
         output=tmp_path / "scores.parquet",
+        queries=tmp_path / "queries.parquet",
     )
     rows = pd.read_parquet(tmp_path / "scores.parquet")
-    assert list(rows.columns) == list(COLUMNS)
-    assert set(rows["run"]) == {RUN}
-    assert set(rows["recipe"]) == {"quick"}
+    assert list(rows.columns) == SCORES.names
     values = rows.set_index(["role", "selection", "metric"])["value"]
     # Nearest to 0.25 is 0.1, of the other class; all others have a neighbour of their own.
     assert values["test", "best_test_epoch", "recall_at_1"] == 4 / 5
@@ -107,7 +104,11 @@ def test_queries_are_scored_against_the_gallery(tmp_path, toy_data):
     )
     output = tmp_path / "scores.parquet"
     write_scores(
-        RUN, embeddings=tmp_path / "e.parquet", metrics=["recall_at_1"], threads=1, output=output
+        embeddings=tmp_path / "e.parquet",
+        metrics=["recall_at_1"],
+        threads=1,
+        output=output,
+        queries=tmp_path / "queries.parquet",
     )
     scores = pd.read_parquet(output).set_index(["role", "selection"])["value"]
     assert set(scores.index) == {("test", "best_test_epoch"), ("test", "last_epoch")}

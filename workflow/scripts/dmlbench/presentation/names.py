@@ -37,6 +37,7 @@ _METRICS = {
     "map_at_r": "MAP@R",
     "map_at_c": "MAP@C",
     "nmi": "NMI",
+    "ami": "AMI",
     "f1": "F1",
 }
 
