@@ -1,10 +1,15 @@
 """A copy of the project, and Snakemake's word on it."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import yaml
+from dmlbench import plan
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -17,7 +22,7 @@ def copy_project(folder: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a call: what is installed beside this Python comes first."""
+    """The environment of a call: what is installed with this Python comes first."""
     scripts = Path(sys.executable).parent
     return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
 
@@ -42,6 +47,34 @@ class Project:
         output = done.stdout + done.stderr
         assert done.returncode == 0 or not check, output
         return output
+
+    def plan(self) -> plan.Plan:
+        """The plan of its configuration as it is now."""
+        config = self.folder / "config"
+        return plan.load(yaml.safe_load((config / "config.yaml").read_text()), config)
+
+    def data(self, dataset: str = "glyphs") -> str:
+        """The folder of a data set, from the project's folder."""
+        results = self.results.relative_to(self.folder)
+        return f"{results}/data/{self.plan().data(dataset).folder}"
+
+    def run(self, study: str, method: str) -> str:
+        """The folder of the first run of a study's method, from the project's folder."""
+        loaded = self.plan()
+        row = next(row for row in loaded.rows(study) if row.method == method)
+        return f"{self.results.relative_to(self.folder)}/runs/{loaded.run(row).folder}"
+
+    @contextlib.contextmanager
+    def edited(self, name: str, old: str, new: str) -> Iterator[None]:
+        """Another text in a file; it is put back at the end."""
+        path = self.folder / name
+        text = path.read_text()
+        assert old in text, f"{name} has no {old!r}"
+        path.write_text(text.replace(old, new))
+        try:
+            yield
+        finally:
+            path.write_text(text)
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """How many jobs of each rule a dry run would start."""

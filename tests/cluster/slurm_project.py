@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import yaml
+from dmlbench import plan
 from project import copy_project, environment
 
 STUDY = {
@@ -105,7 +106,7 @@ class Project:
 
     Args:
         folder: where it is made.
-        training: what is set in every spec beside the rehearsal's values.
+        training: what is set in every spec next to the rehearsal's values.
         needs: rule -> what of its entry in resources.yaml is replaced.
     """
 
@@ -135,10 +136,15 @@ class Project:
             lambda old: old | {"account": account, "partitions": partitions or {}},
         )
 
-    @staticmethod
-    def path(method: str) -> str:
+    def plan(self) -> plan.Plan:
+        """The plan of its configuration."""
+        config = self.folder / "config"
+        return plan.load(yaml.safe_load((config / "config.yaml").read_text()), config)
+
+    def path(self, method: str) -> str:
         """The path of a run."""
-        return f"glyphs/convnet3/d8/{method}/glyphs/half/seed0"
+        loaded = self.plan()
+        return next(loaded.run(row).folder for row in loaded.rows("toy") if row.method == method)
 
     def run(self, method: str) -> Path:
         """The folder of a run."""
@@ -187,14 +193,14 @@ class Project:
 
     def prepare_data(self) -> None:
         """Draw, index, split and pack on this machine."""
-        data = ["splits/glyphs/half.parquet", "data/glyphs/pixels-16-gray.npy"]
-        call = self.snakemake("--cores", "2", *(f"results/{file}" for file in data))
+        folder = f"results/data/{self.plan().data('glyphs').folder}"
+        data = [f"{folder}/splits/half.parquet", f"{folder}/pixels-16-gray.npy"]
+        call = self.snakemake("--cores", "2", *data)
         assert call.wait() == 0, call.output
 
     def take_data(self, other: "Project") -> None:
         """Copy the data that another one has prepared."""
-        for name in ("data", "splits"):
-            shutil.copytree(other.folder / "results" / name, self.folder / "results" / name)
+        shutil.copytree(other.folder / "results" / "data", self.folder / "results" / "data")
 
     def _edit(self, name: str, change: Callable[[dict], dict]) -> None:
         path = self.folder / name

@@ -185,7 +185,8 @@ def test_a_controller_that_starts_again_costs_nothing(tmp_path, prepared, cluste
 def test_a_missing_or_wrong_account_is_a_clear_error(tmp_path, account, message):
     project = Project(tmp_path, QUICK)
     project.name_account(account)
-    call = project.on_slurm("results/data/drawn/glyphs.zip")
+    data = project.plan().data("glyphs").folder
+    call = project.on_slurm(f"results/data/drawn/{data}.zip")
     assert call.wait() == 1
     assert message in call.output
     assert call.jobs() == []

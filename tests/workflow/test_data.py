@@ -20,6 +20,33 @@ my_flowers:
   metrics: [recall_at_1, r_precision, map_at_r]
 """
 
+MINE = {
+    "title": "My pictures",
+    "question": "Which loss?",
+    "description": "One training of seconds.",
+    "variants": {
+        "short": {
+            "set": {
+                "epochs": 1,
+                "batch_size": 8,
+                "sampler": {"name": "class_balanced", "images_per_class": 2},
+            }
+        }
+    },
+    "runs": [
+        {
+            "dataset": "my_flowers",
+            "network": "convnet3",
+            "embedding_dim": 4,
+            "method": "contrastive",
+            "recipe": "glyphs",
+            "variant": "short",
+            "split": "half",
+            "seed": 0,
+        }
+    ],
+}
+
 
 @pytest.fixture(scope="module")
 def workflow(tmp_path_factory):
@@ -43,7 +70,7 @@ def catalogue(workflow):
 
 @pytest.fixture(scope="module")
 def pictures(workflow):
-    """A folder of class folders, and a zip of it beside it."""
+    """A folder of class folders, and a zip of it next to it."""
     folder = workflow.folder / "my pictures"
     generate("glyphs", folder.with_suffix(".zip"), characters=20, images_per_character=2, size=16)
     shutil.unpack_archive(folder.with_suffix(".zip"), folder)
@@ -66,8 +93,8 @@ def test_data_all_prepares_every_data_set_of_the_catalogue(workflow, catalogue):
 
 def test_four_lines_make_a_data_set(workflow, catalogue, pictures):
     catalogue.write_text(catalogue.read_text() + FOUR_LINES.format(folder=pictures))
-    data = "results/rehearsal/data/my_flowers"
-    split = "results/rehearsal/splits/my_flowers/half.parquet"
+    data = workflow.data("my_flowers")
+    split = f"{data}/splits/half.parquet"
     workflow.snakemake(f"{data}/pixels-16-rgb.npy", split)
     index = pandas.read_parquet(workflow.folder / data / "images.parquet")
     assert sorted(index["member"]) == sorted(
@@ -78,11 +105,36 @@ def test_four_lines_make_a_data_set(workflow, catalogue, pictures):
     assert roles.groupby("role")["label"].nunique().to_dict() == {"train": 10, "test": 10}
     pixels = [workflow.folder / data / f"pixels-16-rgb.{kind}" for kind in ("npy", "parquet")]
     assert len(Pixels(*pixels)) == len(index)
+    # What an index must count is asked when it is made, and is no reason to make it again.
+    with workflow.edited("config/datasets.yaml", "my_flowers:\n", "my_flowers:\n  images: 39\n"):
+        assert workflow.data("my_flowers") == data
+        assert workflow.planned(f"{data}/images.parquet", split) == {}
+
+
+def test_a_new_picture_trains_elsewhere_and_its_removal_finds_what_was_there(
+    workflow, catalogue, pictures
+):
+    catalogue.write_text(catalogue.read_text() + FOUR_LINES.format(folder=pictures))
+    (workflow.folder / "config" / "studies" / "mine.yaml").write_text(yaml.safe_dump(MINE))
+    with workflow.edited("config/config.yaml", "- toy", "- mine"):
+        old = f"{workflow.run('mine', 'contrastive')}/scores.parquet"
+        workflow.snakemake(old)
+        added = next(pictures.rglob("*.png")).with_name("added.png")
+        shutil.copy(next(pictures.rglob("*.png")), added)
+        try:
+            new = f"{workflow.run('mine', 'contrastive')}/scores.parquet"
+            planned = workflow.planned(new)
+            assert {planned[rule] for rule in ("index", "split", "pack", "train")} == {1}
+            assert not (workflow.folder / new).exists()
+        finally:
+            added.unlink()
+        assert workflow.planned(f"{workflow.run('mine', 'contrastive')}/scores.parquet") == {}
+        assert workflow.run("mine", "contrastive") in old
 
 
 def test_what_is_given_out_on_request_says_so_and_the_rest_goes_on(workflow, catalogue, pictures):
     catalogue.write_text(catalogue.read_text() + FOUR_LINES.format(folder=pictures))
-    indices = [f"results/rehearsal/data/{name}/images.parquet" for name in ("inshop", "my_flowers")]
+    indices = [f"{workflow.data(name)}/images.parquet" for name in ("inshop", "my_flowers")]
     (workflow.folder / indices[1]).unlink(missing_ok=True)
     output = workflow.snakemake("--keep-going", *indices, check=False)
     lines = said(output)
@@ -96,7 +148,6 @@ def test_what_is_given_out_on_request_says_so_and_the_rest_goes_on(workflow, cat
 
 
 def test_a_new_address_is_no_reason_to_fetch_again(workflow, catalogue, pictures):
-    index = "results/rehearsal/data/fetched/images.parquet"
     archive = {"urls": [pictures.with_suffix(".zip").as_uri()]}
     entry = yaml.safe_load(FOUR_LINES.format(folder=pictures))["my_flowers"]
     del entry["folder"]
@@ -107,8 +158,9 @@ def test_a_new_address_is_no_reason_to_fetch_again(workflow, catalogue, pictures
         catalogue.write_text(text + yaml.safe_dump({"fetched": entry | {"archives": archives}}))
 
     publish()
+    index = f"{workflow.data('fetched')}/images.parquet"
     workflow.snakemake(index)
     publish(urls=["https://example.org/pictures.zip", *archive["urls"]], note="ask us")
     assert workflow.planned(index) == {}
     publish(sha256="0" * 64)
-    assert "download" in workflow.planned(index)
+    assert "download" in workflow.planned(f"{workflow.data('fetched')}/images.parquet")

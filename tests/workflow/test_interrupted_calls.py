@@ -7,32 +7,23 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
-from test_workflow import Workflow
+from test_workflow import Workflow, bytes_of
 
 pytestmark = pytest.mark.workflow
-RUN = "glyphs/convnet3/d4/contrastive/glyphs/half/seed0"
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A workflow with one run that is trained and scored."""
     workflow = Workflow(tmp_path_factory.mktemp("workflow"))
-    workflow.run = workflow.results / "runs" / RUN
-    workflow.target = f"results/rehearsal/runs/{RUN}/scores.parquet"
+    run = workflow.run("toy", "contrastive")
+    workflow.trained = workflow.folder / run
+    workflow.target = f"{run}/scores.parquet"
     workflow.snakemake(workflow.target)
     return workflow
-
-
-def bytes_of(folder):
-    return {
-        path.relative_to(folder): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != ".claimed" and "logs" not in path.parts
-    }
 
 
 def said(output):
@@ -61,8 +52,8 @@ def killed_at(workflow, rule):
 
 
 def test_the_same_command_goes_on_wherever_calls_were_killed(finished, tmp_path):
-    before = bytes_of(finished.run)
-    for made in ("data", "splits", "runs", "logs"):
+    before = bytes_of(finished.trained)
+    for made in ("data", "runs", "logs"):
         shutil.rmtree(finished.results / made)
     with killed_at(finished, "index"):
         pass
@@ -83,7 +74,7 @@ def test_the_same_command_goes_on_wherever_calls_were_killed(finished, tmp_path)
     with killed_at(finished, "embed"):
         pass
     finished.snakemake(finished.target)
-    assert bytes_of(finished.run) == before
+    assert bytes_of(finished.trained) == before
     assert finished.planned(finished.target) == {}
     assert not list(finished.results.rglob("*.unfinished"))
     assert not list(finished.results.rglob("checkpoint-*"))
@@ -91,15 +82,15 @@ def test_the_same_command_goes_on_wherever_calls_were_killed(finished, tmp_path)
 
 def test_truncated_results_are_named_removed_and_made_anew(finished):
     """As a crashed machine leaves them: what was made last is lost, what it was made of damaged."""
-    (pixels,) = finished.results.glob("data/glyphs/pixels-*.npy")
-    embeddings = finished.run / "embeddings.parquet"
-    before, pixels_before = bytes_of(finished.run), pixels.read_bytes()
+    (pixels,) = finished.results.glob("data/*/pixels-*.npy")
+    embeddings = finished.trained / "embeddings.parquet"
+    before, pixels_before = bytes_of(finished.trained), pixels.read_bytes()
     for path in (pixels, embeddings):
         written = path.stat()
         os.truncate(path, written.st_size // 2)
         os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
     for lost in ("scores.parquet", "queries.parquet"):
-        (finished.run / lost).unlink()
+        (finished.trained / lost).unlink()
     for path in (embeddings, pixels):
         (line,) = said(finished.snakemake(finished.target, check=False))
         assert f"{path.relative_to(finished.folder)}: damaged or incomplete" in line
@@ -107,24 +98,27 @@ def test_truncated_results_are_named_removed_and_made_anew(finished):
         assert not path.exists()
     finished.snakemake(finished.target)
     assert pixels.read_bytes() == pixels_before
-    assert bytes_of(finished.run) == before
+    assert bytes_of(finished.trained) == before
 
 
 def test_a_clock_that_jumped_is_mended_without_training(finished):
     """Files dated tomorrow look newer than what is made of them: `--touch` dates all in order.
 
-    Of files below a megabyte, which all are here, Snakemake compares the content instead.
+    Of files below a megabyte, which all are here, Snakemake compares the content instead. Data
+    are known by their folder, whatever their date.
     """
-    (pixels,) = finished.results.glob("data/glyphs/pixels-*.npy")
-    before = bytes_of(finished.run)
+    (pixels,) = finished.results.glob("data/*/pixels-*.npy")
+    before = bytes_of(finished.trained)
     tomorrow = time.time() + 86_400
     os.utime(pixels, (tomorrow, tomorrow))
     assert finished.planned(finished.target) == {}
     by_date = (finished.target, "--max-checksum-file-size", "0")
-    assert "train" in finished.planned(*by_date)
+    assert finished.planned(*by_date) == {}
+    os.utime(finished.trained / "model.safetensors", (tomorrow, tomorrow))
+    assert "embed" in finished.planned(*by_date)
     finished.snakemake("--touch", "--forceall", *by_date)
     assert finished.planned(*by_date) == {}
-    assert bytes_of(finished.run) == before
+    assert bytes_of(finished.trained) == before
 
 
 def test_a_read_only_folder_of_pictures_is_read_only(finished, tmp_path):
@@ -132,7 +126,8 @@ def test_a_read_only_folder_of_pictures_is_read_only(finished, tmp_path):
         pytest.skip("mounting a read-only folder is not allowed here")
     photos = tmp_path / "photos"
     photos.mkdir()
-    shutil.unpack_archive(finished.results / "data" / "drawn" / "glyphs.zip", photos)
+    (drawn,) = (finished.results / "data" / "drawn").glob("*.zip")
+    shutil.unpack_archive(drawn, photos)
     mount = ["mount", "--bind", "-o", "ro", str(photos), str(photos)]
     if subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("mounting a read-only folder is not allowed here")
@@ -151,8 +146,8 @@ def test_a_read_only_folder_of_pictures_is_read_only(finished, tmp_path):
         (config / "datasets.yaml").write_text(
             yaml.safe_dump(datasets | {"glyphs": glyphs | {"folder": str(photos)}})
         )
-        images = Path(values["pathvars"]["results"]) / "data" / "glyphs" / "images.parquet"
-        workflow.snakemake(str(images))
+        images = f"{workflow.data()}/images.parquet"
+        workflow.snakemake(images)
         assert (workflow.folder / images).exists()
     finally:
         subprocess.run(["umount", "--lazy", str(photos)], check=True)

@@ -35,7 +35,8 @@ def files(request, tmp_path_factory):
     rehearsal["pathvars"]["results"] = str(folder / "results")
     (folder / "rehearsal.yaml").write_text(yaml.safe_dump(rehearsal))
     configuration = yaml.safe_load((CONFIG / "config.yaml").read_text())
-    declared = pages.targets(plan.load(configuration | rehearsal, CONFIG), STUDY)
+    loaded = plan.load(configuration | rehearsal, CONFIG)
+    declared = {STUDY: pages.files(loaded, STUDY)} | pages.targets(loaded, STUDY)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")),

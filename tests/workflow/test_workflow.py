@@ -1,5 +1,8 @@
 """The whole workflow at toy size, in a folder of its own."""
 
+import shutil
+from pathlib import Path
+
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -33,7 +36,7 @@ STUDY = {
         "small": {
             "title": "One size",
             "kind": {"name": "scores_by_method", "metrics": ["recall_at_1"]},
-            "where": {"embedding_dim": 4},
+            "where": {"embedding_dim": 4, "method": ["untrained", "contrastive"]},
         },
     },
     "figures": {
@@ -46,6 +49,9 @@ STUDY = {
         },
     },
 }
+
+MARGIN = "contrastive: {loss: {margin: 0.5}}"
+"""In the recipe of the study's runs."""
 
 
 class Workflow(Project):
@@ -61,6 +67,16 @@ class Workflow(Project):
         config.write_text(yaml.safe_dump(values | {"studies": ["toy"]}))
 
 
+def bytes_of(folder):
+    """Name -> content, of the files below a folder that are results."""
+    aside = {".claimed", "plan.json"}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in aside and "logs" not in path.parts
+    }
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A workflow that has run its study."""
@@ -74,16 +90,18 @@ def test_every_declared_file_is_there_and_none_is_empty(finished):
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     tables = {f"tables/{t}.{f}" for t in ("recall", "small") for f in ("csv", "md", "tex", "html")}
     figures = {f"figures/{f}.{e}" for f in ("sizes", "map_toy") for e in ("pdf", "svg", "png")}
-    assert names == {"scores.parquet", "timings.csv", "tournament.csv"} | tables | figures
+    own = {"scores.parquet", "runs.csv", "timings.csv", "tournament.csv"}
+    assert names == own | tables | figures
     assert all((folder / name).stat().st_size for name in names)
     assert not list(finished.folder.rglob("*.unfinished"))
 
 
 def test_scores_are_complete(finished):
     scores = pd.read_parquet(finished.results / "studies" / "toy" / "scores.parquet")
-    columns = "run dataset network embedding_dim method recipe split seed role selection metric"
-    assert " ".join(scores.columns) == f"{columns} value"
-    assert len(scores) == 6 * 2 * 6
+    row = "run dataset network embedding_dim method recipe variant split fold seed"
+    assert " ".join(scores.columns) == f"{row} role selection metric value"
+    assert {"recall_at_1", "r_precision", "map_at_r"} < set(scores["metric"])
+    assert len(scores) == 6 * 2 * scores["metric"].nunique()
     assert scores["value"].between(0, 1).all()
     assert set(scores["selection"]) == {"best_test_epoch", "last_epoch"}
 
@@ -160,21 +178,79 @@ def test_a_metric_is_scored_again_and_not_trained(finished):
     text = path.read_text()
     path.write_text(text.replace("recall_at_8, ", "recall_at_9, "))
     planned = finished.planned("toy")
-    assert planned["evaluate"] == 6
+    assert planned["evaluate"] == 3
     assert "train" not in planned
     assert "embed" not in planned
     path.write_text(text)
 
 
-def test_a_hyperparameter_trains_the_runs_that_have_it(finished):
-    path = finished.folder / "config" / "methods.yaml"
-    text = path.read_text()
-    path.write_text(
-        text.replace("name: contrastive, margin: 0.5", "name: contrastive, margin: 0.4")
-    )
-    planned = finished.planned("toy")
-    assert (planned["train"], planned["evaluate"]) == (1, 2)
-    path.write_text(text)
+def test_an_edit_trains_elsewhere_and_its_undoing_finds_what_was_there(finished):
+    old = f"{finished.run('toy', 'contrastive')}/scores.parquet"
+    before = bytes_of(finished.results / "runs")
+    with finished.edited("config/recipes.yaml", MARGIN, MARGIN.replace("0.5", "0.4")):
+        new = f"{finished.run('toy', 'contrastive')}/scores.parquet"
+        planned = finished.planned("toy")
+        assert (planned["train"], planned["evaluate"]) == (1, 1)
+        finished.snakemake(new)
+        assert finished.planned(new) == {}
+    assert finished.planned(old) == {}
+    assert finished.planned("toy") == {}
+    after = bytes_of(finished.results / "runs")
+    assert before.items() < after.items()
+    spec = yaml.safe_load((finished.folder / new).with_name("spec.yaml").read_text())
+    assert spec["loss"]["margin"] == 0.4
+
+
+def test_a_bad_value_fails_before_any_job_and_removes_nothing(finished):
+    before = bytes_of(finished.results)
+    with finished.edited("config/recipes.yaml", MARGIN, MARGIN.replace("0.5", "big")):
+        output = finished.snakemake("toy", check=False)
+    (line,) = (line for line in output.splitlines() if line.startswith("dmlbench:"))
+    assert "recipes.yaml: glyphs" in line
+    assert "margin" in line
+    assert "'big'" in line
+    assert "Traceback" not in output
+    assert bytes_of(finished.results) == before
+    assert finished.planned("toy") == {}
+
+
+def test_data_made_again_train_nothing(finished):
+    data = finished.data()
+    before = bytes_of(finished.folder / data)
+    shutil.rmtree(finished.results / "data")
+    assert finished.planned("toy") == {}
+    finished.snakemake(*(f"{data}/{name}" for name in before))
+    assert bytes_of(finished.folder / data) == before
+    assert finished.planned("toy") == {}
+
+
+def test_studies_that_list_equal_specs_train_once(finished):
+    """Whatever the studies call the runs, and whatever else they list."""
+    grid = STUDY["runs"][0] | {"method": ["contrastive", "triplet"], "variant": ["base", "same"]}
+    change = {"where": {"method": "contrastive"}, "set": {"loss": {"margin": 0.5}}}
+    variants = {"same": {"overrides": [change]}}
+    second = STUDY | {"runs": [grid], "variants": variants, "tables": {}, "embedding_maps": {}}
+    (finished.folder / "config" / "studies" / "second.yaml").write_text(yaml.safe_dump(second))
+    with finished.edited("config/config.yaml", "- toy", "- toy\n- second"):
+        assert finished.planned("second")["train"] == 1
+        assert "train" not in finished.planned("toy")
+
+
+def test_a_training_is_put_back_and_a_damaged_one_is_made_again(finished):
+    run = finished.folder / finished.run("toy", "contrastive")
+    names = ("spec.yaml", "model.safetensors", "last.safetensors", "history.parquet")
+    model = str((run / "model.safetensors").relative_to(finished.folder))
+    path = run.relative_to(finished.results / "runs")
+    log = finished.results / "logs" / "train" / path.parent / f"{path.name}.log"
+    before = {name: (run / name).read_bytes() for name in names}
+    for damaged in (False, True):
+        for name in names:
+            (run / name).unlink()
+        if damaged:
+            (run / ".kept" / "last.safetensors").write_bytes(b"a crash")
+        finished.snakemake(model)
+        assert ("kept from an earlier call" in log.read_text()) != damaged
+        assert {name: (run / name).read_bytes() for name in names} == before
 
 
 def test_edited_library_code_is_noticed_and_a_comment_is_not(finished):
@@ -188,10 +264,10 @@ def test_edited_library_code_is_noticed_and_a_comment_is_not(finished):
 
 
 def test_one_table_plans_only_what_it_needs(finished):
-    assert finished.planned("toy_table_small", "--forceall")["evaluate"] == 3
+    assert finished.planned("toy_table_small", "--forceall")["evaluate"] == 2
     # Both embedding sizes are the same toy network.
     assert finished.planned("toy_table_recall", "--forceall")["train"] == 3
-    assert finished.planned("toy_table_recall", "--forceall")["evaluate"] == 6
+    assert finished.planned("toy_table_recall", "--forceall")["evaluate"] == 3
 
 
 def test_bad_configuration_is_one_line_before_any_job(finished):
@@ -208,13 +284,15 @@ def test_bad_configuration_is_one_line_before_any_job(finished):
 
 def test_a_broken_archive_is_one_line_and_leaves_nothing(tmp_path):
     workflow = Workflow(tmp_path)
-    workflow.snakemake("results/rehearsal/data/drawn/glyphs.zip")
-    archive = workflow.results / "data" / "drawn" / "glyphs.zip"
+    data = Path(workflow.data())
+    drawn = data.parent / "drawn" / f"{data.name}.zip"
+    workflow.snakemake(str(drawn))
+    archive = workflow.folder / drawn
     archive.write_bytes(archive.read_bytes()[:2000])
-    output = workflow.snakemake("results/rehearsal/data/glyphs/images.parquet", check=False)
+    output = workflow.snakemake(f"{data}/images.parquet", check=False)
     (line,) = (line for line in output.splitlines() if line.startswith("dmlbench index:"))
-    assert "glyphs.zip" in line
-    assert not (workflow.results / "data" / "glyphs" / "images.parquet").exists()
+    assert archive.name in line
+    assert not (workflow.folder / data / "images.parquet").exists()
 
 
 def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
@@ -229,7 +307,7 @@ def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
     study["runs"][0]["method"].append("throw_away")
     finished.study.write_text(yaml.safe_dump(study))
     planned = finished.planned("toy_table_recall")
-    assert (planned["train"], planned["evaluate"]) == (1, 2)
+    assert (planned["train"], planned["evaluate"]) == (1, 1)
     finished.snakemake("toy_table_recall", "toy_tournament")
     folder = finished.results / "studies" / "toy"
     assert "ThrowAway (2026)" in (folder / "tables" / "recall.md").read_text()
