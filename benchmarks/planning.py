@@ -37,7 +37,7 @@ from dmlbench import plan  # noqa: E402
 from dmlbench.files import whole  # noqa: E402
 from dmlbench.plan import pages  # noqa: E402
 from machine import machine  # noqa: E402
-from storage import reckon_run, weigh_runs  # noqa: E402
+from storage import compute_run, weigh_runs  # noqa: E402
 
 RUNS = (100, 1_000, 10_000, 100_000)
 RUNS_A_BATCH = 1_000
@@ -136,11 +136,13 @@ def project(folder: Path, runs: int) -> plan.Plan:
 
 def pretend_done(folder: Path, study: plan.Plan) -> None:
     """Leave an empty file for everything that the study would make, in order."""
-    data = ["data/drawn/glyphs.zip", "data/glyphs/images.parquet", "splits/glyphs/half.parquet"]
-    data += [f"data/glyphs/pixels-28-gray.{ending}" for ending in ("npy", "parquet")]
+    glyphs = study.data("glyphs").folder
+    data = [f"data/drawn/{glyphs}.zip", f"data/{glyphs}/images.parquet"]
+    data += [f"splits/{glyphs}/half.parquet"]
+    data += [f"data/{glyphs}/pixels-28-gray.{ending}" for ending in ("npy", "parquet")]
     names = ["spec.yaml", "model.safetensors", "last.safetensors", "history.parquet"]
     names += ["embeddings.parquet", "scores.parquet", "queries.parquet"]
-    runs = [f"runs/{run.path}/{name}" for run in study.runs() for name in names]
+    runs = [f"runs/{run.folder}/{name}" for run in study.runs() for name in names]
     views = [*pages.files(study, "scaling"), "results/report.html"]
     for file in [*(f"results/{file}" for file in data + runs), *views]:
         path = folder / file
@@ -157,7 +159,7 @@ def calls(study: plan.Plan) -> dict[str, list[str]]:
     batch = ["--batch", f"aggregate=1/{batches}", "--", "results/studies/scaling/scores.parquet"]
     return {
         "plan.load": [sys.executable, "-c", LOAD],
-        "one run": [*quiet, "--", f"results/runs/{runs[-1].path}/scores.parquet"],
+        "one run": [*quiet, "--", f"results/runs/{runs[-1].folder}/scores.parquet"],
         f"a batch of {min(RUNS_A_BATCH, len(runs)):,}": [*quiet, *batch],
         "all": [*quiet, "--", "scaling"],
         DONE: [*quiet, "--", "scaling"],
@@ -282,7 +284,7 @@ def main() -> None:
         "limits": {"cpu_s": CPU_LIMIT, "s": SECONDS_LIMIT, "bytes": MEMORY_LIMIT},
         "planning": plan_studies(options.runs),
         "scheduling": schedule_jobs(options.account),
-        "storage": weigh_runs(options.results) + reckon_run("resnet50", 512, EMBEDDED),
+        "storage": weigh_runs(options.results) + compute_run("resnet50", 512, EMBEDDED),
     }
     with whole(options.output) as path:
         path.write_text(json.dumps(report, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""What a run leaves on the disk: weighed, or reckoned where none has run."""
+"""What a run leaves on the disk: weighed, or computed where none has run."""
 
 import statistics
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 from dmlbench import plan
-from dmlbench.plan.studies import Where
+from dmlbench.plan.where import Where
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MB = 10**6
@@ -16,7 +16,7 @@ def weigh_runs(folders: Sequence[Path]) -> list[dict]:
     """Mean sizes of the finished runs of results folders, by data set, network and dimensions."""
     found: dict[str, list[dict[str, float]]] = {}
     for folder in folders:
-        for scores in sorted((folder / "runs").glob("*/*/d*/*/*/*/seed*/scores.parquet")):
+        for scores in sorted((folder / "runs").glob("*/*/d*/*/*/seed*/scores.parquet")):
             what = ", ".join(scores.relative_to(folder / "runs").parts[:3])
             sizes = {file.name: file.stat().st_size / MB for file in scores.parent.iterdir()}
             found.setdefault(what, []).append(sizes)
@@ -36,7 +36,7 @@ def _mean(runs: list[dict[str, float]], *names: str) -> float:
     return statistics.fmean(sum(sizes.get(name, 0) for name in names) for sizes in runs)
 
 
-def reckon_run(network: str, dimensions: int, images: dict[str, int]) -> list[dict]:
+def compute_run(network: str, dimensions: int, images: dict[str, int]) -> list[dict]:
     """The same by computation: float32 weights and embeddings, of selected and last epoch each.
 
     Args:
@@ -47,7 +47,7 @@ def reckon_run(network: str, dimensions: int, images: dict[str, int]) -> list[di
     configuration = yaml.safe_load((REPOSITORY / "config" / "config.yaml").read_text())
     everything = plan.load(configuration, REPOSITORY / "config")
     where = Where(network=[network], embedding_dim=[dimensions])
-    spec = everything.spec(everything.runs(where=where)[0])
+    spec = everything.runs(where=where)[0].spec
     weights = sum(values.nbytes for values in Embedder(spec).state_dict().values()) / MB
     rows = []
     for dataset, count in images.items():
