@@ -112,10 +112,10 @@ def test_an_md5_does_not_stand_in_for_a_sha256(tmp_path):
         fetch(tmp_path, DATA, **both | {"sha256": "0" * 64})
 
 
-def test_a_mirror_may_hold_a_file_packed_anew_beside_an_md5(tmp_path):
-    anew = hashlib.sha256(b"packed anew").hexdigest()
-    hashes = {"md5": hashlib.md5(DATA).hexdigest(), "mirror_sha256": [anew]}
-    assert fetch(tmp_path, b"packed anew", **hashes, bytes=len(DATA)) == b"packed anew"
+def test_a_mirror_may_hold_a_file_packed_again_next_to_an_md5(tmp_path):
+    again = hashlib.sha256(b"packed again").hexdigest()
+    hashes = {"md5": hashlib.md5(DATA).hexdigest(), "mirror_sha256": [again]}
+    assert fetch(tmp_path, b"packed again", **hashes, bytes=len(DATA)) == b"packed again"
     assert fetch(tmp_path, DATA, **hashes, bytes=len(DATA)) == DATA
-    with pytest.raises(UserError, match=rf"expected md5 .* or sha256 {anew}, found"):
+    with pytest.raises(UserError, match=rf"expected md5 .* or sha256 {again}, found"):
         fetch(tmp_path, b"another", **hashes)

@@ -7,7 +7,6 @@ from brute_force import metric, neighbours
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.evaluation.run_scores import write_scores
 
-RUN = "toy/convnet/d3/triplet/short/half/seed0"
 METRICS = ["recall_at_1", "recall_at_2", "recall_at_10", "r_precision", "map_at_r"]
 
 
@@ -18,7 +17,6 @@ def written(tmp_path):
     def write(embeddings, metrics=METRICS):
         write_embeddings(tmp_path / "e.parquet", embeddings, {})
         write_scores(
-            RUN,
             embeddings=tmp_path / "e.parquet",
             metrics=metrics,
             threads=1,
@@ -47,7 +45,7 @@ def test_every_query_against_brute_force(written):
     assert len(queries) == len(test.labels) - 1
     assert test.image_ids[0] not in set(queries.image_id)
     assert list(queries.columns) == [
-        "run", "image_id", "label", "role", "selection", "first_rank", "r_precision", "map_at_r",
+        "image_id", "label", "role", "selection", "first_rank", "r_precision", "map_at_r",
     ]  # fmt: skip
     by_id = queries.set_index("image_id")
     expected = neighbours(test.embeddings, test.labels, ids=test.image_ids)
@@ -63,7 +61,6 @@ def test_every_query_against_brute_force(written):
 def test_scores_are_means_over_the_queries(written):
     roles = {"test": images(1), "validation": images(2, first_id=500)}
     scores, queries = written({"best_test_epoch": roles, "last_epoch": {"test": images(3)}})
-    assert set(queries.run) == {RUN}
     for (role, selection), found in queries.groupby(["role", "selection"]):
         of = scores[(scores.role == role) & (scores.selection == selection)]
         values = of.set_index("metric")["value"]

@@ -1,4 +1,4 @@
-"""Weights are part of what a run is: another file trains anew, another address does not."""
+"""Weights are part of what a run is: another file is another run, another address is not."""
 
 import shutil
 from pathlib import Path
@@ -39,42 +39,42 @@ def folder(tmp_path):
 
 
 def with_weights(folder, **changes):
-    """The spec of the run of ResNet-18, after a change of its weights."""
+    """The run of ResNet-18, after a change of its weights."""
     path = folder / "networks.yaml"
     networks = yaml.safe_load(path.read_text())
     networks["resnet18"]["weights"] |= changes
     path.write_text(yaml.safe_dump(networks))
-    loaded = plan.load(CONFIGURATION, folder)
-    return loaded.spec(loaded.runs("mine")[1])
+    return plan.load(CONFIGURATION, folder).runs("mine")[1]
 
 
 def test_file_and_hash_are_in_the_spec_and_addresses_are_not(folder):
-    spec = with_weights(folder)
-    assert spec.as_dict()["network"]["weights"] == {
+    run = with_weights(folder)
+    assert run.spec.as_dict()["network"]["weights"] == {
         "file": "resnet18-f37072fd.pth",
         "sha256": "f37072fd",
     }
-    assert with_weights(folder, urls=[], bytes=5).digest == spec.digest
-    assert with_weights(folder, sha256="f37072fe").digest != spec.digest
+    assert with_weights(folder, urls=[], bytes=5) == run
+    assert with_weights(folder, sha256="f37072fe").folder != run.folder
 
 
 def test_a_network_without_weights_has_none(folder):
     loaded = plan.load(CONFIGURATION, folder)
-    assert loaded.spec(loaded.runs("mine")[0]).network.weights is None
+    assert loaded.runs("mine")[0].spec.network.weights is None
     assert "resnet18-f37072fd.pth" in loaded.weights
 
 
 def test_an_override_may_drop_weights_but_not_invent_them(folder):
     path = folder / "recipes.yaml"
-    recipes = yaml.safe_load(path.read_text())
+    before = path.read_text()
 
     def override(weights):
+        recipes = yaml.safe_load(before)
         changed = {"where": {"network": "resnet18"}, "set": {"network": {"weights": weights}}}
-        recipes["glyphs"]["overrides"] = [changed]
+        recipes["glyphs"]["overrides"].append(changed)
         path.write_text(yaml.safe_dump(recipes))
         return plan.load(CONFIGURATION, folder)
 
     loaded = override(None)
-    assert loaded.spec(loaded.runs("mine")[1]).network.weights is None
+    assert loaded.runs("mine")[1].spec.network.weights is None
     with pytest.raises(UserError, match=r"unknown file of weights 'mine\.pth'"):
         override({"file": "mine.pth", "sha256": "0" * 8})

@@ -110,6 +110,10 @@ def test_a_search_may_be_the_value_of_an_axis(varied):
         ("tuned", ["variant tuned has no values"]),
         ("m=big", ["loss", "margin is 'big'; allowed: a finite number"]),
         ("open=0", ["batch_size: 0", "greater than 0"]),
+        ("m=1/0", ["runs.0.variant: '1/0' is no value; allowed: a number, 12/7"]),
+        ("m=../x", ["'../x' is no value; allowed"]),
+        ("m=[1]", ["'[1]' is no value; allowed"]),
+        ("m={a", ["'{a' is no value; allowed"]),
         ("tuned=smal", ["unknown search 'smal'", "did you mean 'small'"]),
     ],
 )
@@ -129,6 +133,8 @@ def test_what_is_wrong_is_one_line(configured, variant, parts):
         ({"set": {"epochs": 1}, "values": [1]}, "has values but is no axis"),
         ({"search": "small", "values": [1]}, "has values but is no axis"),
         ({"place": "Loss"}, "place"),
+        ({"place": "selection", "values": ["a,b"]}, "has the value 'a,b'; allowed: without"),
+        ({"place": "selection", "values": ["m=1"]}, "has the value 'm=1'; allowed: without"),
         ({"place": "epochs", "value": [1]}, "'value'; did you mean 'values'"),
     ],
 )

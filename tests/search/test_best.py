@@ -62,7 +62,7 @@ def test_a_person_can_read_it(tmp_path):
         (None, "no such file"),
         ("search: mine\n", "metric: is missing"),
         ("search: [", "not YAML"),
-        ("", "valid dictionary"),
+        ("", "is empty; allowed: YAML"),
     ],
 )
 def test_a_damaged_file_is_named_in_one_line(tmp_path, text, problem):

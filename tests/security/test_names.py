@@ -10,12 +10,14 @@ from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan.choices import FileName, Folder, Identifier, SplitName
 from dmlbench.plan.plan import CATALOGUES
-from dmlbench.plan.read import checked
+from dmlbench.plan.read import checked, read_mapping
+from dmlbench.plan.searches import Search
 from dmlbench.plan.studies import Study
 from hypothesis import given
 from hypothesis import strategies as st
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
+KINDS = CATALOGUES | {"searches": Search}
 INJECTIONS = [
     "x; touch pwned",
     "$(touch pwned)",
@@ -60,7 +62,7 @@ def refused(value, kind):
 
 
 def entries(catalogue):
-    return yaml.safe_load((CONFIG / f"{catalogue}.yaml").read_text())
+    return read_mapping(CONFIG / f"{catalogue}.yaml")
 
 
 def renamed(entries, name):
@@ -91,10 +93,10 @@ def test_folders_as_people_name_them_are_allowed(path):
     assert not refused(path, Folder)
 
 
-@pytest.mark.parametrize("catalogue", CATALOGUES)
+@pytest.mark.parametrize("catalogue", KINDS)
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_a_catalogue_refuses_it(catalogue, name):
-    kind = dict[Identifier, CATALOGUES[catalogue]]
+    kind = dict[Identifier, KINDS[catalogue]]
     assert not refused(entries(catalogue), kind)
     assert refused(renamed(entries(catalogue), name), kind)
 
@@ -121,6 +123,27 @@ def test_a_study_refuses_it_as_the_name_of_a_view(part, name):
     assert not refused(study, Study)
     (view,) = list(study[part].values())[:1]
     assert refused(study | {part: {name: view}}, Study)
+
+
+@pytest.mark.parametrize("name", INJECTIONS)
+def test_a_study_refuses_it_as_the_name_of_a_variant(name):
+    study = yaml.safe_load((CONFIG / "studies" / "demo.yaml").read_text())
+    assert not refused(study | {"variants": {"long": {"set": {"epochs": 2}}}}, Study)
+    assert refused(study | {"variants": {name: {"set": {"epochs": 2}}}}, Study)
+
+
+@pytest.mark.parametrize("name", [*INJECTIONS, "m={dataset}", "m=../x", "m=$(touch pwned)"])
+def test_what_a_row_names_is_no_part_of_a_run_s_folder(tmp_path, name):
+    """A value of a variant goes into the spec and its digest; a row's label is only shown."""
+    folder = shutil.copytree(CONFIG, tmp_path / "config")
+    study = yaml.safe_load((folder / "studies" / "demo.yaml").read_text())
+    study["runs"] = [study["runs"][0] | {"variant": [name], "method": ["contrastive"]}]
+    study["variants"] = {"m": {"place": "selection_metric"}}
+    (folder / "studies" / "demo.yaml").write_text(yaml.safe_dump(study))
+    configuration = {"pathvars": {"results": "results"}, "studies": ["demo"]}
+    with pytest.raises(UserError) as error:
+        plan.load(configuration, folder)
+    assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", INJECTIONS)

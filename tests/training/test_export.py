@@ -19,7 +19,6 @@ from safetensors.torch import load_file
 from toy_training import VALUES, history, train
 
 
-
 def test_exported_embeddings_are_the_networks(tmp_path, toy_data):
     train(tmp_path, toy_data)
     output = tmp_path / "embeddings.parquet"

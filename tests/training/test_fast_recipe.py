@@ -3,15 +3,12 @@
 from pathlib import Path
 
 import pytest
+from dmlbench import plan
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.choices import Identifier
-from dmlbench.plan.read import read_yaml
-from dmlbench.plan.recipes import Method, Recipe
-from dmlbench.plan.run import Run
-from dmlbench.plan.spec import Spec, merged, resolve
+from dmlbench.plan import Row
+from dmlbench.plan.places import merged
 from dmlbench.training import loop
 from scipy import stats
 from toy_data import ToyData
@@ -36,19 +33,11 @@ def omniglot(shared, tmp_path_factory):
 
 def spec(recipe, seed):
     """The spec of config/, at a few iterations."""
-    kinds = {"networks": Network, "methods": Method, "recipes": Recipe}
-    networks, methods, recipes = (
-        read_yaml(CONFIG / f"{name}.yaml", dict[Identifier, kind]) for name, kind in kinds.items()
-    )
-    run = Run("omniglot", "convnet4", 64, "multi_similarity", recipe, "official", None, seed)
-    values = resolve(
-        run,
-        network=networks[run.network],
-        method=methods[run.method],
-        recipe=recipes[recipe],
-        sets=[{"epochs": 1, "iterations_per_epoch": ITERATIONS}],
-    )
-    return Spec.model_validate(values).as_dict()
+    configuration = {"pathvars": {"results": "results"}, "studies": ["omniglot"]}
+    loaded = plan.reload(configuration, CONFIG)
+    objective = ("multi_similarity", recipe, "")
+    row = Row("omniglot", "omniglot", "convnet4", 64, *objective, "official", None, seed)
+    return loaded.spec(row).as_dict() | {"epochs": 1, "iterations_per_epoch": ITERATIONS}
 
 
 def test_fast_differs_from_exact_in_speed_alone():

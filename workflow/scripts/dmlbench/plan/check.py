@@ -5,6 +5,7 @@ from dataclasses import replace
 from dmlbench import registry
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import searches, views
+from dmlbench.plan.combinations import combinations
 from dmlbench.plan.fitting import check_batch, check_transforms
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
@@ -27,6 +28,7 @@ def _check_study(plan: Plan, study: str) -> None:
     """Resolve every row and every view of a study; raises as `check`."""
     _check_names(plan, study)
     _check_rows(plan, study)
+    combinations(plan, study)
     for name, view in views.views(plan, study).items():
         _check_view(plan, study, view, f"{plan.file(study)}: {name}")
 

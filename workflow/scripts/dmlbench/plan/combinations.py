@@ -36,12 +36,14 @@ def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
     """The combinations of a study: the row of each form -> its folds.
 
     Raises:
-        UserError: rows without folds are to be combined.
+        UserError: rows without folds are to be combined, or none.
     """
     found = {}
     for position, combine in enumerate(plan.studies[study].combine):
         rows = plan.rows(study, combine.where)
         where = f"{plan.file(study)}: combine.{position}"
+        if not rows:
+            raise UserError(f"{where}.where: fits none of the study's rows")
         for row, folds in _folds(rows, where).items():
             combined = Combination(row, tuple(folds), tuple(map(plan.run, folds)))
             found |= {replace(row, fold=form): combined for form in combine.forms}

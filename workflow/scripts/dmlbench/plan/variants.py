@@ -55,6 +55,9 @@ class Variant(Model):
             raise ValueError(
                 "has values but is no axis; allowed: with place, or `{value}` in search"
             )
+        for value in map(value_text, self.values):
+            if not value or set(value) & set(",=") or value != value.strip():
+                raise ValueError(f"has the value {value!r}; allowed: without spaces, , and =")
         return self
 
     @property
@@ -116,13 +119,18 @@ def title_of(variant: str, variants: Variants) -> str:
 
 
 def read_value(text: str) -> Value:
-    """The value of an axis from its text: a YAML scalar, or a fraction such as `12/7`."""
-    if "/" in text:
-        return float(Fraction(text))
+    """The value of an axis from its text: a YAML scalar, or a fraction such as `12/7`.
+
+    Raises:
+        UserError: a text that is none of them.
+    """
     try:
-        return float(text) if "e" in text.lower() else yaml.safe_load(text)
-    except ValueError:
-        return yaml.safe_load(text)
+        value = float(Fraction(text)) if "/" in text else _scalar(text)
+    except (ValueError, ZeroDivisionError, OverflowError, yaml.YAMLError):
+        value = ()
+    if not isinstance(value, Value):
+        raise UserError(f"{text!r} is no value; allowed: a number, 12/7, true, false, null, a word")
+    return value
 
 
 def value_text(value: Value) -> str:
@@ -134,6 +142,13 @@ def value_text(value: Value) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def _scalar(text: str) -> Any:
+    try:
+        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+    except ValueError:
+        return yaml.safe_load(text)
 
 
 def _expanded(item: str, variants: Variants) -> list[str]:
@@ -148,6 +163,8 @@ def _expanded(item: str, variants: Variants) -> list[str]:
             raise UserError(f"variant {name} is a named change and takes no value: {item!r}")
         if axis and not value and not variants[name].values:
             raise UserError(f"variant {name} has no values; allowed: {name}=<value>")
+        if value and variants[name].places:
+            read_value(value)
         values = [value] if value or not axis else map(value_text, variants[name].values)
         factors.append([f"{name}={text}" if text else name for text in values])
     return [",".join(product) for product in itertools.product(*factors)]

@@ -1,0 +1,170 @@
+"""What a study may leave out, what its views must have, and experiments."""
+
+import pytest
+from dmlbench import registry
+from dmlbench.plan import pages, views
+
+EXPERIMENTS = {
+    "title": "Toys",
+    "question": "Which?",
+    "description": "Of points.",
+    "experiments": ["gaussian_classes"],
+    "tables": {
+        "points": {
+            "title": "Points",
+            "kind": {"name": "scores_beside_printed", "metrics": ["recall_at_1"]},
+            "experiments": ["gaussian_classes"],
+        }
+    },
+}
+TABLE = {"title": "T", "kind": {"name": "scores_by_method", "metrics": ["recall_at_1"]}}
+MAP = {"title": "M", "where": {"method": "contrastive", "embedding_dim": 8, "seed": 0}}
+
+
+@pytest.fixture
+def points(configured):
+    """The study `mine` with an experiment and no runs."""
+    configured.write("studies/mine", EXPERIMENTS)
+    return configured
+
+
+def test_a_study_of_experiments_has_neither_runs_nor_tournament(points):
+    loaded = points.load()
+    assert loaded.rows("mine") == loaded.runs("mine") == []
+    assert views.facts(loaded, "mine", "table", "points")["selection"] == "none"
+    assert pages.page(loaded, "mine")["protocol"] == {}
+    files = pages.files(loaded, "mine")
+    assert not [file for file in files if "tournament" in file or "timings" in file]
+    assert any(file.endswith("tables/points.md") for file in files)
+
+
+def test_a_study_without_a_tournament_ranks_nothing(configured):
+    configured.edit("studies/mine", lambda study: study.pop("tournament"))
+    loaded = configured.load()
+    assert loaded.rows("mine")
+    assert "metric" not in pages.page(loaded, "mine")
+    assert views.ranked_methods(loaded, "mine") == []
+
+
+def folder(points):
+    return points.load().experiments["gaussian_classes"].folder("gaussian_classes")
+
+
+def test_an_experiment_is_known_by_its_options_and_version(points, monkeypatch):
+    before = folder(points)
+    points.change("experiments", ["gaussian_classes", "title"], "Another")
+    points.change("experiments", ["gaussian_classes", "seeds"], [0, 7])
+    points.change("experiments", ["gaussian_classes", "threads"], 2)
+    assert folder(points) == before
+    options = registry.options("experiments", "gaussian_classes")
+    key, option = next(
+        (key, option) for key, option in options.items() if type(option.default) is int
+    )
+    choice = {"name": "gaussian_classes", key: option.default}
+    points.change("experiments", ["gaussian_classes", "experiment"], choice)
+    assert folder(points) == before
+    points.change(
+        "experiments", ["gaussian_classes", "experiment"], choice | {key: option.default + 1}
+    )
+    other = folder(points)
+    assert other != before
+    monkeypatch.setattr(registry, "version", lambda room, name: 99)
+    assert folder(points) not in (before, other)
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "value", "parts"),
+    [
+        (
+            "studies/mine",
+            ["experiments"],
+            ["gausian_classes"],
+            ["experiments", "'gaussian_classes'"],
+        ),
+        (
+            "studies/mine",
+            ["tables", "points", "experiments"],
+            ["random_embeddings"],
+            ["mine.yaml: tables.points.experiments", "'random_embeddings'", "gaussian_classes"],
+        ),
+        (
+            "experiments",
+            ["gaussian_classes", "experiment"],
+            {"name": "gaussian_classes", "clases": 3},
+            ["experiments.yaml: gaussian_classes.experiment", "'clases'"],
+        ),
+        (
+            "experiments",
+            ["gaussian_classes", "seeds"],
+            [],
+            ["gaussian_classes.seeds", "at least 1"],
+        ),
+        ("studies/mine", ["experiments"], [], ["has neither runs nor experiments"]),
+    ],
+)
+def test_what_is_wrong_with_experiments_is_one_line(points, file, keys, value, parts):
+    points.change(file, keys, value)
+    message = points.problem()
+    assert all(part in message for part in parts), message
+
+
+def test_a_map_has_the_name_of_a_figure_and_no_figure_its_name(configured):
+    configured.change("studies/mine", ["embedding_maps"], {"01": MAP})
+    targets = pages.targets(configured.load(), "mine")
+    assert targets == {
+        "mine_figure_01": [
+            f"results/studies/mine/figures/map_01.{face}" for face in ("png", "svg", "pdf")
+        ]
+    }
+    figure = {"title": "F", "kind": "recall_by_embedding_dim"}
+    configured.change("studies/mine", ["figures"], {"01": figure})
+    assert "embedding_maps.01: is the name of a figure as well" in configured.problem()
+
+
+@pytest.mark.parametrize(
+    ("table", "parts"),
+    [
+        (TABLE | {"measures": ["training_structure"]}, ["measures", "'training_structure'"]),
+        (TABLE | {"where": {"method": "margin"}}, ["where", "fits none of the study's 12 rows"]),
+        (TABLE | {"searches": ["smal"]}, ["searches", "'smal'", "'small'"]),
+    ],
+)
+def test_a_view_must_show_what_the_study_has(configured, table, parts):
+    configured.change("studies/mine", ["tables"], {"a": table})
+    message = configured.problem()
+    assert all(part in message for part in ["mine.yaml: tables.a.", *parts]), message
+
+
+METRICS = {"name": "scores_by_method", "metrics": ["recall_at_1", "pi_ratio"]}
+
+
+def test_a_metric_of_a_view_is_one_of_its_rows_or_measures(configured):
+    configured.change("studies/mine", ["tables"], {"a": TABLE | {"kind": METRICS}})
+    message = configured.problem()
+    assert "mine.yaml: tables.a.kind.metrics: unknown metric of its data sets 'pi_ratio'" in message
+    assert "recall_at_8" in message
+    configured.change("studies/mine", ["measures"], ["training_structure"])
+    configured.change("studies/mine", ["tables", "a", "measures"], ["training_structure"])
+    configured.load()
+
+
+def test_a_metric_that_is_a_default_is_checked_too(configured):
+    configured.change("datasets", ["glyphs", "metrics"], ["map_at_r"])
+    configured.change("studies/mine", ["tournament"], {"metric": "map_at_r"})
+    configured.load()
+    figure = {"title": "F", "kind": "recall_by_embedding_dim"}
+    configured.change("studies/mine", ["figures"], {"a": figure})
+    assert "figures.a.kind.metric: unknown metric" in configured.problem()
+
+
+def test_what_ranks_is_scored_on_all_of_its_data_sets(configured):
+    configured.change("studies/mine", ["tournament"], {"metric": "nmi"})
+    assert "mine.yaml: tournament.metric: unknown metric" in configured.problem()
+    configured.change("datasets", ["glyphs", "metrics"], ["recall_at_1", "nmi"])
+    configured.load()
+
+
+def test_the_study_without_its_baseline_has_none(configured):
+    assert views.baseline(configured.load(), "mine") == "untrained"
+    configured.grid(method=["contrastive"])
+    assert views.baseline(configured.load(), "mine") is None
