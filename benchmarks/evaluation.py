@@ -1,4 +1,4 @@
-"""Time and memory of scoring, beside pytorch-metric-learning with faiss, in one run.
+"""Time and memory of scoring, next to pytorch-metric-learning with faiss, in one run.
 
     python benchmarks/evaluation.py                  # CUB200 and SOP size
     python benchmarks/evaluation.py --size million   # an hour; --task takes a part
@@ -7,7 +7,7 @@
 Every measurement is a process of its own, so that its peak memory is its own; the peak counts
 everything, the libraries' code (about 0.5 GB with torch) and the embeddings included. What takes
 less than two seconds is repeated, and the median counts; imports and a first call on 5,000 images
-are timed apart. Both sides cluster with one start and at most 20 iterations. Beside them stands
+are timed apart. Both sides cluster with one start and at most 20 iterations. Next to them stands
 the time of the product of all pairs in float32, which a search by the whole product cannot go
 below.
 
@@ -91,12 +91,12 @@ def embeddings(size: str):
     generator = np.random.default_rng(0)
     extra = generator.integers(0, classes, images - 2 * classes)
     labels = np.concatenate([np.arange(classes), np.arange(classes), extra])
-    centres = generator.standard_normal((classes, dim), dtype=np.float32)
+    centers = generator.standard_normal((classes, dim), dtype=np.float32)
     vectors = np.empty((images, dim), np.float32)
     for begin in range(0, images, 50_000):
         part = labels[begin : begin + 50_000]
         strength = noise * np.exp(0.35 * generator.standard_normal((len(part), 1)))
-        part = centres[part] + strength * generator.standard_normal((len(part), dim))
+        part = centers[part] + strength * generator.standard_normal((len(part), dim))
         vectors[begin : begin + 50_000] = part / np.linalg.norm(part, axis=1, keepdims=True)
     if distinct:
         vectors = vectors[generator.integers(0, distinct, images)]
@@ -197,7 +197,7 @@ def show(size: str, system: str, task: str, found: dict) -> None:
 
 
 def main() -> None:
-    from dmlbench.files import whole
+    from dmlbench.files import atomic_write
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", nargs="+", choices=SIZES, default=["cub200", "sop"])
@@ -226,7 +226,7 @@ def main() -> None:
         found = measured(size, system, task, options.threads)
         show(size, system, task, found)
         report.setdefault(size, {}).setdefault(system, {})[task] = found
-        with whole(options.output) as path:  # after each: the next may take long
+        with atomic_write(options.output) as path:  # after each: the next may take long
             path.write_text(json.dumps(report, indent=1) + "\n")
     print(f"written to {options.output}")
 

@@ -1,4 +1,4 @@
-"""Images a second from disk to the network's input, beside torchvision's ImageFolder + DataLoader.
+"""Images a second from disk to the network's input, next to torchvision's ImageFolder + DataLoader.
 
     python benchmarks/input.py                 # about five minutes on two cores
     python benchmarks/input.py --data FOLDER   # the folder that holds grocery81.zip
@@ -11,7 +11,7 @@ They take turns, so that a busy machine slows both; a rate is the median over th
 best of each system is compared. CPU time counts all threads and processes; other load spoils it
 less than rates.
 
-On a GPU, ResNet-50's training step with these images is timed beside the same step on random
+On a GPU, ResNet-50's training step with these images is timed next to the same step on random
 tensors that lie there. Writes results/benchmarks/input.json and prints a table.
 """
 
@@ -40,7 +40,7 @@ from dmlbench.data.index import index, read_index  # noqa: E402
 from dmlbench.data.pack import pack  # noqa: E402
 from dmlbench.data.pixels import Pixels  # noqa: E402
 from dmlbench.data.transforms import build_transforms  # noqa: E402
-from dmlbench.files import whole  # noqa: E402
+from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.training.cpu import use_cpu  # noqa: E402
 from machine import machine  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -60,13 +60,13 @@ CASES = {  # name -> (how our store is packed, our steps, torchvision's transfor
         [CROP, FLIP],
         [T.Resize(PACKED), *THEIR_CROP],
     ),
-    "resize, centre crop": (
+    "resize, center crop": (
         PACKED,
         [MIDDLE],
         [T.Resize(PACKED), T.CenterCrop(SIDE)],
     ),
     "random resized crop, flip; unresized": (None, [CROP, FLIP], THEIR_CROP),
-    "resize, centre crop; unresized": (
+    "resize, center crop; unresized": (
         None,
         [RESIZE, MIDDLE],
         [T.Resize(PACKED), T.CenterCrop(SIDE)],
@@ -260,7 +260,7 @@ def main() -> None:
         else:
             print("training step on real input: skipped, for torch sees no GPU")
     report["machine"]["load_after"] = os.getloadavg()[0]
-    with whole(options.output) as path:
+    with atomic_write(options.output) as path:
         path.write_text(json.dumps(report, indent=1) + "\n")
     print(f"written to {options.output}")
 

@@ -1,4 +1,4 @@
-"""Time every loss beside pytorch-metric-learning's, forward and backward, in one process.
+"""Time every loss next to pytorch-metric-learning's, forward and backward, in one process.
 
     python benchmarks/losses.py                      # all, about ten minutes on two cores
     python benchmarks/losses.py contrastive circle   # some
@@ -29,7 +29,7 @@ import torch
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "workflow/scripts"))
 
-from dmlbench.files import whole  # noqa: E402
+from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.losses import available, build_loss  # noqa: E402
 from machine import machine  # noqa: E402
 
@@ -96,7 +96,7 @@ def cases() -> list[Case]:
         "soft_triple": lambda C: losses.SoftTripleLoss(C, EMBEDDING_DIM, margin=0.1),
         "proxy_anchor": lambda C: losses.ProxyAnchorLoss(C, EMBEDDING_DIM),
     }
-    # the library's have no centre-merging regulariser and no embedding length in the loss
+    # the library's have no center-merging regularizer and no embedding length in the loss
     settings = {"soft_triple": {"tau": 0}, "n_pair_one_per_class": {"l2": 0}}
     return [
         Case(
@@ -248,7 +248,7 @@ def main() -> None:
     summary = {"geometric_mean_ratio": geometric_mean(ratios), "smallest_ratio": min(ratios)}
     print(f"geometric mean {summary['geometric_mean_ratio']:.2f}x", end=", ")
     print(f"smallest {summary['smallest_ratio']:.2f}x over {len(ratios)} comparisons")
-    with whole(arguments.output) as path:
+    with atomic_write(arguments.output) as path:
         result = {"machine": described, "summary": summary, "rows": rows}
         path.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -34,7 +34,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan  # noqa: E402
-from dmlbench.files import whole  # noqa: E402
+from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.plan import pages  # noqa: E402
 from machine import machine  # noqa: E402
 from storage import estimate_run, weigh_runs  # noqa: E402
@@ -286,7 +286,7 @@ def main() -> None:
         "scheduling": schedule_jobs(options.account),
         "storage": weigh_runs(options.results) + estimate_run("resnet50", 512, EMBEDDED),
     }
-    with whole(options.output) as path:
+    with atomic_write(options.output) as path:
         path.write_text(json.dumps(report, indent=1) + "\n")
     print(tables(report))
 

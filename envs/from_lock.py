@@ -1,7 +1,7 @@
 """Write envs/cpu.yaml and envs/gpu.yaml from requirements.lock: `make lock` runs this.
 
 The pins stand inline because Snakemake copies an environment file away from its folder. Both are
-for Linux on x86-64; the GPU one has faiss for CUDA in the place of faiss for the CPU.
+for Linux on x86-64; the GPU one has faiss for CUDA instead of faiss for the CPU.
 """
 
 import re

@@ -4,11 +4,11 @@ import errno
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 
 
 def test_a_finished_file_takes_its_name(tmp_path):
-    with whole(tmp_path / "folder" / "file") as unfinished:
+    with atomic_write(tmp_path / "folder" / "file") as unfinished:
         unfinished.write_text("new")
     assert (tmp_path / "folder" / "file").read_text() == "new"
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
@@ -19,7 +19,7 @@ def test_an_error_leaves_the_old_file_alone(tmp_path, error):
     (tmp_path / "file").write_text("old")
 
     def fail():
-        with whole(tmp_path / "file") as unfinished:
+        with atomic_write(tmp_path / "file") as unfinished:
             unfinished.write_text("half")
             raise error
 
@@ -30,11 +30,11 @@ def test_an_error_leaves_the_old_file_alone(tmp_path, error):
 
 
 def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
-    with pytest.raises(UserError, match="file: the disk is full"), whole(tmp_path / "file"):
+    with pytest.raises(UserError, match="file: the disk is full"), atomic_write(tmp_path / "file"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert not list(tmp_path.iterdir())
 
 
 def test_another_failure_to_write_is_not_hidden(tmp_path):
-    with pytest.raises(PermissionError), whole(tmp_path / "file"):
+    with pytest.raises(PermissionError), atomic_write(tmp_path / "file"):
         raise PermissionError(errno.EACCES, "Permission denied")

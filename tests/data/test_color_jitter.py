@@ -1,4 +1,4 @@
-"""Colour jitter against torchvision, change by change and as a whole."""
+"""Color jitter against torchvision, change by change and as a whole."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ JITTER = {"brightness": 0.4, "contrast": 0.3, "saturation": 0.5, "hue": 0.2}
 
 
 def images(count=6, channels=3, seed=0):
-    """Bytes, among them greys, pure colours, black and white."""
+    """Bytes, among them greys, pure colors, black and white."""
     generator = torch.Generator().manual_seed(seed)
     shape = (count, channels, 9, 8)
     drawn = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)

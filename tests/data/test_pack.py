@@ -277,7 +277,7 @@ def test_control_c_leaves_nothing(tmp_path, monkeypatch):
 def test_other_errors_of_the_disk_keep_their_words(tmp_path):
     with (
         pytest.raises(OSError, match="input/output"),
-        files.whole(tmp_path / "out" / "file"),
+        files.atomic_write(tmp_path / "out" / "file"),
     ):
         raise OSError(errno.EIO, "input/output")
     assert leftovers(tmp_path) == []

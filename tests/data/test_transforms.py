@@ -134,8 +134,8 @@ def test_an_affine_map_is_pillows_with_the_drawn_numbers(
         shift = np.array([shift_x[number] * width, shift_y[number] * height]) * translate
         turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
         back = turn / factor
-        centre = np.array([width, height]) / 2
-        offset = centre - back @ (centre + shift)
+        center = np.array([width, height]) / 2
+        offset = center - back @ (center + shift)
         matrix = (*back[0], offset[0], *back[1], offset[1])
         expected = Image.fromarray(images[number, 0].numpy()).transform(
             (width, height), Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR

@@ -104,11 +104,11 @@ def test_faiss_and_torch_cluster_alike(clusters, each, seed):
 def test_looking_only_at_moved_centres_is_lloyds_algorithm():
     x = np.random.default_rng(3).normal(size=(400, 5))
     first = np.sort(np.random.default_rng(7).choice(400, 60, replace=False))
-    centres = x[first]
+    centers = x[first]
     for _ in range(12):
-        nearest = ((x[:, None] - centres) ** 2).sum(2).argmin(1)
-        centres = np.stack([x[nearest == c].mean(0) for c in range(60)])
-    nearest = ((x[:, None] - centres) ** 2).sum(2).argmin(1)
+        nearest = ((x[:, None] - centers) ** 2).sum(2).argmin(1)
+        centers = np.stack([x[nearest == c].mean(0) for c in range(60)])
+    nearest = ((x[:, None] - centers) ** 2).sum(2).argmin(1)
     found = kmeans(torch.from_numpy(x), 60, seed=7, iterations=12, engine="torch")
     np.testing.assert_array_equal(found.assignment, nearest)
 

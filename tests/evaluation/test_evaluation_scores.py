@@ -1,4 +1,4 @@
-"""The catalogue: names, what is reported beside a score, and agreement with other libraries."""
+"""The catalogue: names, what is reported next to a score, and agreement with other libraries."""
 
 import subprocess
 import sys

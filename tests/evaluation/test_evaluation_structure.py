@@ -25,8 +25,8 @@ def test_distances_are_means_over_pairs(seed, classes, dim):
     found = class_spread(torch.from_numpy(x), torch.from_numpy(y))
     pairs = itertools.combinations(range(len(y)), 2)
     intra = [np.linalg.norm(x[i] - x[j]) for i, j in pairs if y[i] == y[j]]
-    centres = [x[y == c].mean(0) for c in range(classes)]
-    inter = [np.linalg.norm(a - b) for a, b in itertools.combinations(centres, 2)]
+    centers = [x[y == c].mean(0) for c in range(classes)]
+    inter = [np.linalg.norm(a - b) for a, b in itertools.combinations(centers, 2)]
     assert found.pi_intra == pytest.approx(np.mean(intra), abs=1e-6)
     assert found.pi_inter == pytest.approx(np.mean(inter), abs=1e-6)
     assert found.pi_ratio == pytest.approx(np.mean(intra) / np.mean(inter), rel=1e-5)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
 from dmlbench.search.worker import work
 from dmlbench.training import checkpoint
@@ -71,7 +71,7 @@ def searches(data: Data, folder: Path) -> None:
     objective = Function(before=lambda number: time.sleep(0.02))
     work(open_trials(state, budget=24), strategy("coordinate"), objective)
     found = [(trial.number, trial.params, trial.value) for trial in open_trials(state).get()]
-    with whole(folder / "trials") as unfinished:
+    with atomic_write(folder / "trials") as unfinished:
         unfinished.write_text(repr(found))
 
 

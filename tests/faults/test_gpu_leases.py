@@ -35,7 +35,7 @@ def ledger(tmp_path):
 
 
 class WaitedError(Exception):
-    """Raised in the place of a pause."""
+    """Raised instead of a pause."""
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_a_folder_that_someone_else_put_there_is_refused(two_gpus, tmp_path):
 
 # A job that takes a lease again and again. It notes itself in the ledger while it is an owner, and
 # looks for owners beyond those that the slots allow. Among the others that are noted some may have
-# been killed and not be dead yet; who takes its note away was an owner beside this one.
+# been killed and not be dead yet; who takes its note away was an owner next to this one.
 JOB = """
     import atexit, os, random, sys, time
     from pathlib import Path

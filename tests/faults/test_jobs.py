@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench import files
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.job import job
 from dmlbench.parquet import read_metadata, read_table
 
@@ -44,7 +44,7 @@ def test_sigterm_ends_a_job_as_ctrl_c_does(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
 
     def interrupted():
-        with job(snakemake(tmp_path)), whole(tmp_path / "result") as unfinished:
+        with job(snakemake(tmp_path)), atomic_write(tmp_path / "result") as unfinished:
             unfinished.write_text("half")
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -100,8 +100,8 @@ def test_a_missing_file_is_not_called_damaged(tmp_path):
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
     code = f"""
         import os, signal
-        from dmlbench.files import whole
-        with whole({str(tmp_path / "result")!r}) as unfinished:
+        from dmlbench.files import atomic_write
+        with atomic_write({str(tmp_path / "result")!r}) as unfinished:
             unfinished.write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
     """
@@ -111,18 +111,18 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".result.")
     assert left.name.endswith(".unfinished")
-    with whole(tmp_path / "other") as unfinished:
+    with atomic_write(tmp_path / "other") as unfinished:
         unfinished.write_text("another file's writer leaves it alone")
     assert left.exists()
-    with whole(tmp_path / "result") as unfinished:
+    with atomic_write(tmp_path / "result") as unfinished:
         unfinished.write_text("whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "result"]
 
 
 def test_two_living_writers_leave_each_other_alone(tmp_path):
-    with whole(tmp_path / "file") as first:
+    with atomic_write(tmp_path / "file") as first:
         first.write_text("first")
-        with whole(tmp_path / "file") as second:
+        with atomic_write(tmp_path / "file") as second:
             second.write_text("second")
         assert (tmp_path / "file").read_text() == "second"
     assert (tmp_path / "file").read_text() == "first"
@@ -142,7 +142,7 @@ def test_the_file_and_its_name_reach_the_disk_in_this_order(tmp_path, monkeypatc
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "replace", noted_replace)
-    with whole(tmp_path / "file") as unfinished:
+    with atomic_write(tmp_path / "file") as unfinished:
         unfinished.write_text("whole")
     assert done == [str(unfinished), "replace", str(tmp_path)]
 
@@ -155,7 +155,7 @@ def test_a_file_system_without_locks_and_links_does(tmp_path, monkeypatch):
     for name in ("link", "symlink"):
         monkeypatch.setattr(os, name, refuse)
     (tmp_path / ".file.12345678.unfinished").write_text("of a living or a dead process")
-    with whole(tmp_path / "file") as unfinished:
+    with atomic_write(tmp_path / "file") as unfinished:
         unfinished.write_text("whole")
     assert (tmp_path / "file").read_text() == "whole"
     assert (tmp_path / ".file.12345678.unfinished").exists()

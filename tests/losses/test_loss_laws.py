@@ -95,7 +95,7 @@ def test_no_tensor_is_larger_than_a_few_matrices_of_the_batch(name):
     loss = built(name, num_classes=B, embedding_dim=8)
     with _LargestTensor() as largest:
         loss(x, torch.arange(B) // 3).backward()
-    # int64 indices count twice, SoftTriple has ten centres a class, two histograms have 2 x 65 bins
+    # int64 indices count twice, SoftTriple has ten centers a class, two histograms have 2 x 65 bins
     assert largest.entries <= 16 * B * B
 
 
@@ -117,10 +117,10 @@ feasible = st.tuples(
 
 def feasible_embeddings(classes, images, eps_plus, seed):
     generator = torch.Generator().manual_seed(seed)
-    centres = 3.0 * torch.eye(classes, 8, dtype=torch.float64)  # 3 sqrt(2) apart
+    centers = 3.0 * torch.eye(classes, 8, dtype=torch.float64)  # 3 sqrt(2) apart
     offsets = torch.randn(classes, images, 8, generator=generator, dtype=torch.float64)
     offsets *= eps_plus / 2 / offsets.norm(dim=2, keepdim=True)
-    return (centres[:, None] + offsets).flatten(0, 1), torch.arange(classes).repeat_interleave(
+    return (centers[:, None] + offsets).flatten(0, 1), torch.arange(classes).repeat_interleave(
         images
     )
 

@@ -1,4 +1,4 @@
-"""From an encoded photograph to what a network reads: our whole chain beside the publishers'."""
+"""From an encoded photograph to what a network reads: our whole chain next to the publishers'."""
 
 import io
 import zipfile

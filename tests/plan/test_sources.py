@@ -6,7 +6,7 @@ from dmlbench.plan import sources
 
 @pytest.fixture
 def scripts(tmp_path, monkeypatch):
-    """A small library in the place of the real one."""
+    """A small library instead of the real one."""
     monkeypatch.setattr(sources, "SCRIPTS", tmp_path)
     for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
         cached.cache_clear()

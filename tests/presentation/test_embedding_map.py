@@ -11,8 +11,8 @@ from dmlbench.presentation.embedding_map import _apart, _hues, _thumbnails, embe
 def clusters():
     generator = np.random.default_rng(0)
     labels = np.repeat(np.arange(4), 8)
-    centres = 10 * np.eye(4, 6)
-    vectors = centres[labels] + generator.normal(size=(32, 6))
+    centers = 10 * np.eye(4, 6)
+    vectors = centers[labels] + generator.normal(size=(32, 6))
     images = generator.integers(0, 256, size=(32, 12, 12)).astype(np.uint8)
     return vectors.astype(np.float32), labels, images
 

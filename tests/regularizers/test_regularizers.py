@@ -1,4 +1,4 @@
-"""Each regulariser against its formula, and the exchange of tuples by brute force."""
+"""Each regularizer against its formula, and the exchange of tuples by brute force."""
 
 import io
 

@@ -41,7 +41,7 @@ def test_greedy_coreset_always_adds_the_farthest(seed):
 
 
 def test_greedy_coreset_is_within_twice_the_best_cover():
-    """The greedy k-centre bound, against all batches of three images out of twelve."""
+    """The greedy k-center bound, against all batches of three images out of twelve."""
     points = embeddings(0, rows=12)
     far = spatial.distance.cdist(points, points)
     best = min(
@@ -152,9 +152,9 @@ def test_the_first_epoch_fills_the_memory(name):
 def test_hncm_takes_the_nearest_classes():
     labels = np.arange(60) // 3
     sampler = build_sampler("profs_hncm", labels, batch_size=10, images_per_class=2)
-    centres = embeddings(3, rows=20)
-    sampler.memory.update(np.arange(20), centres)
-    far = spatial.distance.cdist(centres, centres)
+    centers = embeddings(3, rows=20)
+    sampler.memory.update(np.arange(20), centers)
+    far = spatial.distance.cdist(centers, centers)
     first = set()
     for batch in sampler.epoch(0):
         classes = labels[batch.rows[batch.representatives]]

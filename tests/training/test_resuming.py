@@ -12,7 +12,7 @@ import torch
 from dmlbench.errors import UserError
 from dmlbench.training import checkpoint, loop
 from dmlbench.training.checkpoint import Checkpoint
-from dmlbench.training.leftovers import remove_checkpoints
+from dmlbench.training.checkpoint_cleanup import remove_checkpoints
 from hypothesis import given
 from hypothesis import strategies as st
 from toy_training import GREEDY_CORESET, VALUES, equal, history, train

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.job import job
-from dmlbench.training.leftovers import remove_checkpoints
+from dmlbench.training.checkpoint_cleanup import remove_checkpoints
 
 with job(snakemake):
     write_scores(

@@ -1,1 +1,1 @@
-"""Five studies of deep metric learning, reproduced in full and set beside their printed numbers."""
+"""Five studies of deep metric learning, reproduced in full and set next to their printed numbers."""

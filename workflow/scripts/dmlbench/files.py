@@ -17,7 +17,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextlib.contextmanager
-def whole(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """A path to write to; it becomes `path` when the block ends well, else nothing is left.
 
     The data reach the disk before the name does, so a crash leaves the old file or the new one.
@@ -109,7 +109,7 @@ def damage_is_named(path: str | os.PathLike, *errors: type[Exception]) -> Iterat
     """Turn what a reader says of a truncated file into one line that names the file.
 
     Args:
-        errors: what the reader raises of it beside OSError, EOFError and ValueError.
+        errors: what the reader raises of it next to OSError, EOFError and ValueError.
 
     Raises:
         DamagedError: the file is there but cannot be read.

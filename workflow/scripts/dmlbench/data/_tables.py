@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.parquet import read_metadata
 
 if TYPE_CHECKING:  # who only reads facts does not pay for pandas
@@ -22,7 +22,7 @@ def write(frame: "pandas.DataFrame", schema: pa.Schema, facts: dict, output: Pat
     table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
     facts = facts | {"rows_sha256": _digest(frame[schema.names])}
     table = table.replace_schema_metadata({_KEY: json.dumps(facts, sort_keys=True)})
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         pq.write_table(table, unfinished, compression="zstd")
 
 

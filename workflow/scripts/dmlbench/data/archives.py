@@ -25,7 +25,7 @@ LARGEST_MEMBER = 2**30
 class Archive:
     """The files of a zip, a tar (compressed or not) or a folder, by name.
 
-    A list that is published beside the images (.csv, .mat, .txt) is an archive of itself alone.
+    A list that is published next to the images (.csv, .mat, .txt) is an archive of itself alone.
 
     Attributes:
         name: the archive's file name.

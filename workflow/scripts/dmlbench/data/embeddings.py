@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
 
 
@@ -44,7 +44,7 @@ def write_embeddings(
         for selection, roles in embeddings.items()
         for role, images in roles.items()
     ]
-    with whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         pq.write_table(pa.concat_tables(tables).replace_schema_metadata(metadata), unfinished)
 
 

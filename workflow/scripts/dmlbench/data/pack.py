@@ -22,7 +22,7 @@ from dmlbench.data import _images, _tables
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.data.index import read_index, refuse_damaged
 from dmlbench.errors import UserError, unknown
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 
 SCHEMA = pa.schema(
     {
@@ -52,7 +52,7 @@ def pack(
     """Decode and resize the images of an index, once.
 
     The pixels are one flat uint8 .npy; an image is H x W x C of them, from its offset on: the
-    colours of a pixel lie together, as networks and resampling are fastest with. The table has
+    colors of a pixel lie together, as networks and resampling are fastest with. The table has
     the columns image_id, offset (bytes from the first pixel), height, width, channels and
     converted (what its pixels were before, such as CMYK, L or I;16, and whether EXIF data turned
     it; missing for an image that is as it was), in the order of image_id; its metadata hold the
@@ -83,7 +83,7 @@ def pack(
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
         _check_archives(rows, opened, index)
         pool = stack.enter_context(ThreadPoolExecutor(threads))
-        unfinished = stack.enter_context(whole(pixels))
+        unfinished = stack.enter_context(atomic_write(pixels))
         with open(unfinished, "wb") as file:
             images = _prepared(rows, opened, prepare, pool)
             packed, sha256 = _write(images, file)

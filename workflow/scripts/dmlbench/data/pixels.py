@@ -26,7 +26,7 @@ class Pixels:
 
     Args:
         pixels: the .npy of the pixels; it is only read.
-        table: the Parquet file beside it.
+        table: the Parquet file next to it.
 
     Raises:
         UserError: a damaged table; the pixels are no .npy, or are more or fewer than the table
@@ -83,7 +83,7 @@ class Pixels:
         places = self._offsets[rows] // (channels * height * width)
         store = self._flat.view(-1, height, width, channels)
         if self.device.type == "cpu":
-            # By NumPy, on one thread: reading goes on beside work that has the others.
+            # By NumPy, on one thread: reading goes on next to work that has the others.
             images = torch.from_numpy(store.numpy()[places])
         else:
             images = store[torch.from_numpy(places).to(self.device)]

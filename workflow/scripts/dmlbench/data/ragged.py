@@ -12,7 +12,7 @@ from dmlbench.data._threads import on_threads
 
 @dataclass(frozen=True)
 class Ragged:
-    """A batch of images of several sizes: windows of one flat tensor, colours side by side.
+    """A batch of images of several sizes: windows of one flat tensor, colors side by side.
 
     Attributes:
         flat: the values, on any device; not all of them need belong to an image of the batch.

@@ -13,7 +13,7 @@ from dmlbench.evaluation.rounding import rounded_down, rounded_up
 _ROW = 8.0
 _STOPPER = -3.0
 
-# Share of a tile beyond which listing candidates is dearer than giving up positives first.
+# Share of a tile beyond which listing candidates is more expensive than giving up positives first.
 _WORTH_PRUNING = 1 / 8
 
 # A tile is made in the next precision where more than one in so many of its pairs is left open.

@@ -11,7 +11,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.run_scores import limit_threads, score_rows, warn_of_caveats, write_rows
 from dmlbench.evaluation.scoring import evaluate
 from dmlbench.evaluation.structure import class_spectrum, singular_values
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 
 
 def write_measure(
@@ -51,7 +51,7 @@ def write_measure(
         rows += score_rows(result.scores, role, selection)
         found |= {f"{selection}/{name}": ARRAYS[name](images) for name in arrays}
     write_rows(rows, output)
-    with whole(arrays_output) as unfinished, open(unfinished, "wb") as file:
+    with atomic_write(arrays_output) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, **found)
 
 

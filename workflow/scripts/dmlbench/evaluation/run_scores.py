@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.evaluation.roles import scored, spaces
 from dmlbench.evaluation.scoring import Evaluation, caveats, evaluate
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 
 _OF_A_QUERY = ("mrr", "r_precision", "map_at_r")
 
@@ -50,7 +50,7 @@ def write_scores(
             images = embedded[scored(embedded)[role][0]]
             found.append(_per_query(result, images, role, selection))
     write_rows(rows, output)
-    with whole(queries) as unfinished:
+    with atomic_write(queries) as unfinished:
         pq.write_table(pa.concat_tables(found), unfinished)
 
 
@@ -64,7 +64,7 @@ def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[d
 
 def write_rows(rows: list[dict], output: Path) -> None:
     """Write rows of scores as Parquet."""
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         pq.write_table(pa.Table.from_pylist(rows), unfinished)
 
 

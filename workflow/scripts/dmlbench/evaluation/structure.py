@@ -11,7 +11,7 @@ class Spread(NamedTuple):
 
     Attributes:
         pi_intra: mean Euclidean distance between two images of one class, over all such pairs.
-        pi_inter: mean Euclidean distance between the centres of two classes, over all pairs.
+        pi_inter: mean Euclidean distance between the centers of two classes, over all pairs.
 
     Both are at least 0, and at most 2 for rows of unit norm.
     """
@@ -21,7 +21,7 @@ class Spread(NamedTuple):
 
     @property
     def pi_ratio(self) -> float:
-        """pi_intra / pi_inter: the density of the space; infinite where centres coincide."""
+        """pi_intra / pi_inter: the density of the space; infinite where centers coincide."""
         return self.pi_intra / self.pi_inter if self.pi_inter > 0 else float("inf")
 
 
@@ -36,21 +36,21 @@ def class_spread(vectors: torch.Tensor, classes: torch.Tensor) -> Spread:
         classes: int64 [N].
     """
     _, size = torch.unique_consecutive(classes, return_counts=True)
-    intra, centres = 0.0, []
+    intra, centers = 0.0, []
     for group in vectors.double().split(size.tolist()):
-        centres.append(group.mean(0))
+        centers.append(group.mean(0))
         intra += _summed_distances(group)
     pairs = float((size * (size - 1) // 2).sum())
-    centres = torch.stack(centres)
+    centers = torch.stack(centers)
     between = len(size) * (len(size) - 1) / 2
     return Spread(
         intra / pairs if pairs else float("nan"),
-        _summed_distances(centres) / between if between else float("nan"),
+        _summed_distances(centers) / between if between else float("nan"),
     )
 
 
 def singular_values(vectors: torch.Tensor) -> np.ndarray:
-    """Singular values of the embeddings [N, D] as they are, not centred (roth2020, section 5).
+    """Singular values of the embeddings [N, D] as they are, not centered (roth2020, section 5).
 
     There are min(N, D) of them, float64, descending: roots of the eigenvalues of the smaller Gram
     matrix.

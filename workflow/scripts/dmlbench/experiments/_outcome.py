@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 
 DEFAULTS = {
     "dataset": "",
@@ -57,9 +57,9 @@ def write_outcome(outcome: Outcome, *, table: str | os.PathLike, arrays: str | o
         UserError: a column is unknown or missing, or a value has two rows.
     """
     completed = _completed(outcome.table)
-    with whole(table) as unfinished:
+    with atomic_write(table) as unfinished:
         pq.write_table(completed, unfinished)
-    with whole(arrays) as unfinished, open(unfinished, "wb") as file:
+    with atomic_write(arrays) as unfinished, open(unfinished, "wb") as file:
         np.savez_compressed(file, **outcome.arrays)
 
 

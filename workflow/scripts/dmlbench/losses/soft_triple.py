@@ -1,4 +1,4 @@
-"""SoftTriple loss with its centre-merging regulariser."""
+"""SoftTriple loss with its center-merging regularizer."""
 
 import torch
 from torch import Tensor, nn
@@ -10,13 +10,13 @@ from dmlbench.values import Count, NotNegative, Positive
 
 
 class SoftTriple(nn.Module):
-    """Cross-entropy of alpha S_ic, less alpha margin for the own class, plus the regulariser.
+    """Cross-entropy of alpha S_ic, less alpha margin for the own class, plus the regularizer.
 
-    S_ic is the mean similarity of embedding i to the K centres of class c, weighted by their
-    softmax at inverse temperature gamma. The regulariser is tau times the sum of
-    |w_cs - w_ct| over the pairs s < t of a class's centres, divided by C K (K - 1).
+    S_ic is the mean similarity of embedding i to the K centers of class c, weighted by their
+    softmax at inverse temperature gamma. The regularizer is tau times the sum of
+    |w_cs - w_ct| over the pairs s < t of a class's centers, divided by C K (K - 1).
     Source: psomas2020 eq. 2.30 (a sum over the batch there, the mean here); S and the
-    regulariser from Qian et al. 2019 eq. 9 and 11, and its public code. roth2020 eq. 18 sums over
+    regularizer from Qian et al. 2019 eq. 9 and 11, and its public code. roth2020 eq. 18 sums over
     ordered pairs: twice the tau.
 
     Args:
@@ -24,10 +24,10 @@ class SoftTriple(nn.Module):
         embedding_dim: size D of the embeddings.
         alpha: factor on the similarities.
         margin: what the own class's similarity loses.
-        gamma: inverse temperature of the soft assignment to centres: 10, where Qian et al.
+        gamma: inverse temperature of the soft assignment to centers: 10, where Qian et al.
             and roth2020 print its inverse, 0.1.
-        tau: weight of the regulariser.
-        centers_per_class: number of centres K of a class.
+        tau: weight of the regularizer.
+        centers_per_class: number of centers K of a class.
     """
 
     def __init__(
@@ -81,6 +81,6 @@ def _spread(centers: Tensor) -> Tensor:
     K, C, _ = centers.shape
     of_class = centers.transpose(0, 1)
     squared = 2 - 2 * of_class @ of_class.mT
-    apart = squared > 1e-5  # two centres that have merged stay merged: gradient 0
+    apart = squared > 1e-5  # two centers that have merged stay merged: gradient 0
     distance = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
     return distance.triu(1).sum() / (C * K * (K - 1))

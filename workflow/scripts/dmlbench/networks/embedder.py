@@ -52,7 +52,7 @@ class Embedder(nn.Module):
         self.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Embeddings [B, D] of images [B, C, H, W] with values in [0, 1], colours as RGB."""
+        """Embeddings [B, D] of images [B, C, H, W] with values in [0, 1], colors as RGB."""
         with torch.autocast(images.device.type, torch.bfloat16, enabled=self.reduced):
             embeddings = self.head(self.pool(self.backbone(self.normalized(images))))
         embeddings = embeddings.float()

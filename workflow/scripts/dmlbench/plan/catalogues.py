@@ -102,7 +102,7 @@ class Network(Model):
         pooling: of the feature maps; `token` for a backbone that returns one vector an image.
         pixels: length of the packed images' shorter side.
         mode: of the packed images.
-        channels: the order in which the network takes colours.
+        channels: the order in which the network takes colors.
         scale: the largest value that it takes; pixel values are in 0..scale.
         mean, std: of its pixel values, a number a channel, in its order and scale.
         threads: CPU threads of a job that runs it.

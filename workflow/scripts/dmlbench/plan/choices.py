@@ -47,7 +47,7 @@ def _is_plain(path: str) -> str:
     if found:
         raise ValueError(f"has {' '.join(map(ascii, found))}; allowed: a path without")
     if not path or path.startswith("-"):
-        raise ValueError("is no path; allowed: one that is not empty and begins with no hyphen")
+        raise ValueError("is not a path; allowed: one that is not empty and begins with no hyphen")
     return path
 
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
@@ -53,7 +53,7 @@ class RunIndex:
 
     def write(self) -> None:
         """Leave the index for the jobs of this call."""
-        with whole(self.file) as unfinished:
+        with atomic_write(self.file) as unfinished:
             unfinished.write_text(json.dumps(self._all()))
 
     def _all(self) -> dict[str, list]:

@@ -112,7 +112,7 @@ class Training(Model):
         iterations_per_epoch: none for one pass of the sampler.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
             parameters, as multiples of the optimizer's; 0 leaves them as they are.
-        loss_learning_rate: of the loss's own parameters in itself, in the place of `loss_factor`.
+        loss_learning_rate: of the loss's own parameters in itself, instead of `loss_factor`.
         warmup_epochs: first epochs, in which only head and loss learn.
         clip_value: largest absolute gradient; none for no clipping.
         frozen_batchnorm: what of BatchNorm does not learn: its running statistics (with which it

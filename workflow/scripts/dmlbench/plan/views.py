@@ -64,7 +64,7 @@ def measures_of(view: View) -> list[str]:
 
 
 def searches_of(view: View) -> list[str]:
-    """The searches that a view shows in the place of runs; only tables can."""
+    """The searches that a view shows instead of runs; only tables can."""
     return view.searches if isinstance(view, Table) else []
 
 
@@ -104,7 +104,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
 
 
 def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
-    """The transcriptions of the printed tables that a view shows beside ours.
+    """The transcriptions of the printed tables that a view shows next to ours.
 
     Those of scores (`printed`) are files table_<id>.csv, those of hyper-parameters
     (`printed_settings`) settings_table_<id>.csv.

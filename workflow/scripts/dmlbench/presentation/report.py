@@ -9,7 +9,7 @@ import jinja2
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.presentation.machine import machine, software
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
@@ -59,7 +59,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
         software=software(),
         rehearsal=REHEARSAL if any(study.get("rehearsal") for study in studies) else "",
     )
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 

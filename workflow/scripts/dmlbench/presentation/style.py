@@ -10,7 +10,7 @@ from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.presentation.names import TOY_NUMBERS
 
 INK = "#1f2430"
@@ -163,7 +163,7 @@ def save(
     )
     for path, kind, metadata in undated:
         if path is not None:
-            with house(), whole(path) as unfinished:
+            with house(), atomic_write(path) as unfinished:
                 figure.savefig(
                     unfinished, format=kind, metadata=metadata, dpi=200, bbox_inches="tight"
                 )

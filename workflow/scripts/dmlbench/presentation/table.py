@@ -7,7 +7,7 @@ import math
 import os
 from dataclasses import dataclass, field, replace
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.presentation import _html, _latex, _markdown
 from dmlbench.presentation.names import REHEARSAL, TOY_NUMBERS
 from dmlbench.presentation.numbers import rounded
@@ -185,7 +185,7 @@ def write(
     )
     for path, text in formats:
         if path is not None:
-            with whole(path) as unfinished:
+            with atomic_write(path) as unfinished:
                 unfinished.write_text(text(), encoding="utf-8")
 
 

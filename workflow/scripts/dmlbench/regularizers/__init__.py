@@ -1,4 +1,4 @@
-"""Regularisers of deep metric learning, one file each, which says what it `acts_on`:
+"""Regularizers of deep metric learning, one file each, which says what it `acts_on`:
 
 - `rho`, `rho_anchor`: the tuples of a miner. `tuples = regularizer(tuples)`.
 - `embedding_l2`: the embeddings. `loss = loss + regularizer(embeddings)`.
@@ -14,14 +14,14 @@ from dmlbench import registry
 
 
 def available() -> tuple[str, ...]:
-    """Sorted names of all regularisers."""
+    """Sorted names of all regularizers."""
     return registry.available("regularizers")
 
 
 def build_regularizer(name: str, **hyperparameters):
-    """Build a regulariser by name.
+    """Build a regularizer by name.
 
     Raises:
-        UserError: unknown regulariser or hyper-parameter, with the near matches, or a bad value.
+        UserError: unknown regularizer or hyper-parameter, with the near matches, or a bad value.
     """
     return registry.build("regularizers", name, **hyperparameters)

@@ -1,4 +1,4 @@
-"""Rho-regularisation: now and then a negative takes its positive's place."""
+"""Rho-regularization: now and then a negative takes its positive's place."""
 
 from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets

@@ -1,4 +1,4 @@
-"""Rho-regularisation as in the authors' code: the anchor takes the positive's place."""
+"""Rho-regularization as in the authors' code: the anchor takes the positive's place."""
 
 import torch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.plan.choices import Model
 from dmlbench.plan.places import Place, with_values
 from dmlbench.plan.ranges import Value
@@ -38,7 +38,7 @@ class Best(Model):
 
 def write_best(path: Path, best: Best) -> None:
     """Write best.yaml."""
-    with whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(yaml.safe_dump(best.model_dump(exclude_none=True), sort_keys=False))
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from optuna.trial import TrialState
 
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.search.best import Best, write_best
 from dmlbench.search.distributions import values_of
 from dmlbench.search.state import open_trials
@@ -43,7 +43,7 @@ def finalize(search: str, facts: dict, *, folder: Path, trials: Path, best: Path
             f"{Path(best).parent}/workers and run again"
         )
     summary = _best(found, facts["trial_specs"])
-    with whole(trials) as unfinished:
+    with atomic_write(trials) as unfinished:
         pq.write_table(trials_table(found), unfinished)
     write_best(best, summary)
 

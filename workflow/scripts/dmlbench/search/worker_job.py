@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.plan.searches import starting_values
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.state import open_trials
@@ -33,5 +33,5 @@ def run_worker(search: str, facts: dict, *, folder: Path, output: Path, **argume
         **options,
     )
     done = work(trials, strategy, TrainingObjective(specs, trials.folder / "trials", arguments))
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         unfinished.write_text(yaml.safe_dump({"trials": done}))

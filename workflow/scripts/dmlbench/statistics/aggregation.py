@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
 
 SCORES = pa.schema(
@@ -149,10 +149,10 @@ def aggregate(
         rows, score_files, tables: as `collect` takes and checks them.
     """
     scores = collect(rows, score_files, tables=tables)
-    with whole(runs) as unfinished:
+    with atomic_write(runs) as unfinished:
         named = pd.DataFrame(rows, columns=[*ROW, "run"]).drop_duplicates()
         named.to_csv(unfinished, index=False, lineterminator="\n")
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
         pq.write_table(table.replace_schema_metadata(None), unfinished)
 
@@ -194,7 +194,7 @@ def timings(
         for run, stages in benchmark_files.items()
         for stage, path in stages.items()
     ]
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         frame = pd.DataFrame(rows, columns=["run", "stage", "seconds", "max_rss_mb"])
         frame.to_csv(unfinished, index=False, lineterminator="\n")
 

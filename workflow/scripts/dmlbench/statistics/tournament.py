@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.statistics.aggregation import SAME_SCORE, Row, collect
 from dmlbench.statistics.confidence import rank_confidence, read_answers
 from dmlbench.statistics.friedman import critical_difference, friedman
@@ -146,7 +146,7 @@ def write_tournament(
     )
     if rehearsal:
         frame.insert(0, "rehearsal", "toy numbers")
-    with whole(output) as unfinished:
+    with atomic_write(output) as unfinished:
         frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 
 

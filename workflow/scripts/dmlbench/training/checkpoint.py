@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from dmlbench.files import whole
-from dmlbench.training.leftovers import CHECKPOINT
+from dmlbench.files import atomic_write
+from dmlbench.training.checkpoint_cleanup import CHECKPOINT
 from dmlbench.training.version import VERSION
 
 INTERVAL = 600
@@ -51,7 +51,7 @@ class Checkpoint:
         buffer = io.BytesIO()
         torch.save(parts, buffer)
         content = buffer.getbuffer()
-        with whole(self.path) as unfinished, open(unfinished, "wb") as file:
+        with atomic_write(self.path) as unfinished, open(unfinished, "wb") as file:
             file.write(self._digest(content))
             file.write(content)
         self._written = time.monotonic()

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dmlbench.files import digest, whole
+from dmlbench.files import atomic_write, digest
 
 FOLDER = ".kept"
 _DIGESTS = "digests.json"
@@ -29,7 +29,7 @@ def keep(files: Iterable[Path]) -> None:
             link = folder / file.name
             link.unlink(missing_ok=True)
             os.link(file, link)
-        with whole(folder / _DIGESTS) as unfinished:
+        with atomic_write(folder / _DIGESTS) as unfinished:
             unfinished.write_text(json.dumps({file.name: digest(file) for file in files}))
 
 

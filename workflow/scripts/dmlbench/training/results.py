@@ -9,13 +9,13 @@ import yaml
 from safetensors.torch import save
 from torch import Tensor
 
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.plan.spec import Spec
 
 
 def write_spec(path: Path, spec: Spec) -> None:
     """Write the spec in full, as YAML."""
-    with whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(yaml.safe_dump(spec.as_dict(), sort_keys=False))
 
 
@@ -23,7 +23,7 @@ def write_history(path: Path, rows: list[dict]) -> None:
     """Write one row per epoch as Parquet; what an epoch was not evaluated for is missing."""
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
-    with whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         pq.write_table(table, unfinished)
 
 
@@ -32,5 +32,5 @@ def write_weights(path: Path, weights: dict[str, Tensor], spec: Spec, epoch: int
     # One key: safetensors writes several in no fixed order.
     metadata = {"dmlbench": json.dumps({"spec": spec.digest, "epoch": epoch})}
     weights = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
-    with whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_bytes(save(weights, metadata))

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from dmlbench.data.generators._characters import class_name, fonts
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.values import Interval, Seed
 
 _OVERSAMPLING = 3
@@ -56,7 +56,7 @@ class Glyphs:
         The number in front of a class keeps the shuffled order where folders are sorted by name.
         """
         ordered = np.random.default_rng(self.seed).permutation(sorted(fonts()))
-        with whole(output) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        with atomic_write(output) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
             for number, character in enumerate(ordered[: self.characters].tolist()):
                 folder = f"{number:03d}_{class_name(character)}"
                 for image_number in range(self.images_per_character):

@@ -71,7 +71,7 @@ def _by_products(images: Ragged, sizes: np.ndarray) -> Ragged:
 def _weights(lengths: np.ndarray, targets: np.ndarray, device: torch.device) -> Tensor:
     """float32 [B, largest target, largest length]: how a resized row is a mean of those before.
 
-    A triangle about each new pixel's centre, as wide as two pixels of the coarser of both grids.
+    A triangle about each new pixel's center, as wide as two pixels of the coarser of both grids.
     """
     numbers = torch.from_numpy(np.stack([lengths, targets])).to(device, non_blocking=True)
     length, target = numbers[:, :, None, None]

@@ -73,11 +73,11 @@ def with_saturation(images: Tensor, factors: Tensor) -> Tensor:
 
 
 def with_hue(images: Tensor, turns: Tensor) -> Tensor:
-    """Images with their hue turned by a part of the circle; largest and smallest colour stay."""
+    """Images with their hue turned by a part of the circle; largest and smallest color stay."""
     largest, smallest = images.amax(1, keepdim=True), images.amin(1, keepdim=True)
     spread = largest - smallest
     red, green, blue = images.split(1, dim=1)
-    # Where all colours are equal, hue is any: the smallest divisor makes it finite.
+    # Where all colors are equal, hue is any: the smallest divisor makes it finite.
     distance = torch.where(spread == 0, 1.0, spread)
     hue = torch.where(
         largest == red,
@@ -85,9 +85,9 @@ def with_hue(images: Tensor, turns: Tensor) -> Tensor:
         torch.where(largest == green, 2 + (blue - red) / distance, 4 + (red - green) / distance),
     )
     hue = hue + 6 * turns
-    # A colour is full within a sixth of the circle to each side, and gone from a third on.
-    centres = torch.tensor([0.0, 2.0, 4.0], device=images.device).view(1, 3, 1, 1)
-    away = (hue - centres + 3).remainder(6) - 3
+    # A color is full within a sixth of the circle to each side, and gone from a third on.
+    centers = torch.tensor([0.0, 2.0, 4.0], device=images.device).view(1, 3, 1, 1)
+    away = (hue - centers + 3).remainder(6) - 3
     return smallest + spread * (2 - away.abs()).clamp_(0, 1)
 
 

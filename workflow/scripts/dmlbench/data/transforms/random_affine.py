@@ -12,7 +12,7 @@ from dmlbench.values import Angle, Positive, Rising, Share
 
 
 class RandomAffine:
-    """Rotates, scales and shifts each image about its centre; bilinear, the border repeated.
+    """Rotates, scales and shifts each image about its center; bilinear, the border repeated.
 
     Args:
         degrees: the largest rotation to either side, 0 to 180.

@@ -9,7 +9,7 @@ from dmlbench.networks.backbones._published import Published
 class BNInception(Published):
     """The Inception network with BatchNorm that was ported from Caffe, without its classifier.
 
-    Its published weights take colours as blue, green, red in 0..255.
+    Its published weights take colors as blue, green, red in 0..255.
 
     Args:
         input_channels: must be 3.

@@ -2,7 +2,7 @@
 
 A rule is a module with `TITLE`, what it checks in a few words, and `check(document)`, which gives
 one `Check` per thing that it checked, found wrong or not; `remarks(document)` may add lines to
-the summary. No rule names a document, a table or a cell: what rules must know beside the printed
+the summary. No rule names a document, a table or a cell: what rules must know next to the printed
 tables is in the document's `audit.yaml` (see `metadata`).
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.files import whole
+from dmlbench.files import atomic_write
 from dmlbench.statistics.audit import (
     bold,
     bounds,
@@ -79,7 +79,7 @@ def audit(
         if hasattr(module, "remarks") and (frame["rule"] == name).any()
     }
     _write(frame, output_csv)
-    with whole(output_md) as unfinished:
+    with atomic_write(output_md) as unfinished:
         text = summary(document.study, frame, RULES, remarks)
         unfinished.write_text(text, encoding="utf-8")
 
@@ -117,10 +117,10 @@ def audit_all(
         raise UserError("no audits to put together; a document needs a folder with audit.yaml")
     frames = [pd.read_csv(Path(path), dtype=str, keep_default_na=False) for path in audits]
     _write(pd.concat(frames), output_csv)
-    with whole(output_md) as unfinished:
+    with atomic_write(output_md) as unfinished:
         unfinished.write_text(summary_of_all(frames), encoding="utf-8")
 
 
 def _write(frame: pd.DataFrame, path: str | os.PathLike) -> None:
-    with whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         frame.to_csv(unfinished, index=False, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What the rules must know of a document beside its tables: config/reference/<study>/audit.yaml."""
+"""What the rules must know of a document next to its tables: config/reference/<study>/audit.yaml."""
 
 from typing import Literal
 
