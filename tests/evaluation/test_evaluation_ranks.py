@@ -140,7 +140,7 @@ def test_whole_rows_see_every_tie():
         space = read_space(x, y)
         positives = (space.queries.classes == space.queries.classes[:, None]).sum(1) - 1
         limits = ranks._limits(metrics, positives, positives + 1)
-        assert whole.whole_ranks(space, positives, *limits) is None
+        assert whole.full_ranks(space, positives, *limits) is None
 
 
 def test_whole_rows_see_a_tie_that_goes_on_beyond_what_a_metric_looks_at():

@@ -1,1 +1,1 @@
-"""Five studies of deep metric learning, reproduced in full and set next to their printed numbers."""
+"""Five studies of deep metric learning, reproduced in full and next to their printed numbers."""

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dmlbench.evaluation.full_matrix import full_ranks, is_small
 from dmlbench.evaluation.inputs import Space
 from dmlbench.evaluation.pairs import class_runs
 from dmlbench.evaluation.retrieval import Ranks, reach
-from dmlbench.evaluation.whole import is_small, whole_ranks
 
 
 class Found(NamedTuple):
@@ -44,7 +44,7 @@ def find_ranks(
     limit, first_limit = _limits(metrics, positives, class_size)
     rank = None
     if precision == "auto" and str(device) == "cpu" and is_small(space):
-        rank = best = worst = whole_ranks(space, positives, limit, first_limit)
+        rank = best = worst = full_ranks(space, positives, limit, first_limit)
     if rank is None:
         from dmlbench.evaluation.walk import walk_ranks
 

@@ -1,4 +1,4 @@
-"""What the rules must know of a document next to its tables: config/reference/<study>/audit.yaml."""
+"""What rules must know of a document besides its tables: config/reference/<study>/audit.yaml."""
 
 from typing import Literal
 

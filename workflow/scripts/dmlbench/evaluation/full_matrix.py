@@ -22,7 +22,7 @@ def is_small(space: Space) -> bool:
     return rows * len(space.gallery.vectors) * dim <= _MOST_PRODUCTS
 
 
-def whole_ranks(
+def full_ranks(
     space: Space, positives: np.ndarray, limit: np.ndarray, first_limit: np.ndarray
 ) -> np.ndarray | None:
     """Ranks of all positives of all queries, or None where one is exactly as near as a negative.
