@@ -138,7 +138,7 @@ def pretend_done(folder: Path, study: plan.Plan) -> None:
     """Leave an empty file for everything that the study would make, in order."""
     glyphs = study.data("glyphs").folder
     data = [f"data/drawn/{glyphs}.zip", f"data/{glyphs}/images.parquet"]
-    data += [f"splits/{glyphs}/half.parquet"]
+    data += [f"data/{glyphs}/splits/half.parquet"]
     data += [f"data/{glyphs}/pixels-28-gray.{ending}" for ending in ("npy", "parquet")]
     names = ["spec.yaml", "model.safetensors", "last.safetensors", "history.parquet"]
     names += ["embeddings.parquet", "scores.parquet", "queries.parquet"]
