@@ -1,4 +1,4 @@
-"""SIGKILL at 30 random moments of a piece of work: it ends with the same bytes, and nothing else."""
+"""SIGKILL at 30 random moments of a piece of work: it ends with the same bytes and no others."""
 
 import os
 import re
