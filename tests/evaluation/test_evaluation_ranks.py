@@ -8,7 +8,7 @@ import brute_force
 import numpy as np
 import pytest
 import torch
-from dmlbench.evaluation import board, products, ranks, walk, whole
+from dmlbench.evaluation import board, full_matrix, products, ranks, walk
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import FAR, per_query
@@ -140,7 +140,7 @@ def test_whole_rows_see_every_tie():
         space = read_space(x, y)
         positives = (space.queries.classes == space.queries.classes[:, None]).sum(1) - 1
         limits = ranks._limits(metrics, positives, positives + 1)
-        assert whole.full_ranks(space, positives, *limits) is None
+        assert full_matrix.full_ranks(space, positives, *limits) is None
 
 
 def test_whole_rows_see_a_tie_that_goes_on_beyond_what_a_metric_looks_at():
