@@ -11,6 +11,7 @@ from dmlbench.plan.catalogues import Dataset, Network, Weights
 from dmlbench.plan.choices import Identifier, SplitRule
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.data import Data, data_of
+from dmlbench.plan.defaults import complete as complete_choice
 from dmlbench.plan.experiments import Experiment
 from dmlbench.plan.fitting import check_folds
 from dmlbench.plan.measures import Measure
@@ -161,8 +162,9 @@ class Plan:
 
     def split_rule(self, name: str) -> SplitRule:
         """The rule of a split's file: the inverse of `naming.slug` for those in the catalogue."""
-        rules = (rule for entry in self.datasets.values() for rule in entry.splits.values())
-        named = {slug(rule): rule for rule in rules}
+        rules = [rule for entry in self.datasets.values() for rule in entry.splits.values()]
+        completed = [SplitRule.model_validate(complete_choice(rule)) for rule in rules]
+        named = {slug(rule): rule for rule in completed}
         if name not in named:
             raise unknown("split", name, named)
         return named[name]
