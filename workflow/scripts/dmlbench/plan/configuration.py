@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt
 
 from dmlbench.plan.catalogues import Network
-from dmlbench.plan.choices import Folder, Generator, Identifier, Model, SplitRule
+from dmlbench.plan.choices import Folder, Generator, Identifier, Metric, Model, SplitRule
 
 
 class SearchRehearsal(Model):
@@ -31,6 +31,7 @@ class Rehearsal(Model):
         network: the toy network that stands behind every network.
         set: values laid over the spec of every run.
         searches, experiments: how they are shortened; in full where not given.
+        unscored: metrics of data sets that are not computed.
     """
 
     generator: Generator
@@ -39,6 +40,7 @@ class Rehearsal(Model):
     set: dict[str, Any]
     searches: SearchRehearsal | None = None
     experiments: ExperimentRehearsal | None = None
+    unscored: list[Metric] = []
 
 
 class Data(Model):

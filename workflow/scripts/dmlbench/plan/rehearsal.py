@@ -46,5 +46,6 @@ def _toy(rehearsal: Rehearsal, dataset: Dataset) -> Dataset:
         "images": None,
         "classes": None,
         "splits": rules,
+        "metrics": [metric for metric in dataset.metrics if metric not in rehearsal.unscored],
     }
     return dataset.model_copy(update=toy)
