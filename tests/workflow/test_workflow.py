@@ -302,7 +302,9 @@ def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
     template = (room / "_template.py").read_text()
     (room / "throw_away.py").write_text(template.replace("class Template", "class ThrowAway"))
     methods = finished.folder / "config" / "methods.yaml"
-    entry = {"title": "ThrowAway", "year": 2026, "loss": "throw_away", "sampling": "balanced"}
+    # With a smaller margin the toy's positive pairs, all alike, have no loss.
+    loss = {"name": "throw_away", "margin": 1}
+    entry = {"title": "ThrowAway", "year": 2026, "loss": loss, "sampling": "balanced"}
     methods.write_text(methods.read_text() + yaml.safe_dump({"throw_away": entry}))
     study = yaml.safe_load(finished.study.read_text())
     study["runs"][0]["method"].append("throw_away")
