@@ -106,7 +106,9 @@ def test_four_lines_make_a_data_set(workflow, catalogue, pictures):
     pixels = [workflow.folder / data / f"pixels-16-rgb.{kind}" for kind in ("npy", "parquet")]
     assert len(Pixels(*pixels)) == len(index)
     # What an index must count is asked when it is made, and is no reason to make it again.
-    with workflow.edited("config/datasets.yaml", "my_flowers:\n", "my_flowers:\n  images: 39\n"):
+    with workflow.edited(
+        "config/datasets.yaml", "\n  title: My flowers", "\n  title: Mine\n  images: 39"
+    ):
         assert workflow.data("my_flowers") == data
         assert workflow.planned(f"{data}/images.parquet", split) == {}
 

@@ -112,7 +112,7 @@ def test_the_table_shows_the_scores(finished):
     scores = pd.read_parquet(folder / "scores.parquet")
     mine = scores[(scores.metric == "recall_at_1") & (scores.selection == "best_test_epoch")]
     expected = mine[mine.embedding_dim == 8].set_index("method")["value"]
-    shown = dict(zip(table.iloc[:, 0], table["d8_recall_at_1"], strict=True))
+    shown = dict(zip(table["Loss"], table["d8_recall_at_1"], strict=True))
     assert len(shown) == 3
     for method, title in (("contrastive", "Contrastive"), ("untrained", "Untrained")):
         (value,) = (value for name, value in shown.items() if name.startswith(title))
@@ -121,7 +121,8 @@ def test_the_table_shows_the_scores(finished):
 
 def test_the_tournament_ranks_what_trains(finished):
     board = pd.read_csv(finished.results / "studies" / "toy" / "tournament.csv")
-    assert list(board.columns[:4]) == ["method", "total_rank", "average_rank", "rank_std"]
+    columns = ["rehearsal", "method", "total_rank", "average_rank", "rank_std"]
+    assert list(board.columns[:5]) == columns
     assert set(board["method"]) == {"contrastive", "proxy_anchor"}
     assert board["total_rank"].sum() == 2 * 3
 
@@ -147,19 +148,19 @@ def test_nothing_is_left_to_do(finished):
 
 
 def test_a_dry_run_says_once_what_its_trainings_cost(finished):
-    def told(*arguments):
+    def printed(*arguments):
         lines = finished.snakemake(*arguments, "--quiet", "all").splitlines()
         return [line for line in lines if line.startswith("dmlbench: ")]
 
-    scored = [file.parent for file in (finished.results / "runs").rglob("model.safetensors")]
+    scored = [file.parent for file in (finished.results / "runs").rglob("scores.parquet")]
     trained = [folder for folder in scored if "untrained" not in folder.parts]
     trainings = len(trained)
     done = f"dmlbench: {trainings} trainings asked for, 0 shared with other studies, "
-    assert told("--dry-run", "toy") == [f"{done}{trainings} done already"]
-    assert told("--dry-run") == told("--dry-run", "toy")
-    assert told("toy") == []
+    assert printed("--dry-run", "toy") == [f"{done}{trainings} done already"]
+    assert printed("--dry-run") == printed("--dry-run", "toy")
+    assert printed("toy") == []
     elsewhere = trained[0].rename(finished.folder / "elsewhere")
-    first, total, of_network = told("--dry-run", "toy", "toy_table_recall")
+    first, total, of_network = printed("--dry-run", "toy", "toy_table_recall")
     assert first == f"{done}{trainings - 1} done already"
     assert total.startswith("dmlbench: what is left takes about ")
     assert f"fitted on {len(scored)} trainings here" in of_network
@@ -301,7 +302,9 @@ def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
     template = (room / "_template.py").read_text()
     (room / "throw_away.py").write_text(template.replace("class Template", "class ThrowAway"))
     methods = finished.folder / "config" / "methods.yaml"
-    entry = {"title": "ThrowAway", "year": 2026, "loss": "throw_away", "sampling": "balanced"}
+    # With a smaller margin the toy's positive pairs, all alike, have no loss.
+    loss = {"name": "throw_away", "margin": 1}
+    entry = {"title": "ThrowAway", "year": 2026, "loss": loss, "sampling": "balanced"}
     methods.write_text(methods.read_text() + yaml.safe_dump({"throw_away": entry}))
     study = yaml.safe_load(finished.study.read_text())
     study["runs"][0]["method"].append("throw_away")

@@ -28,7 +28,7 @@ def shortened(
             update={
                 "seeds": experiment.seeds[: rehearsal.seeds],
                 "experiment": experiment.experiment.model_copy(
-                    update=rehearsal.options.get(experiment.experiment.name, {})
+                    update=rehearsal.options.get(name, {})
                 ),
             }
         )

@@ -198,9 +198,10 @@ def selection_of(plan: Plan, study: str, view: View) -> str:
 
 
 def titles(plan: Plan, study: str) -> dict[str, str]:
-    """Display names of everything in the catalogues, and of a study's variants."""
+    """Display names of everything in the catalogues, and of a study's variants and their parts."""
     catalogues = (plan.datasets, plan.networks, plan.methods, plan.recipes)
     named = {name: entry.title for catalogue in catalogues for name, entry in catalogue.items()}
     variants = plan.studies[study].variants
-    varied = dict.fromkeys(row.variant for row in plan.rows(study) if row.variant)
+    listed = {row.variant: None for row in plan.rows(study) if row.variant}
+    varied = listed | {part: None for variant in listed for part in variant.split(",")}
     return named | {variant: title_of(variant, variants) for variant in varied}

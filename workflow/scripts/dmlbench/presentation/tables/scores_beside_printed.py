@@ -13,6 +13,13 @@ from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Fact, Metric, Printed
 
 _HEADINGS = {"embedding_dim": "embedding size {}"}
+_FOLDS = {
+    "": "no folds",
+    "mean": "mean of the folds",
+    "best": "best fold",
+    "concatenated": "folds concatenated",
+    "separated": "folds separated",
+}
 _CELL = ["panel", "column", "method", "row", "metric"]
 
 
@@ -134,6 +141,8 @@ class ScoresBesidePrinted:
         of_axis = self.panel not in (*KEY, "recipe")
         for place, panel in enumerate(panels):
             heading = _HEADINGS.get(self.panel, "{}").format(name(titles, panel))
+            if self.panel == "fold":
+                heading = _FOLDS.get(panel, f"fold {panel}")
             if of_axis:
                 heading = f"{self.panel} = {panel}" if panel else f"no {self.panel}"
             yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
