@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt
 
 from dmlbench.plan.catalogues import Network
-from dmlbench.plan.choices import Folder, Generator, Identifier, Metric, Model, SplitRule
+from dmlbench.plan.choices import Folder, Generator, Identifier, Metric, Model, Sampler, SplitRule
 
 
 class SearchRehearsal(Model):
@@ -29,7 +29,8 @@ class Rehearsal(Model):
         generator: draws the toy data that stands behind every data set.
         splits: split rule -> the one in its place, for rules that read what the toy data lacks.
         network: the toy network that stands behind every network.
-        set: values laid over the spec of every run.
+        sampler: of every recipe; a variant may have another.
+        set: values laid over the spec of every run, its variant included.
         searches, experiments: how they are shortened; in full where not given.
         unscored: metrics of data sets that are not computed.
     """
@@ -37,6 +38,7 @@ class Rehearsal(Model):
     generator: Generator
     splits: dict[Identifier, SplitRule] = {}
     network: Network
+    sampler: Sampler
     set: dict[str, Any]
     searches: SearchRehearsal | None = None
     experiments: ExperimentRehearsal | None = None

@@ -116,9 +116,12 @@ class Plan:
         for override in recipe.overrides:
             if override.where.holds(row):
                 values = merged(values, override.set)
+        toy = self.configuration.rehearsal
+        if toy:
+            values |= {"sampler": toy.sampler.model_dump()}
         values = variants.changed(values, row.variant, named, row)
-        if self.configuration.rehearsal:
-            values = merged(values, self.configuration.rehearsal.set)
+        if toy:
+            values = merged(values, toy.set)
         if search := variants.search_of(row.variant, named, row):
             if search not in self.searches:
                 raise UserError(
