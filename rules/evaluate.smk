@@ -3,7 +3,7 @@
 #         <results>/runs/<run>/queries.parquet              one row per role, selection and query
 #         <results>/runs/<run>/measures/<measure>.parquet   what a study asks for in addition
 #         <results>/runs/<run>/measures/<measure>.npz       its arrays
-#         <results>/combined/<run>/<form>.parquet           scores of several folds together
+#         <results>/combined/<combination>/<form>.parquet   scores of several folds together
 
 
 rule evaluate:

@@ -31,10 +31,9 @@ from toy_training import equal, train
 
 SCRIPTS = Path(files.__file__).resolve().parents[1]
 PRINTED = SCRIPTS.parents[1] / "config" / "reference" / "psomas2020"
-RUN = "glyphs/convnet3/d64/triplet/glyphs/half/seed0"
 FACES = ("pdf", "svg", "png")
 SCORERS = [
-    *("scores", "queries", "aggregate", "timings", "tournament", "audit", "search"),
+    *("scores", "queries", "aggregate", "runs", "timings", "tournament", "audit", "search"),
     *(f"table.{face}" for face in ("csv", "md", "tex", "html")),
     *(f"figure.{face}" for face in FACES),
 ]
@@ -96,16 +95,21 @@ def scorers(tmp_path, out):
     embedded, scores = tmp_path / "embeddings.parquet", tmp_path / "scores.parquet"
     write_embeddings(embedded, vectors(40), {})
     scored = {"embeddings": embedded, "metrics": ["recall_at_1"], "threads": 1}
-    write_scores(RUN, **scored, output=scores)
+    queries = tmp_path / "queries.parquet"
+    write_scores(**scored, output=scores, queries=queries)
+    row = {"dataset": "toy", "network": "convnet", "embedding_dim": 3, "method": "triplet"}
+    row |= {"recipe": "quick", "split": "half", "seed": 0, "run": "a-run"}
+    named = {"runs": tmp_path / "runs.csv"}
     of_all = {"metric": "recall_at_1", "methods": ["triplet"], "selection": "last_epoch"}
     table = Table("t", "A table", "", "Loss", (Column("r", "R@1"),), (Row("Triplet", (Cell(1),)),))
     faces = {face: out / f"table.{face}" for face in ("csv", "md", "tex", "html")}
     return {
-        "scores": lambda: write_scores(RUN, **scored, output=out / "scores.parquet"),
-        "queries": lambda: write_scores(RUN, **scored, output=scores, queries=out / "q.parquet"),
-        "aggregate": lambda: aggregate([scores], out / "all.parquet"),
+        "scores": lambda: write_scores(**scored, output=out / "s.parquet", queries=queries),
+        "queries": lambda: write_scores(**scored, output=scores, queries=out / "q.parquet"),
+        "aggregate": lambda: aggregate([row], [scores], out / "all.parquet", **named),
+        "runs": lambda: aggregate([row], [scores], tmp_path / "a.parquet", runs=out / "r.csv"),
         "timings": lambda: timings({}, out / "timings.csv"),
-        "tournament": lambda: write_tournament([scores], out / "tournament.csv", **of_all),
+        "tournament": lambda: write_tournament([row], [scores], out / "t.csv", **of_all),
         "audit": lambda: audit(PRINTED, tmp_path / "audit.csv", out / "audit.md"),
         **{f"table.{face}": partial(write, table, **{face: faces[face]}) for face in faces},
         **{f"figure.{end}": partial(save, Figure(), **{end: out / end}) for end in FACES},

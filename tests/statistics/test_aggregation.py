@@ -45,7 +45,9 @@ def test_files_are_joined_under_their_rows_and_sorted(written, tmp_path):
     late = written("late.parquet", {}, {"metric": "map_at_r", "value": 0.25})
     early = written("early.parquet", {"value": 0.75})
     rows = [ROW, ROW | {"method": "arcface", "run": "a"}]
-    aggregate(rows, [late, early], tmp_path / "scores.parquet")
+    aggregate(rows, [late, early], tmp_path / "scores.parquet", runs=tmp_path / "runs.csv")
+    named = pd.read_csv(tmp_path / "runs.csv")
+    assert list(named["run"]) == [ROW["run"], "a"]
     scores = read_scores(tmp_path / "scores.parquet")
     assert tuple(scores.columns) == COLUMNS
     assert list(scores.method) == ["arcface", "triplet", "triplet"]
@@ -57,8 +59,8 @@ def test_files_are_joined_under_their_rows_and_sorted(written, tmp_path):
 def test_order_of_the_rows_does_not_matter(written, tmp_path):
     rows = [ROW | {"run": run, "method": run} for run in "cab"]
     files = [written(f"{run}.parquet", {}) for run in "cab"]
-    aggregate(rows, files, tmp_path / "one.parquet")
-    aggregate(rows[::-1], files[::-1], tmp_path / "two.parquet")
+    aggregate(rows, files, tmp_path / "one.parquet", runs=tmp_path / "runs.csv")
+    aggregate(rows[::-1], files[::-1], tmp_path / "two.parquet", runs=tmp_path / "runs.csv")
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
@@ -103,14 +105,16 @@ def test_tables_of_experiments_follow_with_defaults(written, tmp_path):
 
 
 def test_types_are_those_of_the_schema(written, tmp_path):
-    aggregate([ROW | {"seed": 3}], [written("a.parquet", {})], tmp_path / "scores.parquet")
+    files, output = [written("a.parquet", {})], tmp_path / "scores.parquet"
+    aggregate([ROW | {"seed": 3}], files, output, runs=tmp_path / "runs.csv")
     assert pq.read_schema(tmp_path / "scores.parquet").remove_metadata() == SCHEMA
 
 
 def test_a_repeated_score_is_an_error_that_names_it(written, tmp_path):
     files = [written("a.parquet", {}), written("b.parquet", {"value": 0.6})]
     with pytest.raises(UserError, match=r"half/0 has two scores for recall_at_1 on test images"):
-        aggregate([ROW, ROW | {"run": "b"}], files, tmp_path / "scores.parquet")
+        output, runs = tmp_path / "scores.parquet", tmp_path / "runs.csv"
+        aggregate([ROW, ROW | {"run": "b"}], files, output, runs=runs)
     assert not (tmp_path / "scores.parquet").exists()
 
 

@@ -95,7 +95,7 @@ def test_the_files_carry_the_findings(tmp_path, frames):
     rows = list(csv.DictReader((tmp_path / "one.csv").open()))
     assert list(rows[0]) == COLUMNS
     assert len(rows) == len(frames["musgrave2020"])
-    assert "shares of these queries" in (tmp_path / "one.md").read_text()
+    assert "as many as by chance" in (tmp_path / "one.md").read_text()
     paths = []
     for study, frame in frames.items():
         paths.append(tmp_path / f"{study}.csv")

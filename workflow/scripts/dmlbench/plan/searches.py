@@ -161,11 +161,6 @@ def folder(plan, name: str) -> str:
     return f"searches/{name}-{identity(facts(plan, name))[:8]}"
 
 
-def state(plan, name: str) -> str:
-    """Where the trials of a search are kept: the same for every budget."""
-    return f"searches/state/{name}-{trials_digest(facts(plan, name))[:8]}"
-
-
 def shown(plan, name: str) -> dict[str, Any]:
     """Plain values that a table of searches is built from.
 

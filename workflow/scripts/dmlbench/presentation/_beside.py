@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column
 from dmlbench.statistics.comparison import BOTH, CITED, NOT_RUN, OURS_ALONE, compare
@@ -70,7 +71,11 @@ def columns(
     printed: bool = True,
     intervals: bool = False,
 ) -> list[Column]:
-    """The columns of one metric: ours alone, or ours, printed, difference and interval."""
+    """The columns of one metric: ours alone, or ours, printed, difference and interval.
+
+    Of measures of structure, none is better than another.
+    """
+    better = "" if metric in STRUCTURE else better
     stem = f"{prefix}{metric}"
     group = name(titles, metric) if group is None else group
     if not printed:

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.statistics.placement import KEY, find
 
 COLUMNS = [*KEY, "status", "ours", "ours_std", "seeds", "printed", "printed_std"]
@@ -79,7 +80,9 @@ def _found(scores: pd.DataFrame) -> pd.DataFrame:
             f"{_named(key)}: scores of several recipes ({', '.join(several)}); allowed: one"
         )
     values = grouped["value"].agg(ours="mean", ours_std="std", seeds="count").reset_index()
-    values[["ours", "ours_std"]] *= 100
+    # Measures of structure are lengths and their ratios, and no shares.
+    percent = np.where(values["metric"].isin(STRUCTURE), 1, 100)
+    values["ours"], values["ours_std"] = percent * values["ours"], percent * values["ours_std"]
     return values
 
 

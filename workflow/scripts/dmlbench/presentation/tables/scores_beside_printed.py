@@ -6,6 +6,7 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
@@ -187,17 +188,19 @@ class ScoresBesidePrinted:
     def _caption(self, compared: pd.DataFrame, printed: bool, *, last_epoch: bool) -> str:
         images = {"test": "the test classes", "train": "the training classes"}
         where = images.get(self.role, "the validation classes")
-        caption = f"Scores on {where} in percent. {selected(self.selection)}"
+        shares = [metric for metric in self.metrics if metric not in STRUCTURE]
+        caption = f"Scores on {where}{' in percent' if shares else ''}. {selected(self.selection)}"
         if last_epoch:
             caption += " The last-epoch column is free of that choice."
         most = compared.seeds.max()
         if most > 1:
             over = "folds" if (compared.fold == "mean").any() else "seeds"
             caption += f" Mean ± standard deviation over {most} {over}."
-        if (compared.fold == "best").any():
+        if (compared[compared.seeds > 0].fold == "best").any():
             caption += " Of the folds, the one with the best validation score."
         theirs = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
-        return f"{caption}{theirs} Best in bold, second best underlined."
+        marks = " Best in bold, second best underlined." if shares else ""
+        return f"{caption}{theirs}{marks}"
 
 
 def _places(frame: pd.DataFrame) -> list[tuple[str, str]]:
