@@ -112,8 +112,8 @@ def test_types_are_those_of_the_schema(written, tmp_path):
 
 def test_a_repeated_score_is_an_error_that_names_it(written, tmp_path):
     files = [written("a.parquet", {}), written("b.parquet", {"value": 0.6})]
+    output, runs = tmp_path / "scores.parquet", tmp_path / "runs.csv"
     with pytest.raises(UserError, match=r"half/0 has two scores for recall_at_1 on test images"):
-        output, runs = tmp_path / "scores.parquet", tmp_path / "runs.csv"
         aggregate([ROW, ROW | {"run": "b"}], files, output, runs=runs)
     assert not (tmp_path / "scores.parquet").exists()
 
