@@ -160,7 +160,9 @@ def pixels_input(row, spec):
 def best_of(wildcards):
     """The best values of the search that a run takes them from; no input for most runs."""
     search = PLAN.search_of(RUNS.row(wildcards.run))
-    return {"best": ancient(f"<results>/{searches.folder(PLAN, search)}/best.yaml")} if search else {}
+    return (
+        {"best": ancient(f"<results>/{searches.folder(PLAN, search)}/best.yaml")} if search else {}
+    )
 
 
 def searched(name):

@@ -6,11 +6,11 @@
 rule unused:
     log:
         "<results>/logs/unused.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
         folder=str(CONFIG),
         delete=PLAN.configuration.remove,
-    localrule: True
     script:
         "../workflow/scripts/unused.py"
