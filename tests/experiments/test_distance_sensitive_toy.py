@@ -46,7 +46,7 @@ def violated(space, labels):
 
 
 def test_ranking_learns_to_rank_and_scores_are_of_its_space():
-    options = SMALL | {"learning_rate": 0.01, "iterations": 150, "m1": []}
+    options = SMALL | {"learning_rate": 0.01, "iterations": 150}
     outcome = build_experiment("distance_sensitive_toy", **options).run(0)
     labels, trained = outcome.arrays["labels"], outcome.arrays["ranking m=0.1"]
     start = outcome.arrays["initial_features"]

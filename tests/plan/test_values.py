@@ -57,6 +57,13 @@ FACTS = {
     "id": "id",
     "input_channels": 3,
     "labels": np.repeat(np.arange(60), 4).tolist(),
+    "arrays": {
+        0: {
+            "points": np.zeros((4, 2)),
+            "labels": np.zeros(4),
+            "arrows_3_6_r=0": np.zeros((3, 2, 2)),
+        }
+    },
     "methods": ["margin"],
     "num_classes": 3,
     "parameters": {},
@@ -66,8 +73,19 @@ FACTS = {
     "spec_values": {},
     "title": "Title",
 }
-PRINTED = pd.DataFrame({"metric": ["recall_at_1"], "split": ["validation"]})
-NEEDED = {"size": 16, "mean": [0.5], "std": [0.5], "metrics": ["recall_at_1"], "embedding_dim": 4}
+PRINTED = pd.DataFrame(
+    {"metric": ["recall_at_1"], "role": ["test"], "method": ["margin"], "number": [60.0]}
+)
+NEEDED = {
+    "axis": "classes",
+    "embedding_dim": 4,
+    "figure": "3_6",
+    "mean": [0.5],
+    "metrics": ["recall_at_1"],
+    "size": 16,
+    "spaces": [{"array": "points", "title": "Points"}],
+    "std": [0.5],
+}
 """Values of options without a default."""
 
 DEPENDENT = {
@@ -78,6 +96,10 @@ DEPENDENT = {
     ("miners", "distance_weighted", "upper_cutoff"): "above lower_cutoff",
     ("miners", "distance_weighted_pairs", "lower_cutoff"): "below upper_cutoff",
     ("miners", "distance_weighted_pairs", "upper_cutoff"): "above lower_cutoff",
+    ("presentation/figures", "force_field", "figure"): "a figure that the arrays are of",
+    ("presentation/figures", "point_spaces", "labels"): "the name of an array",
+    ("presentation/figures", "point_spaces", "seed"): "a seed of the arrays",
+    ("presentation/figures", "point_spaces", "spaces"): "names of arrays",
     ("samplers", "class_balanced", "images_per_class"): "a divisor of batch_size",
     ("samplers", "class_balanced_with_replacement", "images_per_class"): "a divisor of batch_size",
     ("samplers", "distance_distribution", "pool_size"): "batch_size or more",

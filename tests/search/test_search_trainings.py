@@ -181,10 +181,10 @@ def test_a_fold_without_a_finite_loss_fails_the_trial_and_is_named(tmp_path, fol
         objective.evaluate(0, {"loss.margin": 0.5}, lambda *_: None)
 
 
-def test_another_definition_has_other_trials_and_removes_the_old_ones(tmp_path, data):
+def test_another_definition_has_other_trials_and_keeps_the_old_ones(tmp_path, data):
     searched(tmp_path, data, facts(budget=2))
     searched(tmp_path, data, facts({"epochs": 2}, budget=2))
-    assert len(list(tmp_path.glob("state-*"))) == 1
+    assert len(list(tmp_path.glob("state-*"))) == 2
     assert len(pq.read_table(tmp_path / "trials.parquet")) == 2
 
 

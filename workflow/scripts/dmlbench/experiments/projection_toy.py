@@ -14,7 +14,7 @@ from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.miners._representatives import anchored
 from dmlbench.regularizers import build_regularizer
-from dmlbench.samplers import build_sampler
+from dmlbench.samplers import Batch, build_sampler
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Count, CountOrZero, Interval, NotNegative, Positive
 
@@ -149,7 +149,11 @@ class ProjectionToy:
         proximity = build_regularizer("proximity", weight=self.proximity)
         weights = start.clone().requires_grad_()
         optimizer = torch.optim.Adam([weights], lr=self.learning_rate)
-        batches = (batch for epoch in range(2**31) for batch in sampler.epoch(epoch))
+        batches = (
+            batch.rows if isinstance(batch, Batch) else batch
+            for epoch in range(2**31)
+            for batch in sampler.epoch(epoch)
+        )
         yield violated_constraints(problem.points @ weights.detach(), problem.labels)
         for _ in range(self.projections):
             proximity.snapshot([weights])

@@ -23,7 +23,7 @@ class PointSpaces:
         spaces: from left to right: `array`, the name of the points [N, 2]; `title`; `where`, the
             columns of the long table (method, variant, role) that pick the scores below the panel;
             nothing below without it.
-        metrics: the scores below a panel, means over seeds.
+        metrics: the scores below a panel, means over seeds; none where not given.
         labels: the array with the class of each point, [N].
         seed: whose points are drawn.
         circle: whether to draw the unit circle.
@@ -37,7 +37,7 @@ class PointSpaces:
         *,
         title: Fact[str],
         spaces: Sequence[Mapping[str, str | Mapping[str, str]]],
-        metrics: Sequence[Metric] = (),
+        metrics: Sequence[Metric] | None = None,
         labels: str = "labels",
         seed: int = 0,
         circle: bool = False,
@@ -51,7 +51,7 @@ class PointSpaces:
                 raise unknown("array of a figure", wanted, self.arrays)
         self.title = title
         self.spaces = spaces
-        self.metrics = list(metrics)
+        self.metrics = list(metrics or [])
         self.labels = labels
         self.seed = seed
         self.circle = circle
