@@ -51,12 +51,12 @@ class Where(Model):
 
     def holds(self, row) -> bool:
         """Whether a row is among them."""
-        if self.variant is not None and not _has_variant(row.variant, self.variant):
+        if self.variant is not None and not has_variant(row.variant, self.variant):
             return False
         return all(getattr(row, key) in values for key, values in self.wanted)
 
 
-def _has_variant(variant: str, wanted: list[str]) -> bool:
+def has_variant(variant: str, wanted: list[str]) -> bool:
     """Whether a row's variant is listed: by its name, as a value of its axes, or as `base`."""
     axes = ",".join(part.partition("=")[0] for part in variant.split(","))
     return (variant or "base") in wanted or axes in wanted

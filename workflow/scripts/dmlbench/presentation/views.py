@@ -12,6 +12,7 @@ import pandas as pd
 
 from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
+from dmlbench.plan.where import has_variant
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect, no_scores, row_of
 from dmlbench.statistics.placement import read_placed
@@ -164,6 +165,8 @@ def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
     for column in ("dataset", "network", "embedding_dim", "method", "variant", "split"):
         if column in where:
             fits = printed[column].isin(where[column])
+            if column == "variant":
+                fits = printed[column].map(lambda name: has_variant(name, where["variant"]))
             free = printed["why"].ne("") & (column != "dataset")
             printed = printed[fits | free]
     return printed.reset_index(drop=True)
