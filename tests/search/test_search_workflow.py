@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 import yaml
+from dmlbench.plan import searches
 from dmlbench.search.best import read_best
 from project import Project
 
@@ -61,6 +62,10 @@ class Workflow(Project):
         values = yaml.safe_load((config / "config.yaml").read_text()) | rehearsal
         self.write(config / "config.yaml", values | {"studies": ["demo"]})
 
+    def left(self, search):
+        """The folder of what a search, as it is defined now, leaves."""
+        return self.results / searches.folder(self.plan(), search)
+
     def write(self, path, values):
         path.write_text(yaml.safe_dump(values, sort_keys=False))
 
@@ -80,7 +85,7 @@ def finished(tmp_path_factory):
 
 @pytest.mark.parametrize(("search", "count"), [("mine", 4), ("in_folds", 3)])
 def test_workers_share_the_trials(finished, search, count):
-    folder = finished.results / "searches" / search
+    folder = finished.left(search)
     done = [
         trial
         for worker in sorted((folder / "workers").glob("*.yaml"))
@@ -92,7 +97,7 @@ def test_workers_share_the_trials(finished, search, count):
 
 @pytest.mark.parametrize("search", ["mine", "in_folds"])
 def test_the_best_values_are_those_of_the_best_trial(finished, search):
-    folder = finished.results / "searches" / search
+    folder = finished.left(search)
     trials = pd.read_parquet(folder / "trials.parquet")
     top = trials[trials["state"] == "complete"].sort_values("validation", kind="stable").iloc[-1]
     best = yaml.safe_load((folder / "best.yaml").read_text())
@@ -114,12 +119,11 @@ def test_nothing_is_left_to_do_and_a_title_searches_nothing_again(finished):
 
 
 def test_a_larger_budget_continues_the_same_trials(finished):
-    folder = finished.results / "searches" / "in_folds"
-    before = pd.read_parquet(folder / "trials.parquet")
+    before = pd.read_parquet(finished.left("in_folds") / "trials.parquet")
     text = finished.searches.read_text()
     finished.searches.write_text(text.replace("budget: 3", "budget: 4"))
     finished.snakemake("search_in_folds")
+    after = pd.read_parquet(finished.left("in_folds") / "trials.parquet")
     finished.searches.write_text(text)
-    after = pd.read_parquet(folder / "trials.parquet")
     pd.testing.assert_frame_equal(after[:3], before)
     assert len(after) == 4

@@ -6,7 +6,6 @@ share them, whichever results they work on. The files stay empty, and none is ev
 """
 
 import contextlib
-import fcntl
 import itertools
 import os
 import socket
@@ -17,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from dmlbench import locks
 from dmlbench.errors import UserError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -113,11 +113,8 @@ def _wait_for_slot(folder: Path, gpus: dict[str, str], runs_per_gpu: int) -> tup
     waited = False
     while True:
         # One process looks at a time: a look takes every free slot for a moment.
-        door = _lock(folder / "door", wait=True)
-        try:
+        with locks.held(folder / "mutex"):
             found = _least_loaded(folder, list(gpus), runs_per_gpu)
-        finally:
-            os.close(door)
         if found is not None:
             slot, uuid = found
             return slot, gpus[uuid]
@@ -135,7 +132,7 @@ def _least_loaded(folder: Path, gpus: list[str], runs_per_gpu: int) -> tuple[int
         # Slots beyond our own number are those of jobs that pack more runs on a GPU.
         stem = gpu.replace("/", "_")
         count = max(runs_per_gpu, len(list(folder.glob(f"{stem}.*"))))
-        slots = [_lock(folder / f"{stem}.{number}", wait=False) for number in range(count)]
+        slots = [locks.try_acquire(folder / f"{stem}.{number}") for number in range(count)]
         free[gpu] = [slot for slot in slots if slot is not None]
         load[gpu] = count - len(free[gpu])
     best = min(gpus, key=load.__getitem__)
@@ -143,25 +140,3 @@ def _least_loaded(folder: Path, gpus: list[str], runs_per_gpu: int) -> tuple[int
     for slot in (slot for slots in free.values() for slot in slots):
         os.close(slot)
     return None if chosen is None else (chosen, best)
-
-
-def _lock(path: Path, *, wait: bool) -> int | None:
-    """A descriptor that holds a file's lock until it is closed; None where another holds it."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        # A cleaner of temporary files may have taken the name away since it was opened.
-        if _is_named(path, descriptor):
-            return descriptor
-        os.close(descriptor)
-
-
-def _is_named(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
