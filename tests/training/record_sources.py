@@ -44,6 +44,7 @@ WITHOUT = (
     "errors.py",
     "files.py",
     "job.py",
+    "locks.py",
     "parquet.py",
     "plan/",
     "registry.py",
