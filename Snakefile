@@ -7,6 +7,7 @@ configfile: "config/config.yaml"
 
 
 include: "rules/common.smk"
+include: "rules/views.smk"
 include: "rules/data.smk"
 include: "rules/split.smk"
 include: "rules/train.smk"
