@@ -1,6 +1,6 @@
 # Needs:  everything above
 # Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
-#         search_<search>, data_all; `audit` is in audit.smk
+#         search_<search>, experiment_<experiment>, data_all; `audit` is in audit.smk
 
 for study in PLAN.studies:
 
@@ -35,6 +35,16 @@ for search in PLAN.searches:
             f"search_{search}"
         input:
             searched(search),
+        localrule: True
+
+
+for experiment in PLAN.experiments:
+
+    rule:
+        name:
+            f"experiment_{experiment}"
+        input:
+            experiments_of([experiment]),
         localrule: True
 
 
