@@ -2,19 +2,6 @@
 
 from dataclasses import asdict, dataclass
 
-COLUMNS = (
-    "dataset",
-    "network",
-    "embedding_dim",
-    "method",
-    "recipe",
-    "variant",
-    "split",
-    "fold",
-    "seed",
-)
-"""What a row is known by in a study's long table, in this order."""
-
 
 @dataclass(frozen=True)
 class Row:
