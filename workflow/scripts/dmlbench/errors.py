@@ -2,8 +2,11 @@
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
+
+Entry = TypeVar("Entry")
 
 
 class UserError(ValueError):
@@ -33,3 +36,10 @@ def unknown(what: str, name: str, allowed: Iterable[str]) -> UserError:
     near = difflib.get_close_matches(name, allowed, n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return UserError(f"unknown {what} {name!r}; {hint}allowed: {', '.join(allowed) or 'none'}")
+
+
+def entry(what: str, name: str, catalogue: Mapping[str, Entry]) -> Entry:
+    """The entry of a name in a catalogue; raises `unknown` where there is none."""
+    if name not in catalogue:
+        raise unknown(what, name, catalogue)
+    return catalogue[name]

@@ -84,6 +84,19 @@ def claim(folder: str | os.PathLike) -> None:
     os.write(descriptor, f"snakemake (process {os.getpid()} on {socket.gethostname()})".encode())
 
 
+def claimed_by(folder: str | os.PathLike) -> str | None:
+    """Which call of Snakemake is at work in a folder; None for none, or where locks do not work."""
+    try:
+        with open(Path(folder, ".claimed")) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read(500)
+    except OSError:
+        pass
+    return None
+
+
 def _to_disk(path: Path) -> None:
     """Wait until a file's data, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

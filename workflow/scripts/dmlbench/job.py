@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 
@@ -17,23 +18,37 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 @contextlib.contextmanager
 def job(snakemake) -> Iterator[None]:
-    """Send what the block prints to the rule's log; bad input becomes one line and status 1.
+    """Send what the block prints to the rule's log; a failure becomes a few lines and status 1.
 
     SIGTERM ends the block as Ctrl-C does, so that nothing half-written stays. An input that a crash
     has damaged is removed if a rule has made it: the next call makes it anew.
     """
+    if snakemake.config.get("same_digits"):
+        use_avx2()
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with _logged(snakemake.log[0]):
             yield
     except UserError as error:
         advice = _removed(error, snakemake) if isinstance(error, DamagedError) else ""
-        print(f"\ndmlbench {snakemake.rule}: {error}{advice}\n", file=sys.stderr)
+        _say(f"{error}{advice}", snakemake)
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 (whatever it is, the log has its traceback)
+        _say(f"{type(error).__name__}: {error}", snakemake)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _say(why: str, snakemake) -> None:
+    """Say on the screen why a job failed, which one, and where its log is."""
+    which = "".join(f"\n  {name}: {value}" for name, value in snakemake.wildcards.items())
+    print(
+        f"\ndmlbench {snakemake.rule}: {why}{which}\n  log: {snakemake.log[0]}\n",
+        file=sys.stderr,
+    )
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._printed_forces import PRINTED
+from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
 from dmlbench.losses.distance_sensitive import ideal_rho
 from dmlbench.values import Count, Interval
@@ -28,9 +29,10 @@ class TripletForces:
 
     Table: for each of the eleven losses of tables 3.1 to 3.3 and each point of a triplet
     (variant `point=<role>`), `printed_is_right` (1 or 0) over random triplets, `largest_difference`
-    among them, and `difference_at_example` at a = (1, 0), p = (0.6, 0.8), n = (-0.6, 0.8), whose
-    two derivatives are in the arrays. Also `ideal_rho` (equation 3.19) and three bounds of
-    appendix B for r = s = 0, d_ap = 1 (`ellipse_bounds`).
+    among them, and `difference_at_example` at a = (1, 0), p = (0.6, 0.8), n = (-0.6, 0.8), with the
+    coordinates of the printed and of the right derivative there (`printed_x`, ..., `autograd_y`).
+    Also `ideal_rho` (equation 3.19) and three bounds of appendix B for r = s = 0, d_ap = 1
+    (`ellipse_bounds`).
 
     Arrays:
         triplets: float64 [T, 3, 3], the random triplets; example: [3, 2].
@@ -65,11 +67,14 @@ class TripletForces:
             apart, _, _ = _compare(name, drawn)
             at_example, printed, derived = _compare(name, example[None])
             arrays[f"printed_{name}"], arrays[f"autograd_{name}"] = printed[0], derived[0]
-            for role, largest, there in zip(ROLES, apart.max(0), at_example[0], strict=True):
+            for place, role in enumerate(ROLES):
+                largest = apart[:, place].max()
                 scores = {
                     "printed_is_right": largest < _SAME,
                     "largest_difference": largest,
-                    "difference_at_example": there,
+                    "difference_at_example": at_example[0, place],
+                    **dict(zip(("printed_x", "printed_y"), printed[0, place], strict=True)),
+                    **dict(zip(("autograd_x", "autograd_y"), derived[0, place], strict=True)),
                 }
                 parts.append(rows(scores, method=name, variant=f"point={role}"))
         parts += list(_constants())
@@ -89,7 +94,7 @@ class TripletForces:
         def region(figure: str, loss: nn.Module, anchor: int = 0) -> np.ndarray:
             points = torch.from_numpy(found[f"points_{figure}"])
             pair = points if anchor == 0 else points.flip(0)
-            return _region(loss, pair, found[f"extent_{figure}"], self.grid)
+            return kept_region(loss, pair, found[f"extent_{figure}"], self.grid)
 
         for r, m1, m2 in ((-1, 2.5, 2.0), (0, 2.5, 2.0), (2, -3.5, 20.0), (3, -3.5, 20.0)):
             loss = _loss("distance_sensitive", s=0, r=r, rho=_IDEAL, m1=m1, m2=m2)
@@ -177,12 +182,3 @@ def _arrows() -> dict[str, np.ndarray]:
         gradient = torch.cat(forces(loss, *places[:, None].unbind(0)))
         arrays[f"arrows_{panel}"] = torch.stack([places, -gradient], dim=1).numpy()
     return arrays
-
-
-def _region(loss: nn.Module, pair: Tensor, extent: np.ndarray, grid: int) -> np.ndarray:
-    """Where a negative gives this anchor and positive forces: bool [grid, grid]."""
-    x, y = np.linspace(*extent[:2], grid), np.linspace(*extent[2:], grid)
-    negative = torch.from_numpy(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))
-    anchor, positive = (point.expand_as(negative) for point in pair)
-    moved = torch.cat(forces(loss, anchor, positive, negative), dim=1) != 0
-    return moved.any(1).view(grid, grid).numpy()

@@ -8,33 +8,41 @@ from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
 _BLOCK = 1024  # rows at once: memory is C x 1024 where the Gram matrix has C x C
 
 
-def log_sum_exp_of_others(x: Tensor, scale: float) -> Tensor:
-    """log of sum_(j != i) e^(scale x_i x_j) for each row i of x, [C, D] to [C]."""
-    return _LogSumExpOfOthers.apply(x, scale)
+def log_sum_exp_of_others(x: Tensor, scale: float, among: Tensor | None = None) -> Tensor:
+    """log of sum_(j != i) e^(scale x_i x_j) for each row i of x, [C, D] to [C].
+
+    Args:
+        x: [C, D].
+        scale: factor on the products.
+        among: the rows j that count, bool [C]; all of them if None. About NEVER where none does.
+    """
+    if among is None:
+        among = torch.ones(len(x), dtype=torch.bool, device=x.device)
+    return _LogSumExpOfOthers.apply(x, scale, among)
 
 
 class _LogSumExpOfOthers(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, scale):
+    def forward(ctx, x, scale, among):
         firsts = range(0, len(x), _BLOCK)
-        blocks = [softmax_and_log_sum_exp(_block(x, scale, first))[1] for first in firsts]
-        result = torch.cat(blocks)
-        ctx.save_for_backward(x, result)
+        blocks = (_block(x, scale, first).masked_fill_(~among, NEVER) for first in firsts)
+        result = torch.cat([softmax_and_log_sum_exp(block)[1] for block in blocks])
+        ctx.save_for_backward(x, result, among)
         ctx.scale = scale
         return result
 
     @staticmethod
     def backward(ctx, grad):
-        x, result = ctx.saved_tensors
+        x, result, among = ctx.saved_tensors
         pulls = []
         for first in range(0, len(x), _BLOCK):
             rows = slice(first, first + _BLOCK)
             block = _block(x, ctx.scale, first)
-            # the Gram matrix is symmetric: row i is in its own sum and in that of every other j
-            weights = _share(block, result[rows, None]).mul_(grad[rows, None])
-            weights.addcmul_(_share(block, result), grad)
+            # the Gram matrix is symmetric: row i has a sum, and is in that of every other j
+            weights = _share(block, result[rows, None]).mul_(grad[rows, None]).mul_(among)
+            weights.addcmul_(_share(block, result).mul_(among[rows, None]), grad)
             pulls.append(weights @ x)
-        return ctx.scale * torch.cat(pulls), None
+        return ctx.scale * torch.cat(pulls), None, None
 
 
 def _share(block: Tensor, log_sum: Tensor) -> Tensor:

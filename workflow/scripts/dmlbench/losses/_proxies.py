@@ -58,6 +58,12 @@ def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tens
     return (largest + total.log()).sum() / present
 
 
+def absent_classes(labels: Tensor, num_classes: int) -> Tensor:
+    """Which classes have no sample among the labels [B]: bool [C]."""
+    everyone = torch.ones(num_classes, dtype=torch.bool, device=labels.device)
+    return everyone.index_fill(0, labels, False)
+
+
 def _count_up(labels: Tensor) -> Tensor:
     return torch.arange(len(labels), device=labels.device)
 

@@ -15,7 +15,9 @@ class PsomasProxy1(nn.Module):
     Mean over the proxies w with a positive in the batch of
     log(1 + sum_(x in X_w+) e^(-alpha (w x - margin))), plus mean over all proxies of
     log(1 + sum_(v != w) e^(alpha (w v + margin))) over the other proxies v; all of unit length.
-    Source: psomas2020 eq. 6.1. Its alpha and margin are not printed: ProxyAnchor's.
+    Source: psomas2020 eq. 6.1, whose W- is not defined: here all other proxies, in
+    `psomas_proxy_1_absent` those of classes absent from the batch. Its alpha and margin are not
+    printed: ProxyAnchor's.
 
     Args:
         num_classes: number of classes C.

@@ -14,7 +14,7 @@ class PsomasProxy2(nn.Module):
 
     As `psomas_proxy_1`, with the similarity w v of two proxies replaced by
     sum_x (w x)(x v) over the batch. Source: psomas2020 eq. 6.2 (a sum, so it grows with the
-    batch). Its alpha and margin are not printed: ProxyAnchor's.
+    batch), read as in `psomas_proxy_1`. Its alpha and margin are not printed: ProxyAnchor's.
 
     Args:
         num_classes: number of classes C.

@@ -17,7 +17,8 @@ class SoftTriple(nn.Module):
     |w_cs - w_ct| over the pairs s < t of a class's centers, divided by C K (K - 1).
     Source: psomas2020 eq. 2.30 (a sum over the batch there, the mean here); S and the
     regularizer from Qian et al. 2019 eq. 9 and 11, and its public code. roth2020 eq. 18 sums over
-    ordered pairs: twice the tau.
+    ordered pairs: twice the tau. Centers nearer to each other than 0.0032 count as equal: they add
+    nothing, and stay merged.
 
     Args:
         num_classes: number of classes C.
@@ -81,6 +82,6 @@ def _spread(centers: Tensor) -> Tensor:
     K, C, _ = centers.shape
     of_class = centers.transpose(0, 1)
     squared = 2 - 2 * of_class @ of_class.mT
-    apart = squared > 1e-5  # two centers that have merged stay merged: gradient 0
+    apart = squared > 1e-5  # the gradient of a distance of 0 is not finite
     distance = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
     return distance.triu(1).sum() / (C * K * (K - 1))

@@ -19,9 +19,6 @@ POOLING = {
 class Embedder(nn.Module):
     """The network of a spec, in its precision; embeddings are float32 all the same.
 
-    The head is one linear layer, Kaiming-initialised over its outputs, with zero bias (the head
-    of psomas2020's public code; its text is silent).
-
     Args:
         spec: says which backbone, pooling, embedding size and input normalisation.
     """
@@ -38,8 +35,9 @@ class Embedder(nn.Module):
         )
         self.pool = POOLING[network.pooling]
         self.head = nn.Linear(self.backbone.features, spec.embedding_dim)
-        nn.init.kaiming_normal_(self.head.weight, mode="fan_out")
-        nn.init.zeros_(self.head.bias)
+        if spec.head_initialization == "kaiming_outputs":
+            nn.init.kaiming_normal_(self.head.weight, mode="fan_out")
+            nn.init.zeros_(self.head.bias)
         self.normalize = spec.normalize
         self.reduced = spec.precision == "bfloat16"
         self.frozen_batchnorm = spec.frozen_batchnorm

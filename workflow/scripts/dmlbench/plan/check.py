@@ -46,6 +46,10 @@ def _check_names(plan: Plan, study: str) -> None:
                 f"{plan.file(study)}: embedding_maps.{name}: is the name of a figure as well; "
                 "allowed: a name of its own"
             )
+    for name in description.answer:
+        if name not in description.tables:
+            problem = unknown("table of the study", name, description.tables)
+            raise UserError(f"{plan.file(study)}: answer: {problem}")
     if not description.runs and not description.experiments:
         raise UserError(
             f"{plan.file(study)}: has neither runs nor experiments; allowed: at least 1"
@@ -94,7 +98,9 @@ def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
 
 def _check_view(plan: Plan, study: str, view, where: str) -> None:
     rows = views.trained_rows(plan, study, view.where)
-    if not rows and not getattr(view, "experiments", None):
+    printed = views.printed_files(plan, study, view)
+    alone = bool(printed) and not plan.studies[study].runs
+    if not rows and not alone and not getattr(view, "experiments", None):
         count = len(plan.rows(study))
         raise UserError(f"{where}.where: fits none of the study's {count} rows")
     _check_parts(plan, study, view, where)
@@ -106,7 +112,7 @@ def _check_view(plan: Plan, study: str, view, where: str) -> None:
         views.selection_of(plan, study, view)
     except UserError as error:
         raise UserError(f"{where}.where: {error}") from None
-    for file in views.printed_files(plan, study, view):
+    for file in printed:
         if not file.is_file():
             kind, _, name = file.stem.rpartition("table_")
             there = file.parent.glob(f"{kind}table_*.csv")
@@ -128,6 +134,8 @@ def _check_metrics(plan: Plan, view, rows: list[Row], where: str) -> None:
 
     The metrics of experiments are known only once they have run.
     """
+    if not rows:
+        return
     each = [set(plan.datasets[name].metrics) for name in {row.dataset: row for row in rows}]
     if isinstance(view, Tournament):
         _check_metric(view.metric, set.intersection(*each), f"{where}.metric")

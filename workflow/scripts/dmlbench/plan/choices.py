@@ -23,7 +23,8 @@ def _is_no_fold(name: str) -> str:
 
 
 # Identifiers become folders, rule names and shell words: nothing else may stand in them.
-Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+IDENTIFIER = r"[a-z][a-z0-9_]*"
+Identifier = Annotated[str, StringConstraints(pattern=rf"^{IDENTIFIER}$")]
 # A view may be named by its number in the paper: "06".
 ViewName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 SplitName = Annotated[

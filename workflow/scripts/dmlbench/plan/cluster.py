@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
 
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.read import read_yaml
 
@@ -39,7 +39,10 @@ class Resources:
             UserError: the table lacks the rule.
         """
         if rule not in self.needs:
-            raise UserError(f"{self.path}: {unknown('rule', rule, self.needs)}")
+            raise UserError(
+                f"{self.path}: {rule}: is missing; allowed: what its jobs need, such as "
+                f"{rule}: {{mem_mb: 4000, runtime: 60}}"
+            )
         needs = self.needs[rule]
         gpu = {"gpu": needs.gpu} if needs.gpu else {}
         return gpu | {

@@ -1,18 +1,26 @@
 """What config/config.yaml and config/rehearsal.yaml may say."""
 
-from typing import Any, Literal
+import os
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.choices import Folder, Generator, Identifier, Metric, Model, Sampler, SplitRule
 
 
 class SearchRehearsal(Model):
-    """How a rehearsal shortens searches: values of each parameter, trials of each search."""
+    """How a rehearsal shortens searches.
+
+    Attributes:
+        values: of each parameter.
+        budget: trials of a coordinate search.
+        trials: of every other one; as `budget` where not given.
+    """
 
     values: int = Field(ge=2)
     budget: PositiveInt
+    trials: PositiveInt | None = None
 
 
 class ExperimentRehearsal(Model):
@@ -31,6 +39,7 @@ class Rehearsal(Model):
         network: the toy network that stands behind every network.
         sampler: of every recipe; a variant may have another.
         set: values laid over the spec of every run, its variant included.
+        seeds: how many seeds are trained; rows of others share their runs. All where not given.
         searches, experiments: how they are shortened; in full where not given.
         unscored: metrics of data sets that are not computed.
     """
@@ -40,6 +49,7 @@ class Rehearsal(Model):
     network: Network
     sampler: Sampler
     set: dict[str, Any]
+    seeds: PositiveInt | None = None
     searches: SearchRehearsal | None = None
     experiments: ExperimentRehearsal | None = None
     unscored: list[Metric] = []
@@ -62,15 +72,34 @@ class Pathvars(Model):
 
     results: Folder
 
+    @field_validator("results")
+    @classmethod
+    def _is_written_in_full(cls, folder: str) -> str:
+        if folder.startswith("~"):
+            full = os.path.expanduser(folder)
+            raise ValueError(f"~ is not expanded here; allowed: a path in full, such as {full}")
+        return folder
+
 
 class Configuration(Model):
-    """config/config.yaml, with what the command line and the profile change of it."""
+    """config/config.yaml, with what the command line and the profile change of it.
+
+    Attributes:
+        gpu_memory: billions of bytes that a GPU here holds; unknown if not given.
+        same_digits: whether CPUs compute with the instructions that all of them have.
+        studies: files of `studies/`, without their ending; all of them if not given.
+        search_trials: budget of every search whose strategy has no pass to end; that of
+            searches.yaml if not given.
+    """
 
     pathvars: Pathvars
     data: Data = Data()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     runs_per_gpu: PositiveInt = 1
+    gpu_memory: PositiveFloat | None = None
+    same_digits: bool = False
     environment: Literal["cpu", "gpu"] = "cpu"
-    studies: list[Identifier] = Field(min_length=1)
+    studies: Annotated[list[Identifier], Field(min_length=1)] | None = None
+    search_trials: PositiveInt | None = None
     remove: bool = False
     rehearsal: Rehearsal | None = None

@@ -5,7 +5,7 @@ import csv
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
@@ -23,9 +23,16 @@ _MOST = 500
 
 
 class Gpu(Model):
+    """A GPU.
+
+    Attributes:
+        faster: how many times as many images it learns from in other precisions.
+    """
+
     title: str
     flops: PositiveFloat
     share: float = Field(gt=0, le=1)
+    faster: dict[Literal["tf32", "bfloat16"], PositiveFloat] = {}
 
 
 class Work(Model):
@@ -35,19 +42,49 @@ class Work(Model):
     multiply_adds: PositiveFloat
 
 
+class Timing(Model):
+    """Milliseconds for one image of `pixels` to a side: learnt from, with its share of the rest."""
+
+    pixels: PositiveInt
+    milliseconds: PositiveFloat
+
+
+class Cpu(Model):
+    """Trainings that were timed on one core.
+
+    Attributes:
+        start: seconds of a training before its first step.
+    """
+
+    title: str
+    start: PositiveFloat
+    networks: dict[Identifier, Timing]
+
+
 class Prior(Model):
-    """config/costs.yaml: what is assumed before anything has run."""
+    """config/costs.yaml: what is assumed, or was timed elsewhere, before anything has run here."""
 
     gpu: Gpu
     networks: dict[Identifier, Work]
+    cpu: Cpu
 
-    def seconds_an_image(self, network: str, pixels: int) -> float | None:
+    def seconds_on_a_core(self, network: str, pixels: int, images: float) -> float | None:
+        """Of a training; None for a network that was not timed."""
+        if network not in self.cpu.networks:
+            return None
+        timing = self.cpu.networks[network]
+        an_image = timing.milliseconds / 1000 * (pixels / timing.pixels) ** 2
+        return self.cpu.start + an_image * images
+
+    def seconds_an_image(
+        self, network: str, pixels: int, precision: str = "float32"
+    ) -> float | None:
         """Forward and backward, which is three times forward; None for an unknown network."""
         if network not in self.networks:
             return None
         work = self.networks[network]
         operations = 3 * 2e9 * work.multiply_adds * (pixels / work.pixels) ** 2
-        return operations / (self.gpu.flops * self.gpu.share)
+        return operations / (self.gpu.flops * self.gpu.share) / self.gpu.faster.get(precision, 1)
 
 
 class Fit(NamedTuple):
@@ -58,40 +95,71 @@ class Fit(NamedTuple):
     files: int
 
 
+class Estimate(NamedTuple):
+    """What one training takes.
+
+    Attributes:
+        seconds: on one device; None where nothing is known of it.
+        source: where the number comes from, or why there is none.
+        on_a_gpu: seconds on the prior's GPU, where nothing is known of this machine.
+    """
+
+    seconds: float | None
+    source: str
+    on_a_gpu: float | None = None
+
+
 class CostModel:
     """What trainings of a plan take on one device.
 
     Args:
         results: the folder of results, with Snakemake's benchmark files of trainings. Snakemake
             does not write down the device: they are taken to come from one kind of it.
+        gpu: whether trainings will run on a GPU.
     """
 
-    def __init__(self, plan: Plan, results: Path):
+    def __init__(self, plan: Plan, results: Path, *, gpu: bool):
         self.plan = plan
+        self.gpu = gpu
         self.prior = read_yaml(plan.folder / "costs.yaml", Prior)
         self.fits = _fits(plan, results)
 
-    def seconds(self, network: str, spec: Spec) -> tuple[float | None, str]:
-        """Of one training, and where the estimate comes from; None where nothing knows.
+    def estimate(self, network: str, spec: Spec) -> Estimate:
+        """Of one training.
 
         Args:
             network: the id of the spec's network.
         """
         images, fit = _images(self.plan, spec), self.fits.get(_kind(spec))
         if images is None:
-            return None, "the number of images is not known before the data set is indexed"
+            return Estimate(None, "how many images there are is known once they are indexed")
         if fit:
-            return fit.start + fit.an_image * images, (
+            source = (
                 f"fitted on {fit.files} trainings here: {fit.start:.0f} s + "
                 f"{1000 * fit.an_image:.3g} ms an image"
             )
-        assumed = self.prior.seconds_an_image(network, pixels_learnt_from(spec))
-        if assumed is None or self.plan.configuration.rehearsal:
-            return None, "nothing like it has run, and no prior knows it"
-        gpu = self.prior.gpu
-        return assumed * images, (
-            f"assumed before any has run: {gpu.share:.0%} of the peak of one {gpu.title}"
-        )
+            return Estimate(fit.start + fit.an_image * images, source)
+        if self.plan.configuration.rehearsal:
+            return Estimate(None, "nothing like it has run here")
+        return self._before_any_has_run(network, spec, images)
+
+    def is_fitted(self, spec: Spec) -> bool:
+        """Whether trainings like it have run here."""
+        return _kind(spec) in self.fits
+
+    def _before_any_has_run(self, network: str, spec: Spec, images: float) -> Estimate:
+        gpu, cpu, pixels = self.prior.gpu, self.prior.cpu, pixels_learnt_from(spec)
+        an_image = self.prior.seconds_an_image(network, pixels, spec.precision)
+        on_a_gpu = None if an_image is None else an_image * images
+        on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
+        if self.gpu and on_a_gpu is not None:
+            source = f"assumed before any has run: {gpu.share:.0%} of the peak of one {gpu.title}"
+            if spec.precision in gpu.faster:
+                source += f", {gpu.faster[spec.precision]:g} times as fast in {spec.precision}"
+            return Estimate(on_a_gpu, source)
+        if not self.gpu and on_a_core is not None:
+            return Estimate(on_a_core, f"as timed on {cpu.title}")
+        return Estimate(None, "nothing like it has run here", on_a_gpu)
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Fit:
@@ -120,8 +188,8 @@ def pixels_learnt_from(spec: Spec) -> int:
     return next((size for size in reversed(sizes) if size), spec.network.pixels)
 
 
-def _fits(plan: Plan, results: Path) -> dict[tuple[str, int], Fit]:
-    points: dict[tuple[str, int], list[tuple[float, float]]] = {}
+def _fits(plan: Plan, results: Path) -> dict[tuple, Fit]:
+    points: dict[tuple, list[tuple[float, float]]] = {}
     for spec, seconds in _measured(results):
         images = _images(plan, spec)
         if images is not None:
@@ -143,9 +211,10 @@ def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
                 yield spec, statistics.fmean(seconds)
 
 
-def _kind(spec: Spec) -> tuple[str, int]:
+def _kind(spec: Spec) -> tuple:
     """What trainings must share to cost the same an image."""
-    return spec.network.backbone.model_dump_json(), pixels_learnt_from(spec)
+    backbone = spec.network.backbone.model_dump_json()
+    return backbone, pixels_learnt_from(spec), spec.precision, spec.compile
 
 
 def _images(plan: Plan, spec: Spec) -> float | None:

@@ -1,141 +1,253 @@
-"""What the trainings and searches of a call will cost, as a dry run says."""
+"""What is left to run, and what it will cost."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import statistics
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from dmlbench.errors import UserError
 from dmlbench.plan import searches
-from dmlbench.plan.cost_model import CostModel, pixels_learnt_from
+from dmlbench.plan.cost_model import CostModel, Estimate, pixels_learnt_from
+from dmlbench.plan.memory_model import Memory
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.read import read_yaml
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
-from dmlbench.plan.views import View, searches_of, trained_rows, view, views
+from dmlbench.plan.spec import Spec
 
-Costs = dict[str, list[tuple[float | None, str]]]
-"""What costs -> (seconds, source) of each training in it."""
+_LONG = 3600
+"""Seconds of trainings above which it is said what they would take in reduced precision."""
+
+_TIMED = 50
+"""Benchmark files of a rule that are looked at."""
 
 
-def summary(plan: Plan, targets: Sequence[str]) -> list[str]:
-    """What a dry run says before its list of jobs; nothing for targets without trainings."""
-    results = Path(plan.configuration.pathvars.results)
-    wanted = asked(plan, targets)
-    trained = _trained(plan, _once(wanted.values()))
-    tuned = asked_searches(plan, targets)
-    if not trained and not tuned:
+class Ahead(NamedTuple):
+    """What is to be run.
+
+    Attributes:
+        trainings: run -> a row that it stands for.
+        searches: their names.
+        downloads: bytes of each file that is fetched; None where the catalogue does not say.
+        others: rule -> number of jobs of every other kind.
+    """
+
+    trainings: Mapping[Run, Row] = {}
+    searches: Iterable[str] = ()
+    downloads: Iterable[int | None] = ()
+    others: Mapping[str, int] = {}
+
+
+class Cost(NamedTuple):
+    """What a part of the work takes, one job after the other.
+
+    Attributes:
+        what: the part, in words.
+        seconds: None where some of it is unknown.
+        source: where the number comes from.
+        on_a_gpu: seconds on the prior's GPU, where this machine's are unknown.
+    """
+
+    what: str
+    seconds: float | None
+    source: str
+    on_a_gpu: float | None = None
+
+
+def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
+    """A line for each part of the work, and the sum as the last one; none where nothing is left.
+
+    What will not fit into a GPU's memory has lines between.
+
+    Args:
+        gpu: whether trainings will run on a GPU.
+    """
+    model = CostModel(plan, Path(plan.configuration.pathvars.results), gpu=gpu)
+    parts = costs(model, ahead)
+    found = [f"  {part.what}: {_in_words(part, model)}" for part in parts]
+    if ahead.downloads:
+        found.append(f"  {_counted(len(ahead.downloads), 'download')}: {_bytes(ahead.downloads)}")
+    if gpu:
+        found += [f"  {line}" for line in [*faster(model, ahead), *too_large(plan, ahead)]]
+    return [*found, f"{_what(ahead)}: {total(model, parts)}"] if found else []
+
+
+def faster(model: CostModel, ahead: Ahead) -> list[str]:
+    """What long trainings in float32 would take as the variant `fast`, which only a study asks for.
+
+    None where nothing is known of it, or where they are short.
+    """
+    plain = {run: row for run, row in ahead.trainings.items() if run.spec.precision == "float32"}
+    now, fast = 0.0, 0.0
+    for run, row in plain.items():
+        reduced = run.spec.model_copy(update={"precision": "bfloat16"})
+        pair = [model.estimate(row.network, spec).seconds for spec in (run.spec, reduced)]
+        # What was measured says nothing about what is assumed.
+        if None not in pair and model.is_fitted(run.spec) == model.is_fitted(reduced):
+            now, fast = now + pair[0], fast + pair[1]
+    if now < _LONG or fast >= now:
         return []
-    todo = {
-        run: row
-        for run, row in trained.items()
-        if not (results / "runs" / run.folder / "model.safetensors").exists()
-    }
-    open_searches = [
-        name for name in tuned if not (results / searches.folder(plan, name) / "best.yaml").exists()
+    return [f"in bfloat16 (variant fast) {duration(fast)} instead of {duration(now)}"]
+
+
+def too_large(plan: Plan, ahead: Ahead) -> list[str]:
+    """A line for each kind of training that takes more memory than its part of a GPU.
+
+    None where the configuration does not say what a GPU holds.
+    """
+    configuration = plan.configuration
+    if configuration.gpu_memory is None:
+        return []
+    room = 1e9 * configuration.gpu_memory / configuration.runs_per_gpu
+    memory = read_yaml(plan.folder / "memory.yaml", Memory)
+    counts: dict[str, int] = {}
+    for network, spec in _specs(plan, ahead):
+        needed = memory.of_training(network, spec)
+        if needed is not None and needed > room:
+            what = (
+                f"{network} at {pixels_learnt_from(spec)} pixels, batches of {spec.batch_size} in "
+                f"{spec.precision}: about {needed / 1e9:.0f} GB"
+            )
+            counts[what] = counts.get(what, 0) + 1
+    shared = f", shared by {configuration.runs_per_gpu}" * (configuration.runs_per_gpu > 1)
+    return [
+        f"will not fit into a GPU of {configuration.gpu_memory:g} GB{shared}: {what}, "
+        f"{_counted(count, 'training')}"
+        for what, count in counts.items()
     ]
-    others = {run for study, found in wanted.items() if not found for run in plan.runs(study)}
-    lines = [
-        f"{len(trained)} trainings asked for, {sum(run in others for run in trained)} shared with "
-        f"other studies, {len(trained) - len(todo)} done already"
-    ]
-    if tuned:
-        lines.append(f"{len(tuned)} searches asked for, {len(tuned) - len(open_searches)} done")
-    model = CostModel(plan, results)
-    costs = _of_trainings(model, todo) | _of_searches(plan, model, open_searches)
-    known = [seconds for found in costs.values() for seconds, _ in found if seconds is not None]
-    if known:
-        count = sum(map(len, costs.values()))
-        more = "" if len(known) == count else " and what is not known"
-        lines.append(f"what is left takes about {_hours(sum(known))} of one device{more}:")
-    return lines + [f"  {what}: {_listed(found)}" for what, found in costs.items()]
 
 
-def asked(plan: Plan, targets: Sequence[str]) -> dict[str, list[Row]]:
-    """Study -> the rows that targets by name need of it: a study, one of its views, or `all`."""
-    return {
-        study: _once(_rows(plan, study, target) for target in targets) for study in plan.studies
-    }
-
-
-def _trained(plan: Plan, rows: Iterable[Row]) -> dict[Run, Row]:
-    """The runs behind rows that are trained, each with the first of its rows."""
-    found: dict[Run, Row] = {}
-    for row in rows:
-        run = plan.run(row)
-        if run.spec.epochs:
-            found.setdefault(run, row)
-    return found
-
-
-def asked_searches(plan: Plan, targets: Sequence[str]) -> list[str]:
-    """The searches that targets by name need: by a view, by a tuned row, or themselves."""
-    named = [[name] for name in plan.searches if f"search_{name}" in targets]
-    shown = (
-        searches_of(chosen)
-        for target in targets
-        for study in plan.studies
-        for chosen in _views(plan, study, target)
-    )
-    rows = _once(asked(plan, targets).values())
-    tuned = [[search] for row in rows if (search := plan.search_of(row))]
-    return _once([*named, *shown, *tuned])
-
-
-def _rows(plan: Plan, study: str, target: str) -> list[Row]:
-    if target in ("all", study):
-        return plan.rows(study)
-    return _once(trained_rows(plan, study, found.where) for found in _views(plan, study, target))
-
-
-def _views(plan: Plan, study: str, target: str) -> list[View]:
-    """The views that a target by name makes of a study; none for the name of something else."""
-    if target in ("all", study):
-        return list(views(plan, study).values())
-    kind, _, name = target.removeprefix(f"{study}_").partition("_")
-    if not target.startswith(f"{study}_") or kind not in ("tournament", "table", "figure"):
-        return []
-    if kind == "figure" and name in plan.studies[study].embedding_maps:
-        kind = "map"
-    try:
-        return [view(plan, study, kind, name)]
-    except UserError:
-        return []
-
-
-def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> Costs:
-    """By network and image size, in the order of the runs."""
-    found: dict[tuple[str, int], list] = {}
-    for run, row in runs.items():
-        cost = model.seconds(row.network, run.spec)
-        found.setdefault((row.network, pixels_learnt_from(run.spec)), []).append(cost)
-    return {
-        f"{network} at {pixels} pixels, {len(costs)} trainings": costs
-        for (network, pixels), costs in found.items()
-    }
-
-
-def _of_searches(plan: Plan, model: CostModel, names: Sequence[str]) -> Costs:
-    """Every trial of the budgets to its last epoch, in every fold."""
-    costs, trials = [], 0
-    for name in names:
-        search = plan.searches[name]
+def _specs(plan: Plan, ahead: Ahead) -> Iterable[tuple[str, Spec]]:
+    """Every training to come with its network's id, trials of searches included."""
+    for run, row in ahead.trainings.items():
+        yield row.network, run.spec
+    for name in ahead.searches:
         for spec in searches.trial_specs(plan, name):
-            costs += [model.seconds(search.run.network, spec)] * search.budget
+            yield plan.searches[name].run.network, spec
+
+
+def total(model: CostModel, parts: list[Cost]) -> str:
+    """The time of all parts together, and which of them are unknown."""
+    known = [part.seconds for part in parts if part.seconds is not None]
+    unknown = [part for part in parts if part.seconds is None]
+    on_a_gpu = [part.on_a_gpu for part in unknown if part.on_a_gpu is not None]
+    elsewhere = f"; {duration(sum(on_a_gpu))} on one {model.prior.gpu.title}" if on_a_gpu else ""
+    if not known:
+        return f"unknown here{elsewhere}" if parts else "a matter of the network"
+    rest = f"; unknown here: {' and '.join(part.what for part in unknown)}" if unknown else ""
+    return f"{duration(sum(known))}, one job after the other{rest}{elsewhere}"
+
+
+def _what(ahead: Ahead) -> str:
+    """The work, counted."""
+    untrained = sum(run.spec.epochs == 0 for run in ahead.trainings)
+    only = f" ({untrained} of networks that stay untrained)" if untrained else ""
+    counts = {
+        f"{_counted(len(ahead.trainings), 'training')}{only}": ahead.trainings,
+        _counted(len(ahead.searches), "search", "searches"): ahead.searches,
+        _counted(sum(ahead.others.values()), "other job"): ahead.others,
+        f"{_bytes(ahead.downloads)} to download": ahead.downloads,
+    }
+    return ", ".join(what for what, found in counts.items() if found)
+
+
+def costs(model: CostModel, ahead: Ahead) -> list[Cost]:
+    """Trainings by network and image size, searches, all other jobs."""
+    return [
+        *_of_trainings(model, ahead.trainings),
+        *_of_searches(model, ahead.searches),
+        *_of_others(model, ahead.others),
+    ]
+
+
+def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> list[Cost]:
+    found: dict[str, list[Estimate]] = {}
+    for run, row in runs.items():
+        kind = f"{row.network} at {pixels_learnt_from(run.spec)} pixels"
+        if run.spec.precision != "float32":
+            kind += f" in {run.spec.precision}"
+        found.setdefault(kind, []).append(model.estimate(row.network, run.spec))
+    return [
+        _cost(f"{kind}, {_counted(len(each), 'training')}", each) for kind, each in found.items()
+    ]
+
+
+def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
+    """Every trial of the budgets to its last epoch, in every fold."""
+    estimates, trials = [], 0
+    for name in names:
+        search = model.plan.searches[name]
+        for spec in searches.trial_specs(model.plan, name):
+            estimates += [model.estimate(search.run.network, spec)] * search.budget
         trials += search.budget
-    return {f"{len(names)} searches, at most {trials} trials": costs} if names else {}
+    named = _counted(len(names), "search", "searches")
+    return [_cost(f"{named}, at most {trials} trials", estimates)] if names else []
 
 
-def _listed(costs: Sequence[tuple[float | None, str]]) -> str:
-    """The sum, and where the first of the estimates comes from."""
-    seconds = [spent for spent, _ in costs]
-    total = "unknown" if None in seconds else _hours(sum(seconds))
-    return f"{total} ({costs[0][1]})"
+def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:
+    """Jobs of rules that have run here before take what they took."""
+    if not jobs:
+        return []
+    results = Path(model.plan.configuration.pathvars.results)
+    timed = {rule: _timed(results / "costs" / rule) for rule in jobs}
+    never = [rule for rule, seconds in timed.items() if seconds is None]
+    known = sum(count * (timed[rule] or 0) for rule, count in jobs.items())
+    what = _counted(sum(jobs.values()), "other job")
+    if len(never) == len(jobs):
+        return [Cost(what, None, "none of them has run here")]
+    beside = f", without {', '.join(sorted(never))}" if never else ""
+    return [Cost(what, known, f"as timed here{beside}")]
 
 
-def _once(lists: Iterable[Iterable]) -> list:
-    return list(dict.fromkeys(item for items in lists for item in items))
+def _timed(folder: Path) -> float | None:
+    """Mean seconds of a rule's benchmark files."""
+    files = [folder.with_suffix(".tsv")] if folder.with_suffix(".tsv").exists() else []
+    seconds = []
+    for file in [*files, *islice(folder.rglob("*.tsv"), _TIMED)]:
+        with open(file, newline="") as rows:
+            seconds += [float(row["s"]) for row in csv.DictReader(rows, delimiter="\t")]
+    return statistics.fmean(seconds) if seconds else None
 
 
-def _hours(seconds: float) -> str:
+def _cost(what: str, estimates: list[Estimate]) -> Cost:
+    """The sum of estimates, with the source of the first of them."""
+    seconds = _sum(each.seconds for each in estimates)
+    elsewhere = [each.on_a_gpu if each.seconds is None else each.seconds for each in estimates]
+    on_a_gpu = None if seconds is not None else _sum(elsewhere)
+    return Cost(what, seconds, estimates[0].source, on_a_gpu)
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    numbers = list(numbers)
+    return None if None in numbers else sum(numbers)
+
+
+def _in_words(cost: Cost, model: CostModel) -> str:
+    """The time of a part, and where the number comes from."""
+    if cost.seconds is not None:
+        return f"{duration(cost.seconds)} ({cost.source})"
+    if cost.on_a_gpu is None:
+        return f"unknown here: {cost.source}"
+    there = f"{duration(cost.on_a_gpu)} on one {model.prior.gpu.title}"
+    return f"unknown here: {cost.source}; {there}"
+
+
+def duration(seconds: float) -> str:
+    """About how long, in words."""
     hours = seconds / 3600
-    if hours < 0.1:
-        return f"{seconds / 60:.0f} minutes" if seconds > 90 else "a minute"
-    return f"{hours:.0f} hours" if hours >= 10 else f"{hours:.1f} hours"
+    if hours < 1.5:
+        return f"about {seconds / 60:.0f} minutes" if seconds > 90 else "about a minute"
+    return f"about {hours:,.0f} hours" if hours >= 10 else f"about {hours:.1f} hours"
+
+
+def _bytes(sizes: Iterable[int | None]) -> str:
+    known = sum(size or 0 for size in sizes)
+    unknown = sum(size is None for size in sizes)
+    words = [f"{known / 1e9:.1f} GB" if known >= 1e8 else f"{known / 1e6:.0f} MB"] if known else []
+    words += [f"{_counted(unknown, 'file')} of unknown size"] if unknown else []
+    return " and ".join(words)
+
+
+def _counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"

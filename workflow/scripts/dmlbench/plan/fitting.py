@@ -32,6 +32,9 @@ def check_batch(
             )
     elif training_images is not None and batch_size > training_images:
         raise UserError(f"{where}; allowed: up to {training_images}, the training images")
+    group_size = _option("samplers", sampler, "group_size") or 1
+    if batch_size % group_size:
+        raise UserError(f"{where}; allowed: a multiple of group_size, {group_size}")
     if pool_size is not None and batch_size > pool_size:
         raise UserError(f"{where}; allowed: up to pool_size, {pool_size}")
     if sampler["name"] == "spc_r" and batch_size < 2:

@@ -4,6 +4,7 @@ A cluster's job plans again, for one run. Without this it would resolve every ro
 find the one whose folder it is asked for.
 """
 
+import difflib
 import json
 from pathlib import Path
 
@@ -48,7 +49,9 @@ class RunIndex:
         if self._rows is None:
             self._rows = self._all() if self.fresh else self._read()
         if folder not in self._rows:
-            raise UserError(f"run {folder}: no active study lists it")
+            near = difflib.get_close_matches(folder, self._rows, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UserError(f"run {folder}: no active study lists it{hint}")
         return Row(*self._rows[folder])
 
     def write(self) -> None:

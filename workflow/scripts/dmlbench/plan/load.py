@@ -1,7 +1,12 @@
 """From files to a checked plan."""
 
+import contextlib
+import hashlib
+import json
 from pathlib import Path
 
+from dmlbench.errors import UserError
+from dmlbench.files import atomic_write
 from dmlbench.plan.check import check
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
@@ -21,6 +26,42 @@ def load(configuration: dict, folder: Path) -> Plan:
     plan = reload(configuration, folder)
     check(plan)
     return plan
+
+
+def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
+    """`load`, without the checks if the same call passed them when it was last made.
+
+    Args:
+        mark: a file that says what has passed; it is written where its folder exists.
+    """
+    plan = reload(configuration, folder)
+    now = _digest(configuration, folder, plan)
+    # Without a mark, or in a folder of somebody else, there is only more to compute.
+    with contextlib.suppress(OSError):
+        if mark.read_bytes() == now.encode():
+            return plan
+    check(plan)
+    with contextlib.suppress(OSError, UserError):
+        if mark.parent.is_dir():
+            with atomic_write(mark) as unfinished:
+                unfinished.write_text(now)
+    return plan
+
+
+def _digest(configuration: dict, folder: Path, plan: Plan) -> str:
+    """Of all that a check reads: the configuration, its files, this library, and own folders."""
+    own = {
+        entry.folder: Path(entry.folder).exists()
+        for entry in plan.datasets.values()
+        if entry.folder
+    }
+    values = json.dumps([configuration, own], sort_keys=True, default=str)
+    found = hashlib.sha256(values.encode())
+    for root, pattern in ((folder, "*"), (Path(__file__).parents[1], "*.py")):
+        for file in sorted(path for path in root.rglob(pattern) if path.is_file()):
+            found.update(f"\0{file.relative_to(root)}\0".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()
 
 
 def reload(configuration: dict, folder: Path) -> Plan:

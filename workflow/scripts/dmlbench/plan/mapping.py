@@ -159,6 +159,8 @@ class Mapping(Model):
     """How the printed cells of a study find our scores.
 
     Attributes:
+        recipe: the recipe whose runs the printed numbers are held against, where the study has
+            runs of several; any, if not given.
         parts: a part of a printed variant (between semicolons) -> the part of ours; empty to leave
             it out. Parts of our variants are joined by commas.
         rules: changes of place, in order.
@@ -167,6 +169,7 @@ class Mapping(Model):
         means: what printed numbers are means of; the first that fits counts.
     """
 
+    recipe: str | None = None
     parts: dict[Annotated[str, BeforeValidator(_text)], Template] = {}
     rules: list[Rule]
     unplaced: list[Unplaced] = []

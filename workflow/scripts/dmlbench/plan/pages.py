@@ -1,8 +1,12 @@
 """What a finished study consists of: its files, its targets by name, its page in the report."""
 
+import hashlib
+from collections.abc import Iterable
+
 from dmlbench.plan import views
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.spec import Spec
+from dmlbench.plan.where import Where
 
 TABLE_FACES = ("csv", "md", "tex", "html")
 FIGURE_FACES = ("png", "svg", "pdf")
@@ -15,10 +19,13 @@ def page(plan: Plan, study: str) -> dict:
         "id": study,
         "title": description.title,
         "description": description.description,
+        "source": description.source,
         "question": description.question,
         "command": f"snakemake {study}",
         **_ranking(plan, study),
         "baseline": views.baseline(plan, study),
+        "answer": list(description.answer),
+        "years": views.years(plan, views.methods(plan, study, Where())),
         "titles": views.titles(plan, study),
         "rehearsal": plan.configuration.rehearsal is not None,
         "protocol": _protocol(plan, study),
@@ -41,6 +48,13 @@ def _ranking(plan: Plan, study: str) -> dict:
 
 def files(plan: Plan, study: str) -> list[str]:
     """Every file of a study's page."""
+    found = _content(plan, study)
+    made = [found[kind] for kind in ("browser", "document") if found[kind]]
+    return content(plan, study) + made
+
+
+def content(plan: Plan, study: str) -> list[str]:
+    """What the pages and documents of a study are made from."""
     content = _content(plan, study)
     faces = [
         view[face]
@@ -49,8 +63,47 @@ def files(plan: Plan, study: str) -> list[str]:
         for face in names
     ]
     audit = list((content["audit"] or {}).values())
-    own = [content[kind] for kind in ("scores", "tournament", "timings") if content[kind]]
+    kinds = ("scores", "tournament", "timings", "agreement")
+    own = [content[kind] for kind in kinds if content[kind]]
     return [*own, *faces, *audit]
+
+
+def browsed(plan: Plan, study: str) -> dict:
+    """What the page of a study's runs is made from, as `presentation.runs.write_runs` takes it."""
+    results = plan.configuration.pathvars.results
+    rows = plan.rows(study)
+    return {
+        "rows": [
+            row.columns | {"run": plan.run(row).folder, "selection": plan.run(row).spec.selection}
+            for row in rows
+        ],
+        "study": {
+            key: value
+            for key, value in page(plan, study).items()
+            if key in ("id", "title", "titles", "scores", "timings", "rehearsal")
+        },
+        "results": results,
+        "images": {
+            name: f"{results}/data/{plan.data(name).folder}/images.parquet"
+            for name in {row.dataset: None for row in rows}
+        },
+    }
+
+
+def neighbors(plan: Plan, study: str) -> dict:
+    """Of which runs neighbors are shown, as `presentation.neighbors.write_neighbors` takes it."""
+    results = plan.configuration.pathvars.results
+    runs = {}
+    for row in plan.rows(study):
+        run = plan.run(row)
+        network = run.spec.network
+        pixels = f"{plan.data(row.dataset).folder}/pixels-{network.pixels}-{network.mode}"
+        runs[run.folder] = {
+            "run": run.folder,
+            "selection": run.spec.selection,
+            "pixels": f"{results}/data/{pixels}",
+        }
+    return {"runs": list(runs.values()), "results": results}
 
 
 def targets(plan: Plan, study: str) -> dict[str, list[str]]:
@@ -66,14 +119,19 @@ def targets(plan: Plan, study: str) -> dict[str, list[str]]:
 def _content(plan: Plan, study: str) -> dict:
     """The files of a study's page; they follow from its description, whatever its runs are."""
     description = plan.studies[study]
-    folder = f"{plan.configuration.pathvars.results}/studies/{study}"
-    audit = f"{plan.configuration.pathvars.results}/audit/{description.audit}"
+    results = plan.configuration.pathvars.results
+    folder = f"{results}/studies/{study}"
+    audit = f"{results}/audit/{description.audit}"
     return {
         "scores": f"{folder}/scores.parquet",
         "tournament": f"{folder}/tournament.csv" if description.tournament else None,
         "timings": f"{folder}/timings.csv" if description.runs else None,
+        "browser": f"{folder}/runs.html" if description.runs else None,
+        "document": f"{folder}/study.tex",
+        "agreement": f"{results}/agreement/{study}.csv" if study == description.audit else None,
         "tables": [
             _faces(f"{folder}/tables/{name}", name, table, TABLE_FACES)
+            | {"kind": table.kind.name, "options": table.kind.hyperparameters}
             for name, table in description.tables.items()
         ],
         "figures": [
@@ -109,7 +167,14 @@ def _protocol(plan: Plan, study: str) -> dict[str, str]:
         "Seeds": _listed(str(row.seed) for row in rows),
         "Training": "; ".join(training),
         "Runs": str(len(runs)),
+        "Configuration": f"{_digest(run.folder for run in runs)}, the digest of every run's spec, "
+        "data and code versions",
     }
+
+
+def _digest(folders: Iterable[str]) -> str:
+    """One digest of runs, whose folders end in their own."""
+    return hashlib.sha256("\n".join(sorted(folders)).encode()).hexdigest()[:12]
 
 
 def _training(spec: Spec) -> str:

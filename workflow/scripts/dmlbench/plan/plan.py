@@ -2,13 +2,14 @@
 
 import functools
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import rehearsal, searches, variants
 from dmlbench.plan.catalogues import Dataset, Network, Weights
-from dmlbench.plan.choices import Identifier, SplitRule
+from dmlbench.plan.choices import IDENTIFIER, Identifier, SplitRule
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.data import Data, data_of
 from dmlbench.plan.defaults import complete as complete_choice
@@ -21,7 +22,8 @@ from dmlbench.plan.read import checked, read_mapping, read_yaml
 from dmlbench.plan.recipes import Method, Recipe, built_on_bases
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
-from dmlbench.plan.searches import Search, rehearsed
+from dmlbench.plan.search_lists import expanded
+from dmlbench.plan.searches import Search, rehearsed, with_trials
 from dmlbench.plan.spec import Spec, complete, resolve, without_training
 from dmlbench.plan.studies import Grid, Study
 from dmlbench.plan.versions import versions
@@ -33,7 +35,26 @@ CATALOGUES = {
     "methods": Method,
     "measures": Measure,
     "experiments": Experiment,
+    "variants": variants.Variant,
 }
+
+
+def study_files(folder: Path) -> list[str]:
+    """The studies that a configuration folder describes, by name.
+
+    Raises:
+        UserError: a file whose name is no identifier, or no file at all.
+    """
+    files = [file for file in (folder / "studies").glob("*.yaml") if file.name[0] != "."]
+    for file in files:
+        if not re.fullmatch(IDENTIFIER, file.stem):
+            raise UserError(
+                f"{file}: a study is a target by its file's name; allowed: a lower-case letter, "
+                "then lower-case letters, digits and _"
+            )
+    if not files:
+        raise UserError(f"{folder / 'studies'}: has no study; allowed: at least one file .yaml")
+    return sorted(file.stem for file in files)
 
 
 class Plan:
@@ -41,8 +62,10 @@ class Plan:
 
     Attributes:
         configuration: config.yaml, with what command line and profile changed of it.
-        datasets, networks, methods, recipes, measures, experiments: the catalogues, id -> entry.
-        studies: the active studies, id -> study, in the order of the configuration.
+        datasets, networks, methods, recipes, measures, experiments, variants: the catalogues,
+            id -> entry; a study's own variants come before those.
+        studies: id -> study: those that the configuration lists, in its order, or all files of
+            `studies/`.
         searches: id -> search.
         known: folder -> first row, of the runs that were asked for so far.
     """
@@ -55,7 +78,8 @@ class Plan:
             setattr(self, catalogue, read_yaml(path, dict[Identifier, kind]))
         self.recipes = self._read_recipes()
         self._choose_alternatives(configuration.data.alternatives)
-        self.studies = {study: self._read_study(study) for study in configuration.studies}
+        studies = configuration.studies or study_files(folder)
+        self.studies = {study: self._read_study(study) for study in studies}
         if configuration.rehearsal:
             rehearsed = rehearsal.catalogues(configuration.rehearsal, self.datasets, self.networks)
             self.datasets, self.networks = rehearsed
@@ -88,7 +112,9 @@ class Plan:
 
     def spec(self, row: Row) -> Spec:
         """What the run behind a row is, but for data and code; raises as `run`."""
-        return self._spec(self._alike(row)).model_copy(update={"seed": row.seed})
+        toy = self.configuration.rehearsal
+        seed = row.seed % toy.seeds if toy and toy.seeds else row.seed
+        return self._spec(self._alike(row)).model_copy(update={"seed": seed})
 
     def _alike(self, row: Row) -> Row:
         """The row that stands for all seeds, so that thousands of seeds are checked once."""
@@ -116,10 +142,11 @@ class Plan:
         for override in recipe.overrides:
             if override.where.holds(row):
                 values = merged(values, override.set)
-        toy = self.configuration.rehearsal
+        toy, variant = self.configuration.rehearsal, row.variant
         if toy:
             values |= {"sampler": toy.sampler.model_dump()}
-        values = variants.changed(values, row.variant, named, row)
+            variant = variants.rehearsed(variant, named)
+        values = variants.changed(values, variant, named, row)
         if toy:
             values = merged(values, toy.set)
         if search := variants.search_of(row.variant, named, row):
@@ -256,9 +283,9 @@ class Plan:
 
     def _read_study(self, study: str) -> Study:
         if not self.file(study).is_file():
-            available = [file.stem for file in (self.folder / "studies").glob("*.yaml")]
-            raise unknown("study", study, available)
-        return read_yaml(self.file(study), Study)
+            raise unknown("study", study, study_files(self.folder))
+        found = read_yaml(self.file(study), Study)
+        return found.model_copy(update={"variants": self.variants | found.variants})
 
     def _read_recipes(self) -> dict[str, Recipe]:
         path = self.folder / "recipes.yaml"
@@ -269,11 +296,17 @@ class Plan:
         return checked(values, dict[Identifier, Recipe], where=str(path))
 
     def _read_searches(self) -> dict[str, Search]:
-        found = read_yaml(self.folder / "searches.yaml", dict[Identifier, Search])
+        path = self.folder / "searches.yaml"
+        try:
+            entries = expanded(read_mapping(path))
+        except UserError as error:
+            raise UserError(f"{path}: {error}" if str(path) not in str(error) else error) from None
+        found = checked(entries, dict[Identifier, Search], where=str(path))
         shorter = self.configuration.rehearsal and self.configuration.rehearsal.searches
-        if not shorter:
-            return found
-        return {name: rehearsed(search, shorter) for name, search in found.items()}
+        if shorter:
+            return {name: rehearsed(search, shorter) for name, search in found.items()}
+        trials = self.configuration.search_trials
+        return {name: with_trials(search, trials) for name, search in found.items()}
 
     def _choose_alternatives(self, chosen: dict[str, str]) -> None:
         """Use other archives for a data set where the configuration says so."""

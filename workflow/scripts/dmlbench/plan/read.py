@@ -13,6 +13,10 @@ from dmlbench.errors import UserError, unknown
 Checked = TypeVar("Checked")
 
 
+_MERGE = "tag:yaml.org,2002:merge"
+"""The tag of `<<`, which brings another mapping's keys; those written next to it win."""
+
+
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
     """A safe loader that refuses a key written twice, where YAML would keep the last one.
 
@@ -21,10 +25,11 @@ class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
 
 
 def _mapping_without_repeats(loader: _Loader, node: yaml.MappingNode) -> dict:
-    keys = [loader.construct_object(key) for key, _ in node.value]
+    written = [key for key, _ in node.value if key.tag != _MERGE]
+    keys = [loader.construct_object(key) for key in written]
     for position, key in enumerate(keys):
         if key in keys[:position]:
-            line = node.value[position][0].start_mark.line + 1
+            line = written[position].start_mark.line + 1
             raise UserError(f"key {key!r} is written twice, again in line {line}")
     return loader.construct_mapping(node, deep=True)
 

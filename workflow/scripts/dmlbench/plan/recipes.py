@@ -110,6 +110,8 @@ class Training(Model):
 
     Attributes:
         iterations_per_epoch: none for one pass of the sampler.
+        head_initialization: how the embedding layer is drawn: Kaiming's normal distribution over
+            its outputs with zero bias, or torch's default for linear layers.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
             parameters, as multiples of the optimizer's; 0 leaves them as they are.
         loss_learning_rate: of the loss's own parameters in itself, instead of `loss_factor`.
@@ -117,7 +119,8 @@ class Training(Model):
         clip_value: largest absolute gradient; none for no clipping.
         frozen_batchnorm: what of BatchNorm does not learn: its running statistics (with which it
             then normalises), its affine parameters, both or none.
-        precision: in which the network computes; bfloat16 by autocast, weights and loss in float32.
+        precision: in which the network computes; bfloat16 by autocast, weights and loss in float32;
+            tf32: products and convolutions of float32 with ten bits, on GPUs that have it.
         compile: whether torch.compile makes the network's training step.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: which epoch's weights the run's scores are made with.
@@ -130,6 +133,9 @@ class Training(Model):
     batch_size: PositiveInt
     optimizer: Optimizer
     schedule: StepSchedule | None = None
+    head_initialization: Literal["kaiming_outputs", "torch_default", "principal_components"] = (
+        "kaiming_outputs"
+    )
     head_factor: PositiveFloat = 1.0
     loss_factor: NonNegativeFloat = 1.0
     loss_learning_rate: NonNegativeFloat | None = None
@@ -137,7 +143,7 @@ class Training(Model):
     clip_value: PositiveFloat | None = None
     frozen_batchnorm: Literal["none", "statistics", "affine", "both"] = "none"
     normalize: bool = True
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     compile: bool = False
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1

@@ -97,6 +97,13 @@ class Search(Model):
         return self.rows[0]
 
 
+def with_trials(search: Search, trials: int | None) -> Search:
+    """The search with another budget; a coordinate search keeps its own: its values say it."""
+    if trials is None or search.strategy.name == "coordinate":
+        return search
+    return search.model_copy(update={"budget": trials})
+
+
 def rehearsed(search: Search, rehearsal: SearchRehearsal) -> Search:
     """The search at toy size: few values, folds and trials, one worker, any number of failures.
 
@@ -114,7 +121,7 @@ def rehearsed(search: Search, rehearsal: SearchRehearsal) -> Search:
         "most_failed": 1.0,
         "workers": 1,
     }
-    return search.model_copy(update=changes)
+    return with_trials(search.model_copy(update=changes), rehearsal.trials)
 
 
 def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:

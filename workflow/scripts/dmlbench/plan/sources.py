@@ -13,19 +13,13 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[2]
 
 
-@functools.cache
 def module_digest(path: Path) -> str:
     """Digest of one module's code without comments, docstrings, annotations and layout.
 
     What is imported for annotations alone does not count either. The annotations of a class's
     fields do: they may be what makes it (pydantic, named tuples).
     """
-    tree = ast.parse(path.read_text())
-    used, imports = _strip(tree)
-    if path.name != "__init__.py":
-        for node in imports:
-            node.names = [each for each in node.names if (each.asname or each.name) in used]
-    return hashlib.sha256(_text(tree).encode()).hexdigest()[:16]
+    return _read(path)[0]
 
 
 @functools.cache
@@ -36,7 +30,7 @@ def imported(path: Path) -> frozenset[Path]:
         module = waiting.pop()
         if module not in found:
             found.add(module)
-            waiting.extend(_imports(module))
+            waiting.extend(_read(module)[1])
     return frozenset(found)
 
 
@@ -57,7 +51,33 @@ def stage_digest(*scripts: str, rooms: tuple[str, ...] = ()) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _strip(tree: ast.Module) -> tuple[set[str], list[ast.ImportFrom]]:
+@functools.cache
+def library_digest() -> str:
+    """Digest of all of the library's files as they are, comments and all.
+
+    It changes with every edit, but takes milliseconds: `stage_digest` parses what it reads.
+    """
+    found = hashlib.sha256()
+    for file in sorted((SCRIPTS / "dmlbench").rglob("*.py")):
+        found.update(f"\0{file.relative_to(SCRIPTS)}\0".encode())
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+@functools.cache
+def _read(path: Path) -> tuple[str, list[Path]]:
+    """A module's digest, and the library's files that it imports."""
+    tree = ast.parse(path.read_text())
+    used, imports = _strip(tree)
+    files = [file for node in imports for file in _imported_by(node)]
+    if path.name != "__init__.py":
+        for node in imports:
+            if isinstance(node, ast.ImportFrom):
+                node.names = [each for each in node.names if (each.asname or each.name) in used]
+    return hashlib.sha256(_text(tree).encode()).hexdigest()[:16], files
+
+
+def _strip(tree: ast.Module) -> tuple[set[str], list[ast.Import | ast.ImportFrom]]:
     """Take docstrings and annotations away; the names that are used then, and the imports."""
     used, imports, fields = set(), [], set()
     waiting: list[ast.AST] = [tree]
@@ -74,7 +94,7 @@ def _strip(tree: ast.Module) -> tuple[set[str], list[ast.ImportFrom]]:
                 node.returns = None
             case ast.ClassDef():
                 fields.update(item for item in node.body if isinstance(item, ast.AnnAssign))
-            case ast.ImportFrom():
+            case ast.Import() | ast.ImportFrom():
                 imports.append(node)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
@@ -104,20 +124,14 @@ def _text(node: ast.AST | list | object) -> str:
     return f"{type(node).__name__}({' '.join(fields)})"
 
 
+def _imported_by(node: ast.Import | ast.ImportFrom) -> list[Path]:
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        names = [] if node.level else [node.module, *(f"{node.module}.{name}" for name in names)]
+    return [file for name in names for file in _files(name)]
+
+
 @functools.cache
-def _imports(path: Path) -> list[Path]:
-    files = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        files += [file for name in names for file in _files(name)]
-    return files
-
-
 def _files(module: str) -> list[Path]:
     """The files of a library module: its own, and its package's `__init__`."""
     if module.split(".")[0] != "dmlbench":

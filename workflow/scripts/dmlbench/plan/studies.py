@@ -93,6 +93,7 @@ class Study(Model):
     """One study: its rows and the views over their scores.
 
     Attributes:
+        source: the paper that it reproduces: authors, title, where and when it appeared.
         audit: the folder of config/reference whose printed numbers its page checks.
         variants: what grids may vary, by name.
         runs: its rows; none for a study of experiments.
@@ -100,11 +101,14 @@ class Study(Model):
         measures: entries of config/measures.yaml that its runs are scored with as well.
         experiments: entries of config/experiments.yaml whose results it shows.
         tournament: which methods are ranked; none for no ranking.
+        answer: tables that answer the question, a sentence from each; without any the tournament
+            does, or the first table of differences.
     """
 
     title: str
     question: str
     description: str
+    source: str = ""
     audit: Identifier | None = None
     variants: dict[Identifier, Variant] = {}
     runs: list[Grid] = []
@@ -112,6 +116,7 @@ class Study(Model):
     measures: list[Identifier] = []
     experiments: list[Identifier] = []
     tournament: Tournament | None = None
+    answer: list[ViewName] = []
     tables: dict[ViewName, Table] = {}
     figures: dict[ViewName, Figure] = {}
     embedding_maps: dict[ViewName, EmbeddingMap] = {}

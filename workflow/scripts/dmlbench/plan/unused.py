@@ -39,8 +39,7 @@ def unused(configuration: Configuration, folder: Path) -> list[Unused]:
         configuration: config.yaml; a rehearsal's own results are looked at in a rehearsal.
         folder: the folder that holds the catalogues and `studies/`.
     """
-    studies = sorted(file.stem for file in (folder / "studies").glob("*.yaml"))
-    plan = Plan(configuration.model_copy(update={"studies": studies}), folder)
+    plan = Plan(configuration.model_copy(update={"studies": None}), folder)
     results = Path(configuration.pathvars.results)
     named = set(_named(plan))
     return [

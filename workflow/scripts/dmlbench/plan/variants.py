@@ -3,10 +3,10 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import model_validator
+from pydantic import StringConstraints, model_validator
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import Model
@@ -14,6 +14,7 @@ from dmlbench.plan.places import Place, merged, with_values
 from dmlbench.plan.where import Where
 
 Value = bool | int | float | str | None
+ChoiceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 BASE = "base"
 """How a grid names the runs without a change, next to variants."""
@@ -26,8 +27,16 @@ class Change(Model):
     set: dict[str, Any]
 
 
+class Alternative(Model):
+    """One value of an axis of choices: what it lays over the spec, as a named change does."""
+
+    title: str | None = None
+    set: dict[str, Any] = {}
+    overrides: list[Change] = []
+
+
 class Variant(Model):
-    """A named change of the spec, or an axis: a place in the spec and its values.
+    """A named change of the spec, or an axis: a place in the spec and its values, or choices.
 
     Attributes:
         title: as tables and figures name it; its name where not given.
@@ -36,7 +45,8 @@ class Variant(Model):
         search: the search whose best values are laid over the spec; `{dataset}`, `{network}`,
             `{method}` and `{split}` stand for the row's, `{value}` for the value of an axis.
         place: where in the spec an axis varies; several places get the same value.
-        values: of an axis, in order.
+        values: of an axis of places or searches, in order.
+        choices: the values of an axis by name, each with what it lays over the spec.
     """
 
     title: str | None = None
@@ -45,13 +55,17 @@ class Variant(Model):
     search: str | None = None
     place: Place | list[Place] | None = None
     values: list[Value] = []
+    choices: dict[ChoiceName, Alternative] = {}
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> "Variant":
         changes = bool(self.set or self.overrides)
-        if [changes, self.search is not None, self.place is not None].count(True) != 1:
-            raise ValueError("needs one of set (or overrides), search and place, and not two")
-        if self.values and not self.is_axis:
+        kinds = [changes, self.search is not None, self.place is not None, bool(self.choices)]
+        if kinds.count(True) != 1:
+            raise ValueError(
+                "needs one of set (or overrides), search, place and choices, and not two"
+            )
+        if self.values and (self.choices or not self.is_axis):
             raise ValueError(
                 "has values but is no axis; allowed: with place, or `{value}` in search"
             )
@@ -63,7 +77,7 @@ class Variant(Model):
     @property
     def is_axis(self) -> bool:
         """Whether it takes values."""
-        return self.place is not None or "{value}" in (self.search or "")
+        return self.place is not None or bool(self.choices) or "{value}" in (self.search or "")
 
     @property
     def places(self) -> list[str]:
@@ -91,13 +105,31 @@ def changed(values: dict, variant: str, variants: Variants, row) -> dict:
     """A spec's plain values with a row's variant laid over them."""
     for name, value in _factors(variant):
         chosen = variants[name]
-        values = merged(values, chosen.set)
-        for change in chosen.overrides:
+        laid_over = chosen.choices[value] if chosen.choices else chosen
+        values = merged(values, laid_over.set)
+        for change in laid_over.overrides:
             if change.where.holds(row):
                 values = merged(values, change.set)
         if chosen.places:
             values = with_values(values, dict.fromkeys(chosen.places, read_value(value)))
     return values
+
+
+def rehearsed(variant: str, variants: Variants) -> str:
+    """A variant with the first number of each axis instead of its own; words stay as they are.
+
+    What a number changes is no other code, so one of them rehearses all.
+
+    >>> axes = {"m": Variant(place="loss.margin", values=[0.1, 0.2])}
+    >>> rehearsed("m=0.2", axes)
+    'm=0.1'
+    """
+    factors = []
+    for name, value in _factors(variant):
+        numbers = [text for text in map(value_text, variants[name].values) if _is_number(text)]
+        value = numbers[0] if numbers and _is_number(value) else value
+        factors.append(f"{name}={value}" if value else name)
+    return ",".join(factors)
 
 
 def search_of(variant: str, variants: Variants, row) -> str | None:
@@ -114,6 +146,8 @@ def title_of(variant: str, variants: Variants) -> str:
     titles = []
     for name, value in _factors(variant):
         title = variants[name].title or name
+        if value in variants[name].choices:
+            value = variants[name].choices[value].title or value
         titles.append(f"{title} = {value}" if value else title)
     return ", ".join(titles)
 
@@ -144,6 +178,11 @@ def value_text(value: Value) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+def _is_number(text: str) -> bool:
+    value = read_value(text)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _scalar(text: str) -> Any:
     try:
         return float(text) if "e" in text.lower() else yaml.safe_load(text)
@@ -161,11 +200,15 @@ def _expanded(item: str, variants: Variants) -> list[str]:
         axis = variants[name].is_axis
         if value and not axis:
             raise UserError(f"variant {name} is a named change and takes no value: {item!r}")
-        if axis and not value and not variants[name].values:
+        if axis and not (value or variants[name].values or variants[name].choices):
             raise UserError(f"variant {name} has no values; allowed: {name}=<value>")
+        choices = variants[name].choices
+        if value and choices and value not in choices:
+            raise unknown(f"choice of variant {name}", value, choices)
         if value and variants[name].places:
             read_value(value)
-        values = [value] if value or not axis else map(value_text, variants[name].values)
+        listed = choices or map(value_text, variants[name].values)
+        values = [value] if value or not axis else listed
         factors.append([f"{name}={text}" if text else name for text in values])
     return [",".join(product) for product in itertools.product(*factors)]
 

@@ -1,6 +1,6 @@
 """The views of a study: which runs each looks at, and the facts that it is built from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,16 +91,17 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
                 "options": chosen.kind.hyperparameters,
                 "where": chosen.where.model_dump(exclude_none=True),
                 "baseline": baseline(plan, study),
-                "years": {
-                    method: plan.methods[method].year
-                    for method in common["methods"]
-                    if plan.methods[method].year
-                },
+                "years": years(plan, common["methods"] or plan.methods),
                 "searches": {
                     search: searches.shown(plan, search) for search in searches_of(chosen)
                 },
             }
             return common | own
+
+
+def years(plan: Plan, methods: Iterable[str]) -> dict[str, int]:
+    """Method -> the year that its loss was published, where it has one."""
+    return {name: plan.methods[name].year for name in methods if plan.methods[name].year}
 
 
 def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
@@ -188,6 +189,22 @@ def selection(plan: Plan, study: str, where: Where) -> str:
     if len(rules) > 1:
         raise UserError(f"fits runs selected by {' and '.join(rules)}; allowed: one rule per view")
     return rules[0] if rules else NOT_SELECTED
+
+
+def selected(plan: Plan, study: str) -> list[tuple[dict[str, Any], str]]:
+    """`shown`, with the study's measures, and the selection rule of each row's own numbers."""
+    together = combinations(plan, study)
+    rules = {row: plan.run(row).spec.selection for row in plan.rows(study)}
+    rules |= {row: rules[folds.folds[0]] for row, folds in together.items()}
+    by_columns = {tuple(row.columns.items()): rule for row, rule in rules.items()}
+    return [
+        (row | {"selection": by_columns[_without_run(row)]}, file)
+        for row, file in shown(plan, study, None, plan.studies[study].measures)
+    ]
+
+
+def _without_run(row: dict[str, Any]) -> tuple:
+    return tuple((column, value) for column, value in row.items() if column != "run")
 
 
 def selection_of(plan: Plan, study: str, view: View) -> str:

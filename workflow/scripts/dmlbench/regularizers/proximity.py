@@ -8,14 +8,18 @@ from torch import Tensor
 from dmlbench.errors import UserError
 from dmlbench.values import NotNegative
 
+VERSION = 2
+
 
 class Proximity:
     """weight / 2 * ||theta_k - theta||^2, with theta_k the weights at the last snapshot.
 
     can2019, equation 4.7 and Algorithm 1: a snapshot is taken whenever the representatives are
     redrawn; where a sampler has no representatives, at the beginning of a training epoch; for
-    SoftTriple, in each iteration, of the weights that the one before began with
-    (`dmlbench.training.objective`). Before the first snapshot the penalty is an error.
+    SoftTriple and whatever sampler, in each iteration, of the weights that the one before began
+    with (`dmlbench.training.objective`). theta is the network's weights: what a loss learns itself
+    (a boundary, centers) parametrizes no distance and stays free. Before the first snapshot the
+    penalty is an error.
 
     Args:
         weight: lambda, >= 0.
@@ -35,6 +39,12 @@ class Proximity:
         """The penalty (scalar) of the weights, given in the order of the snapshot."""
         if self.snapshots is None:
             raise UserError("proximity: no snapshot of the weights; allowed: after snapshot()")
+        parameters = list(parameters)
+        # Those of a checkpoint come on the CPU.
+        self.snapshots = [
+            start.to(parameter.device)
+            for parameter, start in zip(parameters, self.snapshots, strict=True)
+        ]
         squares = [
             (parameter - start).square().sum()
             for parameter, start in zip(parameters, self.snapshots, strict=True)

@@ -13,8 +13,10 @@ class Rho:
     slows the decay of the embeddings' singular values: roth2020, section 5.1. What the authors'
     public code does is `rho_anchor`.
 
-    Of several exchanges that give an anchor the same new positive, one is made. Draws come from
-    torch's global generator of the tuples' device.
+    Of several exchanges that give an anchor the same new positive, one is made, so that fewer are
+    made than p_switch says where an anchor has several positives: 0.311 for 0.35 with eight images
+    of a class, as measured. With one positive for each anchor (SPC-2, or miners with
+    `positives: one`) none is lost. Draws come from torch's global generator of the tuples' device.
 
     Args:
         p_switch: probability in [0, 1]. Not printed for tables 4-6; the authors' public runs used

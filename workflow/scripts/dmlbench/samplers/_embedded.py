@@ -7,6 +7,7 @@ import numpy as np
 from dmlbench.errors import UserError
 from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.samplers._checks import batch_within, checked_labels, positive_integer
+from dmlbench.samplers._classes import ImagesByClass
 from dmlbench.samplers._memory import EmbeddingMemory
 
 
@@ -19,21 +20,49 @@ class EmbeddedSampler(LearnsFromEmbeddings):
     epoch, unless the training embeds all images beforehand and hands them to `update`. An epoch
     has N // batch_size batches, without a promise of coverage.
 
+    The text draws single images, few of which share a class where there are many classes; the
+    samplers of groups draw and choose n images of a class together, as the public code does. A
+    class has as many groups as n images fit; the other images take part in another draw.
+
     A batch is a function of labels, hyper-parameters, seed, epoch, its position in the epoch, and
     the memory at the moment it is asked for; asking changes nothing.
+
+    Args:
+        pool_size: images of the pool, at least batch_size.
     """
 
     def __init__(self, labels: Sequence[int], batch_size: int, seed: int, pool_size: int):
-        self.images = len(checked_labels(labels, batch_size, seed))
+        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
+        self.images = len(self.by_class.images)
         self.batch_size = batch_within(self.images, batch_size)
         self.pool_size = min(positive_integer("pool_size", pool_size), self.images)
         self.seed = seed
         self.memory = EmbeddingMemory(self.images)
         if pool_size < batch_size:
             raise UserError(f"pool_size = {pool_size}; allowed: at least {batch_size = }")
+        self.group(1)
+
+    def group(self, group_size: int) -> None:
+        """Draw and choose so many images of a class together from now on.
+
+        Raises:
+            UserError: the groups of a class that there are do not make a batch.
+        """
+        self.group_size = positive_integer("group_size", group_size)
+        groups = int((self.by_class.sizes // group_size).sum())
+        if self.batch_size % group_size or self.groups_per_batch > groups:
+            raise UserError(
+                f"batch_size = {self.batch_size} with {group_size = }; allowed: a multiple of it, "
+                f"of at most the {groups} groups of a class that there are"
+            )
 
     def __len__(self) -> int:
         return self.images // self.batch_size
+
+    @property
+    def groups_per_batch(self) -> int:
+        """How many groups make a batch."""
+        return self.batch_size // self.group_size
 
     def epoch(self, number: int) -> Iterator[np.ndarray]:
         """The batches of one epoch: int64 [batch_size] distinct image indices each."""
@@ -52,13 +81,23 @@ class EmbeddedSampler(LearnsFromEmbeddings):
         self.memory.load_state_dict(state)
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
-        """Positions [batch_size] of the chosen among the pool's embeddings [pool_size, D]."""
+        """Positions [groups_per_batch] of the chosen groups of a pool [groups, group_size, D]."""
         raise NotImplementedError
 
     def _batch(self, rng: np.random.Generator) -> np.ndarray:
-        order = rng.permutation(self.images)
+        groups = self._groups(rng)
         if not self.memory.known.all():
-            unknown_first = np.argsort(self.memory.known[order], kind="stable")
-            return order[unknown_first[: self.batch_size]]
-        pool = order[: self.pool_size]
-        return pool[self.choose(rng, self.memory.embeddings[pool])]
+            lacking = (~self.memory.known[groups]).sum(axis=1)
+            lacking_first = np.argsort(-lacking, kind="stable")
+            return groups[lacking_first[: self.groups_per_batch]].ravel()
+        pool = groups[: self.pool_size // self.group_size]
+        return pool[self.choose(rng, self.memory.embeddings[pool])].ravel()
+
+    def _groups(self, rng: np.random.Generator) -> np.ndarray:
+        """Images of a class in groups, each image in at most one, in random order."""
+        if self.group_size == 1:
+            return rng.permutation(self.images)[:, None]
+        deck, sizes = self.by_class.shuffled(rng), self.by_class.sizes
+        place_in_class = np.arange(self.images) - np.repeat(self.by_class.starts, sizes)
+        dealt = place_in_class < np.repeat(sizes - sizes % self.group_size, sizes)
+        return rng.permutation(deck[dealt].reshape(-1, self.group_size))

@@ -38,6 +38,8 @@ class DistanceDistribution(EmbeddedSampler):
         self.bins = positive_integer("bins", bins)
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
+        groups = np.arange(pool.shape[0] * pool.shape[1]).reshape(pool.shape[:2])
+        pool = pool.reshape(groups.size, -1)
         squared_norms = np.einsum("nd,nd->n", pool, pool)
         squared = squared_norms[:, None] + squared_norms - 2 * (pool @ pool.T)
         distance = np.sqrt(np.maximum(squared, 0))
@@ -47,10 +49,12 @@ class DistanceDistribution(EmbeddedSampler):
 
         target = self._histogram(bin_of)
         drawn = [
-            rng.choice(len(pool), self.batch_size, replace=False) for _ in range(self.candidates)
+            rng.choice(len(groups), self.groups_per_batch, replace=False)
+            for _ in range(self.candidates)
         ]
+        batches = [groups[chosen].ravel() for chosen in drawn]
         errors = [
-            wasserstein(self._histogram(bin_of[np.ix_(batch, batch)]), target) for batch in drawn
+            wasserstein(self._histogram(bin_of[np.ix_(batch, batch)]), target) for batch in batches
         ]
         return drawn[int(np.argmin(errors))]
 

@@ -36,11 +36,14 @@ class Frd(EmbeddedSampler):
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         pool = pool.astype(np.float64)
-        mean, covariance = pool.mean(0), np.cov(pool, rowvar=False).reshape(2 * pool.shape[1:])
+        size = pool.shape[-1]
+        images = pool.reshape(-1, size)
+        mean, covariance = images.mean(0), np.cov(images, rowvar=False).reshape(size, size)
         drawn = [
-            rng.choice(len(pool), self.batch_size, replace=False) for _ in range(self.candidates)
+            rng.choice(len(pool), self.groups_per_batch, replace=False)
+            for _ in range(self.candidates)
         ]
-        errors = [frechet(pool[batch], mean, covariance) for batch in drawn]
+        errors = [frechet(pool[chosen].reshape(-1, size), mean, covariance) for chosen in drawn]
         return drawn[int(np.argmin(errors))]
 
 

@@ -21,16 +21,22 @@ class GreedyCoreset(EmbeddedSampler):
     """
 
     def __init__(
-        self, labels: Sequence[int], batch_size: int, seed: int, *, pool_size: Count = 1024
+        self,
+        labels: Sequence[int],
+        batch_size: int,
+        seed: int,
+        *,
+        pool_size: Count = 1024,
     ):
         super().__init__(labels, batch_size, seed, pool_size)
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
+        pool = pool[:, 0]
         squared_norms = np.einsum("nd,nd->n", pool, pool)
-        chosen = np.empty(self.batch_size, dtype=np.int64)
+        chosen = np.empty(self.groups_per_batch, dtype=np.int64)
         chosen[0] = 0  # the pool's order is random
         nearest = np.full(len(pool), np.inf)
-        for step in range(1, self.batch_size):
+        for step in range(1, self.groups_per_batch):
             latest = chosen[step - 1]
             distance = squared_norms + squared_norms[latest] - 2 * (pool @ pool[latest])
             nearest = np.minimum(nearest, distance)

@@ -10,6 +10,8 @@ from dmlbench.samplers._memory import EmbeddingMemory
 from dmlbench.samplers.profs import Profs
 from dmlbench.values import Count, Positive
 
+VERSION = 2
+
 
 class ProfsHncm(Profs, LearnsFromEmbeddings):
     """Batches as in `Profs`, of a random class and the P - 1 classes nearest to it.
@@ -18,7 +20,9 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
     Euclidean, and a batch costs O(L). The training calls `update` after each batch. A class keeps
     its embedding when the representatives change, until its new one passes through a batch. When
     the drawn class has none yet, the others are drawn from those without one as well; what
-    is missing to P is drawn from the rest.
+    is missing to P is drawn from the rest. The text does not say how stored embeddings choose a
+    batch's classes: one is drawn and its nearest join it, so that all classes come equally often
+    first.
 
     For a loss with centers (SoftTriple) a class is where they are: `use_centers`.
 
@@ -83,5 +87,10 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
             cost = np.where(known, distance, np.inf)[others]
         else:
             cost = known[others].astype(np.float64)
-        nearest = np.argsort(cost, kind="stable")[: self.per_batch - 1]
-        return np.append(drawn, others[nearest])
+        return np.append(drawn, others[_smallest(cost, self.per_batch - 1)])
+
+
+def _smallest(cost: np.ndarray, count: int) -> np.ndarray:
+    """Positions of the `count` smallest costs, these in ascending order, in O(len(cost))."""
+    found = np.argpartition(cost, count - 1)[:count] if 0 < count < len(cost) else np.arange(count)
+    return found[np.argsort(cost[found], kind="stable")]

@@ -1,1 +1,1 @@
-"""Searching the values of a run's parameters: many workers, one journal, nothing lost."""
+"""Searching the values of a run's parameters: many workers, one storage, nothing lost."""

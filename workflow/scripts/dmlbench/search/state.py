@@ -4,8 +4,8 @@ from pathlib import Path
 
 from dmlbench.plan.ranges import Parameter
 from dmlbench.plan.searches import trials_digest
-from dmlbench.search.journal import open_study
 from dmlbench.search.pruners import build_pruner
+from dmlbench.search.storage import open_study
 from dmlbench.search.trials import Trials
 
 _STATE = "state-{digest}"

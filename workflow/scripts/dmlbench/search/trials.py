@@ -35,7 +35,7 @@ class Trials:
 
     Attributes:
         search: the search's id, for messages.
-        study: their journal.
+        study: in their storage.
         parameters: place -> the values that are searched.
         folder: holds the locks; on a file system that all workers share.
         budget: most trials.
@@ -112,7 +112,7 @@ class Trials:
             )
 
     def _new(self, values: Values) -> FrozenTrial:
-        """Put a running trial into the journal, in one line."""
+        """Put a running trial into the storage, in one step."""
         distributions = {
             place: distribution_around(self.parameters[place], value)
             for place, value in values.items()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import STRUCTURE
@@ -66,7 +66,7 @@ def _half_width(both: pd.DataFrame, level: float) -> pd.Series:
     welch = (ours + theirs) ** 2 / (ours**2 / (seeds - 1) + theirs**2 / (both["runs"] - 1))
     freedom = welch.fillna(seeds - 1)
     variance = ours + theirs.fillna(both["ours_std"] ** 2)
-    return np.sqrt(variance) * stats.t.ppf((1 + level) / 2, freedom)
+    return np.sqrt(variance) * stdtrit(freedom, (1 + level) / 2)
 
 
 def _found(scores: pd.DataFrame) -> pd.DataFrame:

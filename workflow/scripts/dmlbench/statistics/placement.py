@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 from dmlbench.plan.mapping import CELL, Mapping, Mean, Place, read_mapping, table_id
 from dmlbench.statistics.printed import read_printed_files
@@ -40,7 +40,8 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
 
     Returns:
         One row per printed number: study, table, panel, value, note, number, decimals and k of
-        `printed`; the columns of `plan.mapping.Place`; `why`, why a number has no place (empty
+        `printed`, and its method and variant as `printed_method` and `printed_variant`; the
+        columns of `plan.mapping.Place`; `why`, why a number has no place (empty
         for one that has; the other columns are then as printed, without split and fold);
         `printed_std`, the spread as printed; `error`, the standard error of the printed mean
         (missing where no spread is printed); and `runs`, how many runs it is the mean of
@@ -63,6 +64,8 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
     types |= dict.fromkeys(["number", "printed_std", "error", "runs"], "float64")
     placed = pd.DataFrame(places, columns=Place._fields, index=printed.index).assign(
         **{column: printed[column] for column in kept},
+        printed_method=printed["method"],
+        printed_variant=printed["variant"],
         why=why,
         printed_std=spread,
         error=spread / [errors for _, errors in means],
@@ -128,4 +131,4 @@ def _runs_and_errors(mean: Mean | None) -> tuple[float, float]:
     runs = np.inf if mean.runs == "unknown" else mean.runs
     if mean.spread == "standard_deviation":
         return runs, runs**0.5
-    return runs, float(stats.t.ppf(0.975, runs - 1)) if np.isfinite(runs) else stats.norm.ppf(0.975)
+    return runs, float(stdtrit(runs - 1, 0.975) if np.isfinite(runs) else ndtri(0.975))

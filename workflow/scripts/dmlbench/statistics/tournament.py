@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
@@ -113,6 +114,35 @@ def tournament(
     result["friedman_p"] = friedman(table).p_value if several else np.nan
     result["critical_difference"] = critical_difference(*table.shape) if several else np.nan
     return result.sort_values("total_rank", kind="stable", ignore_index=True)
+
+
+class Trend(NamedTuple):
+    """How mean ranks go with years.
+
+    Attributes:
+        correlation: Spearman's of year and mean rank; below 0, later methods rank better.
+        p_value: of the test that it is 0 (Student's t).
+        losses: how many methods have a year.
+    """
+
+    correlation: float
+    p_value: float
+    losses: int
+
+
+def rank_by_year(board: pd.DataFrame, years: Mapping[str, int]) -> Trend | None:
+    """Whether later methods rank better; None for fewer than four methods or one year.
+
+    Args:
+        board: with the columns method and average_rank, as `tournament` gives it.
+        years: method -> year; methods without one take no part.
+    """
+    dated = board[board["method"].isin(list(years))]
+    year = dated["method"].map(years)
+    if len(dated) < 4 or year.nunique() < 2:
+        return None
+    found = stats.spearmanr(year, dated["average_rank"])
+    return Trend(float(found.statistic), float(found.pvalue), len(dated))
 
 
 def write_tournament(

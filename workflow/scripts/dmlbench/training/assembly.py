@@ -27,6 +27,7 @@ from dmlbench.training.embedding import embed_images, steps
 from dmlbench.training.inputs import ImageInputs
 from dmlbench.training.objective import Objective
 from dmlbench.training.optimization import build_optimizer
+from dmlbench.training.principal_components import use_principal_components
 from dmlbench.training.representatives import EACH_ITERATION, class_centers, restriction
 from dmlbench.training.seeds import derived_seed, seed_everything
 from dmlbench.training.selection import Selection, watched_roles
@@ -58,6 +59,8 @@ def assemble(
     seed_everything(spec.seed, "initial weights")
     network = Embedder(spec).to(device)
     load_weights(network.backbone, spec.network.weights, weights)
+    if spec.head_initialization == "principal_components":
+        use_principal_components(spec, network, feed, train.ids)
     loss = _loss(spec, num_classes=int(train.classes.max()) + 1).to(device)
 
     sampler = build_sampler(
@@ -102,10 +105,10 @@ def _objective(spec: Spec, network: Embedder, loss: nn.Module, sampler: Sampler)
             for part in spec.regularizers
         },
         "embed": torch.compile(network) if spec.compile else None,
+        "each_iteration": spec.loss is not None and spec.loss.name in EACH_ITERATION,
     }
     if spec.loss is not None and isinstance(sampler, Profs):
         parts["restrict"] = restriction(spec.loss.name, is_mined=spec.miner is not None)
-        parts["each_iteration"] = spec.loss.name in EACH_ITERATION
         if parts["each_iteration"] and isinstance(sampler, ProfsHncm):
             sampler.use_centers(lambda: class_centers(loss))
         if "manifold_mixup" in parts["regularizers"]:

@@ -16,8 +16,9 @@ from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
 from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import Images, read_roles
-from dmlbench.training.device import pick_device
+from dmlbench.training.device import pick_device, use_precision
 from dmlbench.training.embedding import embed_images
+from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin, take_prepared
 from dmlbench.training.seeds import make_deterministic
 
@@ -105,7 +106,7 @@ def export_embeddings(
 
     Raises:
         DamagedError: weights that cannot be read.
-        UserError: the split has no images of a role.
+        UserError: the split has no images of a role; a GPU that is too small.
     """
     files = {"model": model, "last": last, "split": split}
     if roles is None and take_prepared(values, prepared=prepared, output=output, **files):
@@ -113,11 +114,13 @@ def export_embeddings(
     spec = Spec.model_validate(values)
     make_deterministic()
     use_cpu(threads)
+    use_precision(spec.precision)
     where = pick_device(device)
     images = embedded_roles(read_roles(index, split, spec.fold), roles)
-    feed, network = Feed(Pixels(pixels, pixel_table), where), Embedder(spec).to(where)
     weights = {spec.selection: _read(model), "last_epoch": _read(last)}
-    embeddings = embed_roles(spec, network, feed, images, weights)
+    with out_of_memory_is_a_user_error(spec):
+        feed, network = Feed(Pixels(pixels, pixel_table), where), Embedder(spec).to(where)
+        embeddings = embed_roles(spec, network, feed, images, weights)
     write_embeddings(output, embeddings, origin(spec, **files))
 
 

@@ -16,9 +16,10 @@ from dmlbench.training.assembly import assemble
 from dmlbench.training.checkpoint import Checkpoint
 from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import read_roles
-from dmlbench.training.device import pick_device
+from dmlbench.training.device import device_name, pick_device, use_precision
 from dmlbench.training.export import embed_roles, embedded_roles
 from dmlbench.training.interruption import Interrupted, Interruption
+from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin
 from dmlbench.training.results import write_history, write_spec, write_weights
 from dmlbench.training.seeds import make_deterministic
@@ -120,26 +121,28 @@ def train(
     Raises:
         LossError: the loss is no finite number, or all examples together cost nothing.
         UserError: the split lacks what the selection needs; parts that do not fit each other;
-            weights that are missing or do not fit; a signal to stop, after which the next call
-            continues.
+            weights that are missing or do not fit; a GPU that is too small; a signal to stop, after
+            which the next call continues.
     """
     spec = Spec.model_validate(values)
     make_deterministic()
     use_cpu(threads)
+    use_precision(spec.precision)
     roles, where = read_roles(index, split, spec.fold), pick_device(device)
-    feed = Feed(Pixels(pixels, pixel_table), where)
-    trainer = assemble(spec, feed, roles, where, weights)
-    with Interruption() as interruption:
-        run(trainer, Checkpoint(Path(model).parent, spec.digest), interruption, after_epoch)
-        final = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
-        write_spec(spec_file, spec)
-        write_history(history, trainer.history)
-        write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
-        write_weights(last, final, spec, trainer.epoch)
-        if prepared is not None:
-            with contextlib.suppress(Interrupted), interruption.at_once():
-                weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
-                images = embedded_roles(roles)
-                embeddings = embed_roles(spec, trainer.network, feed, images, weights)
-                made_of = origin(spec, model=model, last=last, split=split)
-                write_embeddings(prepared, embeddings, made_of)
+    with out_of_memory_is_a_user_error(spec):
+        feed = Feed(Pixels(pixels, pixel_table), where)
+        trainer = assemble(spec, feed, roles, where, weights)
+        with Interruption() as interruption:
+            run(trainer, Checkpoint(Path(model).parent, spec.digest), interruption, after_epoch)
+            final = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
+            write_spec(spec_file, spec)
+            write_history(history, trainer.history, device_name(where))
+            write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
+            write_weights(last, final, spec, trainer.epoch)
+            if prepared is not None:
+                with contextlib.suppress(Interrupted), interruption.at_once():
+                    weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
+                    images = embedded_roles(roles)
+                    embeddings = embed_roles(spec, trainer.network, feed, images, weights)
+                    made_of = origin(spec, model=model, last=last, split=split)
+                    write_embeddings(prepared, embeddings, made_of)

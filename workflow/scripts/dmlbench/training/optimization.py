@@ -1,5 +1,6 @@
 """Optimizers, learning rates by parameter group, and the step schedule."""
 
+import inspect
 from collections.abc import Iterable
 
 import torch
@@ -29,13 +30,24 @@ def build_optimizer(
         common["fused"] = True
     match settings.name:
         case "adamw":
-            return torch.optim.AdamW(groups, betas=settings.betas, **common)
+            return _eager(torch.optim.AdamW)(groups, betas=settings.betas, **common)
         case "adam":
-            return torch.optim.Adam(groups, betas=settings.betas, **common)
+            return _eager(torch.optim.Adam)(groups, betas=settings.betas, **common)
         case "rmsprop":
-            return torch.optim.RMSprop(groups, momentum=settings.momentum, **common)
+            return _eager(torch.optim.RMSprop)(groups, momentum=settings.momentum, **common)
         case "sgd":
-            return torch.optim.SGD(groups, momentum=settings.momentum, **common)
+            return _eager(torch.optim.SGD)(groups, momentum=settings.momentum, **common)
+
+
+def _eager(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+    """The same optimizer, which does not load torch's compiler: more than a second of every job.
+
+    It is the decorators of these methods that load it, to keep themselves from being compiled.
+    """
+    names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
+    methods = {name: inspect.unwrap(getattr(optimizer, name)) for name in names}
+    methods["step"] = torch.no_grad()(inspect.unwrap(optimizer.step))
+    return type(optimizer.__name__, (optimizer,), methods)
 
 
 def set_learning_rates(

@@ -7,7 +7,7 @@ from pathlib import Path
 from dmlbench.errors import DamagedError
 from dmlbench.files import digest
 from dmlbench.parquet import read_metadata
-from dmlbench.plan.sources import stage_digest
+from dmlbench.plan.sources import library_digest
 from dmlbench.plan.spec import Spec
 
 _log = logging.getLogger(__name__)
@@ -16,14 +16,14 @@ _log = logging.getLogger(__name__)
 def origin(spec: Spec, *, model: Path, last: Path, split: Path) -> dict[str, str]:
     """What embeddings are made of, as a file of them says in its metadata.
 
-    Digests of spec, selected and last weights, split, and the code that embeds.
+    Digests of spec, selected and last weights, split, and the library.
     """
     return {
         "spec": spec.digest,
         "model": digest(model),
         "last": digest(last),
         "split": digest(split),
-        "code": stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
+        "code": library_digest(),
     }
 
 

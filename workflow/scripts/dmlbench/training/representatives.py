@@ -13,7 +13,8 @@ other classes' representatives among them (equation 4.2 compares it with every s
   samples"; pairs of a representative and an example count from both sides. A miner looks at the
   whole batch before that (the text is silent).
 - SoftTriple: the batch as it is. "We consider each iteration as a subproblem": see `Objective`.
-  Classes are mined among its centers.
+  Its gain "comes from the regularization purely" (section 5.5), so PROFS leaves it its own sampler
+  and adds the proximity term; class mining needs `profs_hncm`, which looks at its centers.
 - Other losses without tuples: the batch as it is, too. `n_pair_one_per_class` takes a class's first
   image as anchor, which is its representative. The text does not adapt any with proxies.
 """

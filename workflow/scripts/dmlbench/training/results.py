@@ -9,7 +9,9 @@ import yaml
 from safetensors.torch import save
 from torch import Tensor
 
+from dmlbench.digits import limits
 from dmlbench.files import atomic_write
+from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
 from dmlbench.plan.spec import Spec
 
 
@@ -19,12 +21,29 @@ def write_spec(path: Path, spec: Spec) -> None:
         unfinished.write_text(yaml.safe_dump(spec.as_dict(), sort_keys=False))
 
 
-def write_history(path: Path, rows: list[dict]) -> None:
-    """Write one row per epoch as Parquet; what an epoch was not evaluated for is missing."""
+def write_history(path: Path, rows: list[dict], device: str) -> None:
+    """Write one row per epoch as Parquet; what an epoch was not evaluated for is missing.
+
+    The file's metadata say, under `PROVENANCE`, what the training ran on.
+    """
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
+    metadata = {PROVENANCE: json.dumps(_provenance(device))}
+    table = table.replace_schema_metadata(metadata)
     with atomic_write(path) as unfinished:
         pq.write_table(table, unfinished)
+
+
+def _provenance(device: str) -> dict[str, str]:
+    limited = f", limited by {limits()}" if limits() else ""
+    return {
+        "device": device,
+        "machine": machine(),
+        "instructions": f"{instructions()}{limited}",
+        "software": software(),
+        "commit": commit(),
+        "lock": lock(),
+    }
 
 
 def write_weights(path: Path, weights: dict[str, Tensor], spec: Spec, epoch: int) -> None:

@@ -14,6 +14,9 @@ def make_deterministic() -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # The same as use_deterministic_algorithms, without loading the compiler (a second or more).
     torch.set_deterministic_debug_mode("error")
+    # It would fill every new tensor with NaN, a twentieth of a small network's step; none is read
+    # before it is written.
+    torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.benchmark = False
 
 

@@ -1,11 +1,11 @@
 """A folder of class folders, in one archive or several, or on disk."""
 
-import posixpath
-
 import pandas
 
 from dmlbench.data.archives import Archive
+from dmlbench.data.layouts._folders import in_folders
 from dmlbench.data.layouts._rows import rows
+from dmlbench.data.layouts.subset_folders import SUBSETS
 from dmlbench.errors import UserError
 
 
@@ -16,20 +16,32 @@ class ClassFolders:
     order; the subset is 'all'.
 
     Raises:
-        UserError: an image that lies in no class folder.
+        UserError: an image that lies in no class folder, or folders in folders, which may mean
+            several things: the line names the layouts that say which.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
-        found = []
-        for archive in archives:
-            images = archive.images()
-            folders = {member: posixpath.normpath(posixpath.dirname(member)) for member in images}
-            for member, folder in folders.items():
-                if folder == ".":
-                    raise UserError(f"{archive.path}: {member!r} lies in no class folder")
-            parents = {posixpath.dirname(folder) for folder in folders.values()}
-            root = posixpath.commonpath(parents) if parents else ""
-            for member, folder in folders.items():
-                class_name = posixpath.relpath(folder, root or ".")
-                found.append((archive.name, member, class_name, "all"))
-        return rows(found, ["all"])
+        found = in_folders(archives)
+        nested = sorted({folder for _, _, folder in found if "/" in folder})
+        if nested:
+            where = ", ".join(str(archive.path) for archive in archives)
+            raise UserError(f"{where}: {_ambiguity(nested, {folder for _, _, folder in found})}")
+        return rows([(*image, "all") for image in found], ["all"])
+
+
+def _ambiguity(nested: list[str], folders: set[str]) -> str:
+    """What folders in folders may mean, and what says which of it."""
+    tops = {folder.partition("/")[0] for folder in folders}
+    each = "`layout: every_folder` (each of them is a class)"
+    if all(top.lower() in SUBSETS for top in tops) and len(nested) == len(folders):
+        listed = " and ".join(map(repr, sorted(tops)))
+        return (
+            f"its folders are {listed}, so {nested[0]!r} and {nested[-1]!r} would be two classes; "
+            "allowed: `layout: subset_folders` (the class is the folder below, with its subset for "
+            f"a split `official` or, of shared classes, `official_closed`) or {each}"
+        )
+    top = nested[0].partition("/")[0]
+    return (
+        f"has folders in folders: {nested[0]!r} and {len(nested) - 1} more; allowed: `layout: "
+        f"top_folders` (they belong to the class {top!r} and the like) or {each}"
+    )

@@ -1,9 +1,16 @@
 """BNInception (Ioffe & Szegedy, Batch Normalization, 2015), as in the package pretrainedmodels."""
 
-from pretrainedmodels.models.bninception import BNInception as _Network
+import torch
 from torch import Tensor
 
 from dmlbench.networks.backbones._published import Published
+
+# The package draws while it is imported: the first training of a process, which imports it after
+# it was seeded, would begin with other weights than the second.
+with torch.random.fork_rng(devices=[]):
+    from pretrainedmodels.models.bninception import BNInception as _Network
+
+VERSION = 2
 
 
 class BNInception(Published):

@@ -1,0 +1,21 @@
+"""Folders in folders, each of which is a class."""
+
+import pandas
+
+from dmlbench.data.archives import Archive
+from dmlbench.data.layouts._folders import in_folders
+from dmlbench.data.layouts._rows import rows
+
+
+class EveryFolder:
+    """The class of an image is the path of its folder: 'greek/alpha' and 'latin/a' are two.
+
+    Paths begin below the deepest folder that holds all images. Classes are labelled in alphabetical
+    order; the subset is 'all'.
+
+    Raises:
+        UserError: an image that lies in no folder.
+    """
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        return rows([(*image, "all") for image in in_folders(archives)], ["all"])

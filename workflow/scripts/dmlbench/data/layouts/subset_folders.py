@@ -1,0 +1,45 @@
+"""Class folders in folders such as train and test."""
+
+import pandas
+
+from dmlbench.data.archives import Archive
+from dmlbench.data.layouts._folders import in_folders
+from dmlbench.data.layouts._rows import rows
+from dmlbench.errors import UserError
+
+SUBSETS = {
+    "train": "train",
+    "training": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+    "query": "query",
+    "gallery": "gallery",
+}
+"""A folder's name -> the subset of its images, which is a role of the split `official`."""
+
+_ORDER = ["train", "validation", "test", "query", "gallery"]
+
+
+class SubsetFolders:
+    """The class of an image is the folder below that of its subset: 'train/rose', 'test/rose'.
+
+    A class that two subsets share has one label. Classes are labelled in the order of subsets
+    (train, validation, test, query, gallery), then in alphabetical order.
+
+    Raises:
+        UserError: an image that lies in no class folder, or a folder that is no subset.
+    """
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        found = []
+        for archive, member, folder in in_folders(archives):
+            subset, _, below = folder.partition("/")
+            if subset.lower() not in SUBSETS or not below:
+                raise UserError(
+                    f"{archive}: {member!r} is in no class folder of a subset; "
+                    f"allowed: <subset>/<class>/<image> with {', '.join(SUBSETS)}"
+                )
+            found.append((archive, member, below.partition("/")[0], SUBSETS[subset.lower()]))
+        return rows(found, _ORDER)

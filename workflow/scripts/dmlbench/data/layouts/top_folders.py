@@ -1,0 +1,25 @@
+"""Folders in folders, of which the uppermost are the classes."""
+
+import pandas
+
+from dmlbench.data.archives import Archive
+from dmlbench.data.layouts._folders import in_folders
+from dmlbench.data.layouts._rows import rows
+
+
+class TopFolders:
+    """The class of an image is the uppermost folder that it is in: 'rose/2019' belongs to 'rose'.
+
+    It is the first below the deepest folder that holds all images. Classes are labelled in
+    alphabetical order; the subset is 'all'.
+
+    Raises:
+        UserError: an image that lies in no folder.
+    """
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        found = [
+            (archive, member, folder.partition("/")[0], "all")
+            for archive, member, folder in in_folders(archives)
+        ]
+        return rows(found, ["all"])

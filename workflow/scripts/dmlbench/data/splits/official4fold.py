@@ -1,0 +1,35 @@
+"""The official test classes, and four folds over the official training classes, in class order."""
+
+import pandas
+
+from dmlbench.data.splits._classes import folds
+from dmlbench.errors import UserError
+
+FOLDS = 4
+_ROLES = {"train", "test"}
+
+
+class Official4Fold:
+    """The official test classes test; quarter i of the training classes validates in fold i.
+
+    The folds of `half4fold` where a data set says itself which classes test: quarters are a quarter
+    of the classes, rounded down, and classes left over train in every fold.
+
+    Raises:
+        UserError: a subset that is neither train nor test.
+    """
+
+    open = True
+
+    def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
+        strange = sorted(set(index["subset"]) - _ROLES)
+        if strange:
+            raise UserError(
+                f"split official4fold: the index has the subset {strange[0]!r}; "
+                "allowed: train, test"
+            )
+        labels = index.groupby("subset")["label"].unique()
+        training = sorted(labels["train"])
+        size = len(training) // FOLDS
+        ends = [(fold + 1) * len(training) // FOLDS for fold in range(FOLDS)]
+        return folds(index, [training[end - size : end] for end in ends], labels["test"])

@@ -1,0 +1,82 @@
+"""The forces of any triplet loss of the library: arrows, and where a negative acts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import torch
+
+from dmlbench import registry
+from dmlbench.errors import unknown
+from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._regions import kept_region
+from dmlbench.losses import available, build_loss, forces
+from dmlbench.values import Interval
+
+_ANGLES = (0.0, 1.0, 0.6)
+"""Of anchor, positive and negative on the unit circle, in radians: a negative in between."""
+
+
+class LossForces:
+    """Forces on a triplet of the unit circle, and the places of a negative that has a force.
+
+    Table: for each loss and each point of the triplet (variant `point=<role>`) the `force`, the
+    length of the derivative with respect to it, and `kept`, the share of the places around anchor
+    and positive at which a negative gives anything a force: what a miner in the loss keeps.
+
+    Arrays, as of `triplet_forces`: arrows_forces_<loss> [3, 2, 2], each point with its step against
+    the derivative, all scaled by one number so that the longest of a loss has length 1;
+    region_forces_<loss> bool [grid, grid]; points_forces, extent_forces.
+
+    Args:
+        losses: their names; all of the library that take triplets if not given.
+        options: loss -> the numbers of its hyper-parameters that differ from its defaults.
+        grid: places of a negative along a side of a region.
+
+    Source: the analysis of karaman2021, section 3.
+    """
+
+    def __init__(
+        self,
+        *,
+        losses: Sequence[str] | None = None,
+        options: Mapping[str, Mapping[str, float]] | None = None,
+        grid: Annotated[int, Interval(low=2)] = 81,
+    ):
+        known = triplet_losses()
+        self.options = options or {}
+        self.losses = list(losses or known)
+        for name in [*self.losses, *self.options]:
+            if name not in known:
+                raise unknown("loss that takes triplets", name, known)
+        self.grid = grid
+
+    def run(self, seed: int) -> Outcome:
+        triplet = torch.tensor(_ANGLES, dtype=torch.float64)
+        places = torch.stack([triplet.cos(), triplet.sin()], dim=1)
+        extent = np.array([-2.0, 2.0, -2.0, 2.0])
+        arrays = {"points_forces": places[:2].numpy(), "extent_forces": extent}
+        parts = []
+        for name in self.losses:
+            options = self.options.get(name, {})
+            loss = build_loss(name, num_classes=2, embedding_dim=2, **options)
+            derivatives = torch.cat(forces(loss, *places[:, None].unbind(0)))
+            kept = kept_region(loss, places[:2], extent, self.grid)
+            lengths = derivatives.norm(dim=1)
+            steps = -derivatives / lengths.max().clamp_min(torch.finfo(lengths.dtype).tiny)
+            arrays[f"arrows_forces_{name}"] = torch.stack([places, steps], dim=1).numpy()
+            arrays[f"region_forces_{name}"] = kept
+            for role, length in zip(("anchor", "positive", "negative"), lengths, strict=True):
+                scores = {"force": float(length), "kept": kept.mean()}
+                parts.append(rows(scores, method=name, variant=f"point={role}"))
+        table = pd.concat(parts, ignore_index=True)
+        return Outcome(table.assign(dataset="triplets", role="train"), arrays)
+
+
+def triplet_losses() -> list[str]:
+    """The losses of the library that take `Triplets`."""
+    annotations = {
+        name: registry.annotation("losses", name, "forward", "tuples") for name in available()
+    }
+    return [name for name, taken in annotations.items() if taken and "Triplets" in taken]

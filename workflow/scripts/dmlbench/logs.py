@@ -1,0 +1,27 @@
+"""What the log of a job says of its end."""
+
+from pathlib import Path
+
+_TAIL = 20_000
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+def failure(log: Path) -> str | None:
+    """The line that says why a job failed; None for a job that ended well, was killed or runs.
+
+    Args:
+        log: as `job.job` leaves it: `error: ...` for bad input, a traceback for anything else.
+    """
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL))
+            lines = file.read().decode(errors="replace").rstrip().splitlines()
+    except FileNotFoundError:
+        return None
+    if lines and lines[-1].startswith("error: "):
+        return lines[-1].removeprefix("error: ")
+    if _TRACEBACK not in lines:
+        return None
+    last = len(lines) - 1 - lines[::-1].index(_TRACEBACK)
+    said = next((line for line in lines[last + 1 :] if not line.startswith(" ")), "")
+    return None if said.startswith("KeyboardInterrupt") else said or None

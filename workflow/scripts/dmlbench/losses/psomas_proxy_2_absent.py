@@ -1,0 +1,39 @@
+"""Psomas's proxy loss, variation 2, with the proxies of absent classes as negatives."""
+
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from dmlbench.losses._geometry import unit
+from dmlbench.losses._gram import log_sum_exp_of_others
+from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
+from dmlbench.values import Positive
+
+
+class PsomasProxy2Absent(nn.Module):
+    """As `psomas_proxy_2`, but only proxies of classes without a sample in the batch push.
+
+    The other reading of W- in psomas2020 eq. 6.2, whose first sum has W+ for the classes of the
+    batch. A batch that holds every class has no push: that sum is then 0.
+
+    Args:
+        num_classes: number of classes C.
+        embedding_dim: size D of the embeddings.
+        alpha: factor on the similarities.
+        margin: similarity by which positives and negatives should stand apart from 0.
+    """
+
+    def __init__(
+        self, num_classes: int, embedding_dim: int, *, alpha: Positive = 32, margin: float = 0.1
+    ):
+        super().__init__()
+        self.alpha, self.margin = alpha, margin
+        self.proxies = new_proxies(num_classes, embedding_dim)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Loss (scalar) of embeddings [B, D] with labels [B]."""
+        w, x = unit(self.proxies), unit(embeddings)
+        own = (w[labels] * x).sum(1)
+        pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
+        absent = absent_classes(labels, len(w))
+        others = log_sum_exp_of_others(w @ x.T, self.alpha, absent)
+        return pull + softplus(others + self.alpha * self.margin).mean()

@@ -1,0 +1,79 @@
+"""Machine, software, lock and commit that results come from, without importing what is heavy."""
+
+import contextlib
+import hashlib
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+PROVENANCE = b"provenance"
+"""Where a history's metadata say what its training ran on."""
+
+_LOCK = Path(__file__).resolve().parents[3] / "requirements.lock"
+_SHOWN = ("torch", "torchvision", "numpy", "pandas", "scikit-learn", "matplotlib", "snakemake")
+_INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx_vnni", "avx512_vnni", "avx512_bf16")
+_INSTRUCTIONS += ("amx_tile", "amx_int8", "amx_bf16")
+
+
+def machine() -> str:
+    """Operating system, processor, usable cores and memory of this machine."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    parts = [f"{platform.system()} {platform.machine()}", processor(), f"{cores} cores"]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        parts.append(f"{memory / 2**30:.0f} GiB of memory")
+    return ", ".join(filter(None, parts))
+
+
+def processor() -> str:
+    """The name of this machine's processor."""
+    return _cpuinfo("model name") or platform.processor()
+
+
+def instructions() -> str:
+    """What of this processor products of matrices depend on, as Linux names it."""
+    there = _cpuinfo("flags").split()
+    return " ".join(flag for flag in _INSTRUCTIONS if flag in there)
+
+
+def software() -> str:
+    """Python and the versions of the installed packages that results depend on."""
+    versions = [f"Python {platform.python_version()}"]
+    for name in _SHOWN:
+        # Asked by name: reading of all that is installed takes a tenth of a second.
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions.append(f"{name} {metadata.version(name)}")
+    return ", ".join(versions)
+
+
+def commit() -> str:
+    """The commit of this code, ending in -dirty if the code differs from it; empty if unknown."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return described.stdout.strip()
+
+
+def lock() -> str:
+    """The digest of the locked versions next to this code; empty where there is no such file."""
+    if not _LOCK.is_file():
+        return ""
+    return hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:12]
+
+
+def _cpuinfo(field: str) -> str:
+    """The first processor's value of a field of /proc/cpuinfo; empty where there is none."""
+    facts = Path("/proc/cpuinfo")
+    if not facts.is_file():
+        return ""
+    lines = facts.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(field)), "")

@@ -1,0 +1,63 @@
+"""The memory that a training takes of a GPU, estimated before it is tried."""
+
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from dmlbench.plan.choices import Identifier, Model
+from dmlbench.plan.cost_model import pixels_learnt_from
+from dmlbench.plan.spec import Spec
+
+BESIDE = 1.5e9
+"""Bytes of CUDA's context, of cuDNN's and cuBLAS's workspaces, and of what lies between blocks:
+assumed, for no GPU was measured."""
+
+_STATES = {"adamw": 2, "adam": 2, "rmsprop": 1, "sgd": 0}
+"""Numbers that an optimizer keeps for each weight, without momentum."""
+
+
+class ImageMemory(Model):
+    """Millions of bytes for each image of a batch, by the network's precision."""
+
+    float32: PositiveFloat
+    bfloat16: PositiveFloat
+
+
+class NetworkMemory(Model):
+    """What a network takes.
+
+    Attributes:
+        pixels: side of the images that it was counted with.
+        parameters: in millions.
+    """
+
+    pixels: PositiveInt
+    parameters: NonNegativeFloat
+    image: ImageMemory
+
+
+class Memory(Model):
+    """config/memory.yaml: counted on fake tensors by benchmarks/step_memory.py."""
+
+    networks: dict[Identifier, NetworkMemory]
+
+    def of_training(self, network: str, spec: Spec) -> float | None:
+        """Bytes at the peak of a training step; None for a network that was not counted.
+
+        Weights, gradients and the optimizer's state, what an image leaves for the backward pass
+        times the batch, and `BESIDE`. What the loss needs is small and not counted, and the store
+        of images is not either: it goes to the GPU only where there is room.
+        """
+        found = self.networks.get(network)
+        if found is None or spec.epochs == 0:
+            return None
+        weights = 1e6 * found.parameters
+        copies = 2 + _states(spec) + any(part.name == "proximity" for part in spec.regularizers)
+        # Autocast keeps a copy of the weights in reduced precision.
+        reduced = 2 * weights if spec.precision == "bfloat16" else 0
+        area = (pixels_learnt_from(spec) / found.pixels) ** 2
+        image = found.image.bfloat16 if spec.precision == "bfloat16" else found.image.float32
+        images = 1e6 * image * area * spec.batch_size
+        return 4 * weights * copies + reduced + images + BESIDE
+
+
+def _states(spec: Spec) -> int:
+    return _STATES[spec.optimizer.name] + (spec.optimizer.momentum > 0)

@@ -1,0 +1,202 @@
+"""A study of the user's own images: what is written into the configuration for it."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dmlbench.errors import UserError, entry
+from dmlbench.plan.catalogues import Network
+from dmlbench.plan.choices import IDENTIFIER
+from dmlbench.plan.load import load, reload
+from dmlbench.plan.plan import Plan
+
+_BATCH = 60
+_IMAGES_PER_CLASS = 5
+_FEWEST_CLASSES = 4
+_SMALL = 160
+"""Pixels of networks that the recipes to build on have crops for."""
+
+
+class Pictures(NamedTuple):
+    """What is in a folder of images.
+
+    Attributes:
+        folder: as the user wrote it; `~` is the user's home.
+        layout: how its folders become classes.
+        split: the rule that divides them.
+        train: images of each class that trains.
+        test: images of each class that is scored.
+    """
+
+    folder: str
+    layout: str
+    split: str
+    train: Sequence[int]
+    test: Sequence[int]
+
+
+def write_study(config: Path, name: str, network: str, pictures: Pictures) -> list[Path]:
+    """Write a data set, a recipe and a study into a configuration folder.
+
+    Args:
+        name: of all three.
+        network: an entry of networks.yaml.
+
+    Returns:
+        The files that were changed or written. A configuration that does not load is put back as
+        it was.
+
+    Raises:
+        UserError: a name that is taken or no identifier, an unknown network, too few classes.
+    """
+    loaded = reload({"pathvars": {"results": "results"}}, config)
+    _check(loaded, name, pictures)
+    chosen = entry("network", network, loaded.networks)
+    texts = {
+        config / "datasets.yaml": _added(config / "datasets.yaml", _dataset(name, pictures)),
+        config / "recipes.yaml": _added(config / "recipes.yaml", _recipe(name, chosen, pictures)),
+        config / "studies" / f"{name}.yaml": _study(name, network, chosen, pictures),
+    }
+    before = {path: path.read_text() for path in texts if path.exists()}
+    for path, text in texts.items():
+        path.write_text(text)
+    try:
+        load({"pathvars": {"results": "results"}, "studies": [name]}, config)
+    except UserError:
+        for path in texts:
+            if path in before:
+                path.write_text(before[path])
+            else:
+                path.unlink()
+        raise
+    return list(texts)
+
+
+def _check(plan: Plan, name: str, pictures: Pictures) -> None:
+    if not re.fullmatch(IDENTIFIER, name):
+        raise UserError(
+            f"name {name!r}; allowed: a lower-case letter, then such letters, digits, _"
+        )
+    for kind in ("datasets", "recipes", "studies"):
+        if name in getattr(plan, kind):
+            raise UserError(f"name {name!r}: {plan.folder} has it under {kind}; choose another one")
+    for role in ("train", "test"):
+        classes = len(getattr(pictures, role))
+        if classes < _FEWEST_CLASSES:
+            raise UserError(
+                f"{pictures.folder}: {classes} classes {role}; allowed: {_FEWEST_CLASSES} or more"
+            )
+
+
+def _added(path: Path, text: str) -> str:
+    return f"{path.read_text().rstrip()}\n\n{text}"
+
+
+def _dataset(name: str, pictures: Pictures) -> str:
+    layout = "" if pictures.layout == "class_folders" else f"  layout: {pictures.layout}\n"
+    return f"""\
+{name}:
+  title: {name}
+  folder: {json.dumps(pictures.folder, ensure_ascii=False)}
+{layout}  splits: {{{pictures.split}: {pictures.split}}}
+  metrics: [recall_at_1, recall_at_2, recall_at_4, recall_at_8, r_precision, map_at_r]
+"""
+
+
+def _recipe(name: str, network: Network, pictures: Pictures) -> str:
+    """Fine-tuning of a pretrained network, or training of one that begins with random weights."""
+    sampled = sorted(pictures.train)[len(pictures.train) // 2]
+    per_class = max(2, min(_IMAGES_PER_CLASS, sampled))
+    batch = per_class * min(_BATCH // per_class, len(pictures.train))
+    base = "grocery" if network.weights else "glyphs"
+    iterations = max(12, min(50, sum(pictures.train) // batch))
+    return f"""\
+# Batches of {batch // per_class} classes x {per_class} images; no test label chooses an epoch.
+{name}:
+  title: {"Fine-tuning" if network.weights else "Training"} on {name}
+  base: {base}
+  epochs: 8
+  iterations_per_epoch: {iterations}
+  batch_size: {batch}
+  sampling:
+    random: {{name: class_balanced, images_per_class: {per_class}}}
+    balanced: {{name: class_balanced, images_per_class: {per_class}}}
+{_transforms(network)}  evaluate_every: 8
+  selection: last_epoch
+"""
+
+
+def _transforms(network: Network) -> str:
+    """Half the packed pixels, so that a CPU will do, or what a transformer was trained on.
+
+    Networks of small images have those of their recipe's base.
+    """
+    if network.pixels <= _SMALL:
+        return ""
+    full = 7 * network.pixels // 8
+    size, comment = network.pixels // 2, f"Small, for a CPU; with a GPU rather {full}."
+    if network.pooling == "token":
+        size, comment = full, "All that its positions are for."
+    return f"""\
+  # {comment}
+  transforms:
+    train:
+      - {{name: random_resized_crop, size: {size}, scale: [0.3, 1.0]}}
+      - random_horizontal_flip
+    test: [{{name: resize, size: {8 * size // 7}}}, {{name: center_crop, size: {size}}}]
+"""
+
+
+def _study(name: str, network_id: str, network: Network, pictures: Pictures) -> str:
+    start = "ImageNet's weights" if network.weights else "random weights"
+    size = 512 if network.weights else 64
+    return f"""\
+# {sum(pictures.train):,} images of {len(pictures.train)} classes train, {sum(pictures.test):,} of \
+{len(pictures.test)} classes test; {network.title} from {start}.
+#
+#   snakemake --cores all {name}_table_zero_shot     the network as it is, before any training
+#   snakemake --cores all {name}                     everything, and results/report.html
+#   snakemake {name} -nq                             what that will take
+title: Losses on {name}
+question: Which loss embeds {name} best, and what does training add?
+description: >-
+  {network.title} from {start} learns {len(pictures.train)} classes of {name} and is scored on
+  {len(pictures.test)} (split {pictures.split}), in the epoch in which training ends: no test label
+  chooses anything. Untrained is the network with an embedding layer as it was drawn.
+
+runs:
+  - dataset: {name}
+    network: {network_id}
+    embedding_dim: {size}
+    method: [untrained, contrastive, multi_similarity, proxy_anchor]
+    recipe: {name}
+    split: {pictures.split}
+    seed: 0    # [0, 1, 2] gives every number its spread
+
+tournament:
+  metric: recall_at_1
+
+tables:
+  zero_shot:
+    title: Retrieval before any training
+    kind: {{name: scores_by_method, metrics: [recall_at_1, r_precision, map_at_r]}}
+    where: {{method: untrained}}
+  retrieval:
+    title: Retrieval of unseen images
+    kind: {{name: scores_by_method, metrics: [recall_at_1, r_precision, map_at_r]}}
+
+figures:
+  recall_at_k:
+    title: Recall@k by loss
+    kind:
+      name: recall_by_method
+      metrics: [recall_at_1, recall_at_2, recall_at_4, recall_at_8]
+      embedding_dim: {size}
+
+embedding_maps:
+  unseen:
+    title: Images that were not trained on, before and after training
+    where: {{method: [untrained, proxy_anchor], seed: 0}}
+"""

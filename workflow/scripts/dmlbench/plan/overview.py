@@ -1,0 +1,107 @@
+"""The lines of `snakemake help` and `snakemake status`."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from dmlbench.files import claimed_by
+from dmlbench.plan import costs, views
+from dmlbench.plan.cost_model import CostModel
+from dmlbench.plan.plan import Plan
+from dmlbench.plan.progress import Progress, of_study, of_view
+
+_TITLE = 48
+_OTHERS = {
+    "all": "every study",
+    "audit": "the printed numbers of the papers, checked",
+    "data_all": "every data set, fetched and indexed",
+    "help": "this list",
+    "status": "what is done, running, failed and missing",
+    "unused": "results that no study names any more",
+}
+
+
+def targets(plan: Plan, *, gpu: bool) -> list[str]:
+    """Every target by name: title, state, and what is left of it in time.
+
+    Args:
+        gpu: whether trainings will run on a GPU.
+    """
+    results = Path(plan.configuration.pathvars.results)
+    model = CostModel(plan, results, gpu=gpu)
+    rows = []
+    for study, description in plan.studies.items():
+        progress = Progress(results, of_study(plan, study))
+        rows.append((study, description.title, _state(plan, model, progress)))
+        for name, view in views.views(plan, study).items():
+            progress = Progress(results, of_view(plan, study, name, view))
+            title = getattr(view, "title", "Tournament")
+            rows.append((f"  {_target(study, name)}", title, _state(plan, model, progress)))
+    rows += [(f"search_{name}", entry.title, "") for name, entry in plan.searches.items()]
+    rows += [(f"experiment_{name}", entry.title, "") for name, entry in plan.experiments.items()]
+    rows += [(name, title, "") for name, title in _OTHERS.items()]
+    width = max(len(name) for name, _, _ in rows)
+    return [
+        f"{name:<{width}}  {_short(title):<{_TITLE}}  {state}".rstrip()
+        for name, title, state in rows
+    ]
+
+
+def status(plan: Plan, *, gpu: bool) -> list[str]:
+    """How far every study is: what is running, what failed and why, what is missing, how long.
+
+    Args:
+        gpu: whether trainings will run on a GPU.
+    """
+    results = Path(plan.configuration.pathvars.results)
+    holder = claimed_by(results)
+    lines = [f"{results}: {holder} is at work" if holder else f"{results}: no call is at work"]
+    for study in plan.studies:
+        lines += ["", *of_one(plan, study, gpu=gpu)]
+    return lines
+
+
+def of_one(plan: Plan, study: str, *, gpu: bool) -> Iterator[str]:
+    """How far one study is; arguments as `status`."""
+    results = Path(plan.configuration.pathvars.results)
+    progress = Progress(results, of_study(plan, study))
+    scored, runs = progress.done("evaluate")
+    counted = f", {scored} of {runs} runs scored" if runs else ""
+    if not progress.missing:
+        yield f"{study}: done{counted}"
+        return
+    failed = f", {len(progress.failed)} failed" if progress.failed else ""
+    running = f", {len(progress.running)} running" if progress.running else ""
+    done = len(progress.stages) - len(progress.missing)
+    yield f"{study}: {'unfinished' if done else 'not begun'}{counted}{running}{failed}"
+    for stage in progress.running:
+        yield f"  running  {stage.rule} {stage.what}"
+    for stage in progress.stopped:
+        yield f"  stopped  {stage.rule} {stage.what}: interrupted or killed"
+    for stage, why in progress.failed:
+        yield f"  failed   {stage.rule} {stage.what}: {why} ({results / stage.log})"
+    rules = Counter(stage.rule for stage in progress.missing)
+    yield f"  missing  {', '.join(f'{count} {rule}' for rule, count in rules.items())}"
+    yield f"  left     {costs.lines(plan, progress.ahead(plan), gpu=gpu)[-1]}"
+
+
+def _state(plan: Plan, model: CostModel, progress: Progress) -> str:
+    if not progress.missing:
+        return "done"
+    ahead = progress.ahead(plan)
+    trainings = ahead._replace(others={})
+    time = costs.total(model, costs.costs(model, trainings)) if ahead.trainings else ""
+    scored, runs = progress.done("evaluate")
+    begun = f"{scored} of {runs} runs" if runs else "not done"
+    failed = f", {len(progress.failed)} failed" if progress.failed else ""
+    return f"{begun}{failed}{'; left: ' if time else ''}{time}"
+
+
+def _target(study: str, name: str) -> str:
+    kind, _, own = name.partition(".")
+    kinds = {"tables": "table", "figures": "figure", "embedding_maps": "figure"}
+    return f"{study}_{kinds[kind]}_{own}" if own else f"{study}_{kind}"
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _TITLE else f"{title[: _TITLE - 3]}..."

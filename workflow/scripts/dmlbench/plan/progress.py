@@ -1,0 +1,211 @@
+"""How far the studies are: which of their jobs are done, running or failed, and what is missing.
+
+Read from files: a job is done where its output is. Folders of runs, data, searches and experiments
+are named by what they are, so a file that is there is the right one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from dmlbench.files import claimed_by
+from dmlbench.logs import failure
+from dmlbench.plan import searches, views
+from dmlbench.plan.combinations import combinations
+from dmlbench.plan.costs import Ahead
+from dmlbench.plan.naming import slug
+from dmlbench.plan.plan import Plan
+from dmlbench.plan.rows import Row
+
+
+class Stage(NamedTuple):
+    """A job of a study.
+
+    Attributes:
+        rule: its rule.
+        what: its wildcards.
+        output: a file that it leaves, below the results.
+        row: of a training, a row that it stands for.
+        bytes: of a download, if the catalogue says them.
+        needs: outputs of jobs on images, which nothing needs once this one is done.
+    """
+
+    rule: str
+    what: str
+    output: str
+    row: Row | None = None
+    bytes: int | None = None
+    needs: tuple[str, ...] = ()
+
+    @property
+    def log(self) -> str:
+        """Its log, below the results."""
+        return f"logs/{self.rule}/{self.what}.log"
+
+
+class Failed(NamedTuple):
+    stage: Stage
+    why: str
+
+
+class Progress:
+    """How far the jobs of some studies, or of one of their views, are.
+
+    Attributes:
+        stages: their jobs.
+        missing: those without output.
+        failed: those of the missing whose last attempt failed, and why.
+        running: those of the missing that the call at work has begun and not ended.
+        stopped: those of the missing that were begun and ended by Ctrl-C, or were killed.
+    """
+
+    def __init__(self, results: Path, stages: Iterable[Stage]):
+        self.results = results
+        self.stages = list(dict.fromkeys(stages))
+        missing = [stage for stage in self.stages if not (results / stage.output).exists()]
+        needed = {output for stage in missing for output in stage.needs}
+        self.missing = [
+            stage for stage in missing if stage.rule not in _OF_IMAGES or stage.output in needed
+        ]
+
+    @cached_property
+    def failed(self) -> list[Failed]:
+        found = ((stage, failure(self.results / stage.log)) for stage in self.missing)
+        return [Failed(stage, why) for stage, why in found if why]
+
+    @cached_property
+    def running(self) -> list[Stage]:
+        if claimed_by(self.results) is None:
+            return []
+        since = (self.results / ".claimed").stat().st_mtime
+        failed = {stage for stage, _ in self.failed}
+        return [
+            stage
+            for stage in self.missing
+            if stage not in failed and _changed(self.results / stage.log) >= since
+        ]
+
+    @cached_property
+    def stopped(self) -> list[Stage]:
+        known = {*self.running, *(stage for stage, _ in self.failed)}
+        begun = [stage for stage in self.missing if (self.results / stage.log).exists()]
+        return [stage for stage in begun if stage not in known]
+
+    def done(self, rule: str) -> tuple[int, int]:
+        """Jobs of a rule that are done, and all of them."""
+        missing = sum(stage.rule == rule for stage in self.missing)
+        count = sum(stage.rule == rule for stage in self.stages)
+        return count - missing, count
+
+    def ahead(self, plan: Plan) -> Ahead:
+        """What is missing, as its cost is estimated."""
+        own = ("train", "download", "weights", "search_worker")
+        trained = [stage.row for stage in self.missing if stage.rule == "train"]
+        tuned = [stage.what for stage in self.missing if stage.rule == "search_worker"]
+        return Ahead(
+            {plan.run(row): row for row in trained},
+            list(dict.fromkeys(name.rpartition("-")[0].rpartition("-")[0] for name in tuned)),
+            [stage.bytes for stage in self.missing if stage.rule in ("download", "weights")],
+            Counter(stage.rule for stage in self.missing if stage.rule not in own),
+        )
+
+
+_OF_IMAGES = ("download", "draw", "index", "pack", "split", "weights")
+
+
+def of_study(plan: Plan, study: str) -> Iterator[Stage]:
+    """Every job of a study's page."""
+    description = plan.studies[study]
+    yield from of_rows(plan, plan.rows(study))
+    yield from _of_combinations(plan, study)
+    yield from _of_experiments(plan, description.experiments)
+    yield Stage("aggregate", study, f"studies/{study}/scores.parquet")
+    if description.runs:
+        yield Stage("timings", study, f"studies/{study}/timings.csv")
+    if description.audit:
+        yield Stage("audit", description.audit, f"audit/{description.audit}.csv")
+    for name, view in views.views(plan, study).items():
+        yield from of_view(plan, study, name, view)
+
+
+def of_view(plan: Plan, study: str, name: str, view: views.View) -> Iterator[Stage]:
+    """Every job of one view, by its name of `views.views`."""
+    yield from of_rows(plan, views.trained_rows(plan, study, view.where))
+    yield from _of_experiments(plan, getattr(view, "experiments", ()))
+    for search in views.searches_of(view):
+        yield from _of_search(plan, search)
+    kind, _, own = name.partition(".")
+    folder = f"studies/{study}"
+    match kind:
+        case "tournament":
+            yield Stage("tournament", study, f"{folder}/tournament.csv")
+        case "tables":
+            yield Stage("table", f"{study}/{own}", f"{folder}/tables/{own}.csv")
+        case "figures":
+            yield Stage("figure", f"{study}/{own}", f"{folder}/figures/{own}.png")
+        case "embedding_maps":
+            yield Stage("embedding_map", f"{study}/{own}", f"{folder}/figures/map_{own}.png")
+
+
+def of_rows(plan: Plan, rows: Iterable[Row]) -> Iterator[Stage]:
+    """The runs behind rows, the images that they learn from and the searches that tune them."""
+    for row in rows:
+        run = plan.run(row)
+        if search := plan.search_of(row):
+            yield from _of_search(plan, search)
+        images = list(_of_images(plan, row))
+        yield from images
+        needs = tuple(stage.output for stage in images)
+        # Of all rows with this run the first, so that equal jobs are equal stages.
+        first = plan.known[run.folder]
+        folder = f"runs/{run.folder}"
+        yield Stage("train", run.folder, f"{folder}/model.safetensors", first, None, needs)
+        yield Stage("embed", run.folder, f"{folder}/embeddings.parquet", needs=needs)
+        yield Stage("evaluate", run.folder, f"{folder}/scores.parquet")
+
+
+def _of_images(plan: Plan, row: Row) -> Iterator[Stage]:
+    """Images, split and weights of a row."""
+    data, network = plan.data(row.dataset), plan.run(row).spec.network
+    folder = f"data/{data.folder}"
+    if data.entry.generator:
+        yield Stage("draw", data.folder, f"data/drawn/{data.folder}.zip")
+    for name, archive in data.entry.archives.items():
+        what = f"{data.name}/{name}"
+        yield Stage("download", what, f"data/raw/{what}", bytes=archive.bytes)
+    yield Stage("index", data.folder, f"{folder}/images.parquet")
+    packed = f"{network.pixels}-{network.mode}"
+    yield Stage("pack", f"{data.folder}-{packed}", f"{folder}/pixels-{packed}.npy")
+    split = slug(plan.run(row).spec.split)
+    yield Stage("split", f"{data.folder}/{split}", f"{folder}/splits/{split}.parquet")
+    if network.weights:
+        file = network.weights.file
+        yield Stage("weights", file, f"weights/{file}", bytes=plan.weights[file].bytes)
+
+
+def _of_combinations(plan: Plan, study: str) -> Iterator[Stage]:
+    for row, together in combinations(plan, study).items():
+        what = f"{together.folder}/{row.fold}"
+        yield Stage("combine", what, f"combined/{what}.parquet")
+
+
+def _of_experiments(plan: Plan, names: Iterable[str]) -> Iterator[Stage]:
+    for name in names:
+        experiment = plan.experiments[name]
+        for seed in experiment.seeds:
+            what = f"{experiment.folder(name)}/seed{seed}"
+            yield Stage("experiment", what, f"experiments/{what}.parquet")
+
+
+def _of_search(plan: Plan, name: str) -> Iterator[Stage]:
+    folder = searches.folder(plan, name)
+    what = folder.removeprefix("searches/")
+    for worker in range(plan.searches[name].workers):
+        yield Stage("search_worker", f"{what}-{worker}", f"{folder}/workers/{worker}.yaml")
+    yield Stage("search", what, f"{folder}/best.yaml")
+
+
+def _changed(file: Path) -> float:
+    return file.stat().st_mtime if file.exists() else 0.0

@@ -1,0 +1,49 @@
+"""Entries of config/searches.yaml that stand for several searches."""
+
+import itertools
+from typing import Any
+
+from dmlbench.errors import UserError
+
+
+def expanded(entries: Any) -> Any:
+    """Searches as they stand in YAML, with one of its own for every run that an entry lists.
+
+    Where `run` has lists, such as `dataset: [cub200, sop]`, the entry is a search of each of their
+    combinations, and names in braces stand for what `run` has there, in its name and title.
+
+    >>> run = {"dataset": ["cub200", "sop"], "method": "margin"}
+    >>> list(expanded({"{dataset}_{method}": {"run": run}}))
+    ['cub200_margin', 'sop_margin']
+
+    Raises:
+        UserError: two searches of one name, or braces around what `run` lacks.
+    """
+    if not isinstance(entries, dict):
+        return entries
+    found: dict[str, Any] = {}
+    for name, entry in entries.items():
+        run = entry.get("run") if isinstance(entry, dict) else None
+        own = _of_each_run(name, entry, run) if isinstance(run, dict) else {name: entry}
+        if again := next((each for each in own if each in found), None):
+            raise UserError(f"{name}: a second search {again}; allowed: names that differ")
+        found |= own
+    return found
+
+
+def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """A search's entry for every combination of the values that its run lists."""
+    lists = [value if isinstance(value, list) else [value] for value in run.values()]
+    runs = [dict(zip(run, chosen, strict=True)) for chosen in itertools.product(*lists)]
+    try:
+        found = {
+            str(name).format(**single): entry
+            | {"run": single}
+            | {key: str(entry[key]).format(**single) for key in ("title",) if key in entry}
+            for single in runs
+        }
+    except (AttributeError, KeyError, IndexError, ValueError) as error:
+        raise UserError(f"{name}: braces around {error}; allowed: a key of run") from None
+    if len(found) < len(runs):
+        raise UserError(f"{name}: one name for {len(runs)} searches; allowed: with {{dataset}} ...")
+    return found

@@ -1,0 +1,52 @@
+"""What is said of a target that there is not."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from dmlbench.errors import UserError
+from dmlbench.plan.plan import Plan, study_files
+
+_SHOWN = 3
+
+
+def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
+    """An error that names the nearest targets and what to do.
+
+    Args:
+        name: a word that is neither a target nor a file.
+        targets: all targets by name.
+    """
+    folder = plan.folder / "studies"
+    for study in study_files(plan.folder):
+        if study not in plan.studies and (name == study or name.startswith(f"{study}_")):
+            return UserError(
+                f"target {name!r}: {folder / study}.yaml is not among `studies:` of "
+                f"{plan.folder / 'config.yaml'}; add {study!r} there, or remove `studies:`, and "
+                "every file of the folder is a study"
+            )
+    near = nearest(name, targets)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    study = (
+        ""
+        if any(name.startswith(f"{each}_") for each in plan.studies)
+        else (f"a new study is a file {folder / name}.yaml; ")
+    )
+    return UserError(
+        f"unknown target {name!r}; {hint}{study}`snakemake --cores 1 help` lists all targets"
+    )
+
+
+def nearest(name: str, targets: Iterable[str]) -> list[str]:
+    """The targets that a name may stand for: alike but for zeros, parts of it, or typing errors."""
+    targets = sorted(targets)
+    alike = [target for target in targets if _plain(target) == _plain(name)]
+    containing = [target for target in targets if _plain(name) in _plain(target)]
+    return (alike or containing or difflib.get_close_matches(name, targets, n=_SHOWN))[:_SHOWN]
+
+
+def _plain(name: str) -> str:
+    """A name without what is easily written otherwise: case, dashes, zeros before numbers."""
+    return re.sub(
+        r"0*(\d+)", r"\1", name.lower().replace("-", "_").replace("figure_map_", "figure_")
+    )

@@ -1,0 +1,113 @@
+"""Where a search keeps its trials: a journal that many processes append to, or a database."""
+
+import json
+import os
+import re
+import uuid
+from pathlib import Path
+from typing import BinaryIO
+
+import optuna
+from optuna.pruners import BasePruner
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from sqlalchemy.exc import SQLAlchemyError
+
+from dmlbench import locks
+from dmlbench.errors import UserError
+from dmlbench.files import atomic_write, full_disk_is_a_user_error
+
+DATABASE = "DMLBENCH_SEARCH_DATABASE"
+"""Environment variable: a database's URL, as `postgresql+psycopg://user:password@host/name`."""
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def open_study(folder: Path, name: str, pruner: BasePruner | None = None) -> optuna.Study:
+    """The study of a search, created if it does not exist yet.
+
+    Args:
+        folder: the search's; the journal is `journal.log` in it, unless there is a database.
+        name: of the study: a search that is defined otherwise has another one.
+        pruner: when a trial is given up; none for never.
+
+    Raises:
+        UserError: the database cannot be opened.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    url = os.environ.get(DATABASE)
+    return optuna.create_study(
+        storage=_database(url, folder) if url else _journal(folder),
+        study_name=f"{name}-{_identity(folder)}" if url else name,
+        direction="maximize",
+        pruner=pruner or optuna.pruners.NopPruner(),
+        load_if_exists=True,
+    )
+
+
+def _journal(folder: Path) -> BaseStorage:
+    return JournalStorage(_Journal(folder / "journal.log", folder / "locks" / "journal"))
+
+
+def _database(url: str, folder: Path) -> BaseStorage:
+    # Tables are made by the first who opens it; searches are the neighbors of `folder`'s parent.
+    with locks.held(folder.parents[1] / ".database.lock"):
+        try:
+            # Reconnect after the database was restarted.
+            return RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
+        except (ImportError, RuntimeError, ValueError, SQLAlchemyError) as error:
+            reason = str(error).strip().splitlines()[0].replace(url, _without_password(url))
+            raise UserError(
+                f"the database of searches, {_without_password(url)} ({DATABASE}), "
+                f"cannot be opened: {reason}"
+            ) from error
+
+
+def _identity(folder: Path) -> str:
+    """Tells this folder's trials from those of the same search in other results."""
+    path = folder / "identity"
+    with locks.held(folder / "locks" / "identity"):
+        if not path.exists():
+            with atomic_write(path) as unfinished:
+                unfinished.write_text(uuid.uuid4().hex[:8])
+        return path.read_text()
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", url)
+
+
+class _Journal(JournalFileBackend):
+    """Optuna's journal, safe from writers that are killed.
+
+    Optuna's own lock outlives its holder by half a minute, and a line that a crash cut off makes
+    its journal unreadable.
+    """
+
+    def __init__(self, path: Path, lock: Path):
+        super().__init__(str(path))
+        self.path, self.lock = path, lock
+
+    def append_logs(self, logs: list[dict]) -> None:
+        lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        with (
+            full_disk_is_a_user_error(self.path),
+            locks.held(self.lock),
+            open(self.path, "rb+") as file,
+        ):
+            file.truncate(_end_of_last_line(file))
+            file.seek(0, os.SEEK_END)
+            file.write(lines.encode())
+            # An unbuffered write would write what fits on a full disk, without an error.
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _end_of_last_line(file: BinaryIO) -> int:
+    """Bytes up to and including the last newline; only the end of the file may be incomplete."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    if end == 0 or file.read(1) == b"\n":
+        return end
+    file.seek(0)
+    return file.read().rfind(b"\n") + 1

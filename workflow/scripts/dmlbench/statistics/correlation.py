@@ -1,0 +1,77 @@
+"""Correlation of two measurements of the same points, with a bootstrap interval."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dmlbench.errors import UserError
+
+
+class Correlation(NamedTuple):
+    """How two measurements go together.
+
+    Attributes:
+        pearson: Pearson's coefficient.
+        low, high: its 95 % percentile bootstrap interval.
+        spearman: the coefficient of the ranks.
+        points: how many points there are.
+
+    What is not defined, for a measurement that is the same at all points, is not a number.
+    """
+
+    pearson: float
+    low: float
+    high: float
+    spearman: float
+    points: int
+
+
+def correlate(
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    resamples: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Correlation:
+    """Correlate two measurements [N] of the same points.
+
+    The bootstrap draws points with replacement; draws of equal points have no correlation and
+    are left out.
+
+    Args:
+        resamples: number of draws.
+        level: confidence, in (0, 1).
+        seed: the same seed gives the same interval.
+
+    Raises:
+        UserError: fewer than three points, or x and y of different length.
+    """
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if x.shape != y.shape or len(x) < 3:
+        raise UserError(
+            f"correlation of {len(x)} and {len(y)} numbers; allowed: equally many, 3 or more"
+        )
+    drawn = np.random.default_rng(seed).integers(0, len(x), (resamples, len(x)))
+    found = _pearson(x[drawn], y[drawn])
+    found = found[np.isfinite(found)]
+    low, high = (
+        np.quantile(found, [(1 - level) / 2, (1 + level) / 2]) if len(found) else [np.nan] * 2
+    )
+    ranks = _pearson(*(pd.Series(values).rank().to_numpy() for values in (x, y)))
+    return Correlation(float(_pearson(x, y)), float(low), float(high), float(ranks), len(x))
+
+
+def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson's coefficient along the last axis; not a number where x or y is constant."""
+    x, y = _centered(x), _centered(y)
+    scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+    return np.divide((x * y).sum(axis=-1), scale, where=scale > 0, out=np.full(scale.shape, np.nan))
+
+
+def _centered(x: np.ndarray) -> np.ndarray:
+    """x less its mean along the last axis; what is only rounding is 0."""
+    off = x - x.mean(axis=-1, keepdims=True)
+    return np.where(abs(off) > 1e-12 * abs(x).max(axis=-1, keepdims=True), off, 0.0)

@@ -1,0 +1,183 @@
+"""Differences between trainings of one seed, and how sure they are."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dmlbench.errors import UserError
+from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.statistics.aggregation import ROW
+
+ALL_METHODS = ""
+"""The method of a row that is about the mean over several."""
+
+COLUMNS = ["dataset", "method", "variant", "metric", "pairs", "reference", "value", "difference"]
+COLUMNS += ["low", "high", "p_value", "sign", "holm"]
+
+
+class Paired(NamedTuple):
+    """What pairs say about a difference.
+
+    Attributes:
+        mean: of the differences.
+        low, high: Student's interval of the mean; not a number for one pair.
+        p_value: of Student's t test that the mean is 0; not a number for equal differences.
+        sign: two-sided p-value of the sign test; pairs without a difference take no part, and
+            without any other pair it is 1.
+        pairs: how many there are.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
+    sign: float
+    pairs: int
+
+
+def paired(differences: Sequence[float], *, level: float = 0.95) -> Paired:
+    """Summarize one difference per pair, at least one.
+
+    >>> paired([1.0, 2.0, 3.0]).mean
+    2.0
+    """
+    values = np.asarray(differences, dtype=float)
+    count, mean = len(values), float(values.mean())
+    half = p_value = np.nan
+    if count > 1:
+        error = values.std(ddof=1) / np.sqrt(count)
+        half = stats.t.ppf((1 + level) / 2, count - 1) * error
+        p_value = 2 * stats.t.sf(abs(mean) / error, count - 1) if error else np.nan
+    up, down = int((values > 0).sum()), int((values < 0).sum())
+    sign = stats.binomtest(up, up + down).pvalue if up + down else 1.0
+    return Paired(mean, float(mean - half), float(mean + half), float(p_value), float(sign), count)
+
+
+def paired_differences(
+    scores: pd.DataFrame,
+    references: Mapping[str, str],
+    *,
+    between: Literal["method", "variant"] = "variant",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """How much scores lie above those of their references, in trainings of equal seeds.
+
+    Each difference is that of two trainings that are alike but for one column. They begin with the
+    same weights, so differences vary less than the scores do. Where a variant has several methods
+    it has one more row for a data set, which is about their mean: its differences are means over
+    methods, one for each seed that all of them have, because trainings of one seed are no
+    independent pairs.
+
+    Args:
+        scores: the long table of scores (fractions) of one role and selection rule.
+        references: what is compared -> with what; values of the column `between`.
+        between: the column that tells a score from its reference.
+        level: of the intervals, in (0, 1).
+
+    Returns:
+        One row per data set, method, variant and metric, in the order of the scores, the means
+        over methods (`ALL_METHODS`) last: `COLUMNS`. `reference` and `value`, the means over the
+        pairs, and differences are percent, but for measures of structure. `sign` is the p-value of
+        the sign test, `holm` that of Student's test after Holm's correction for the single methods
+        of one metric; missing for the mean over methods. What is not known is missing.
+
+    Raises:
+        UserError: no score with its reference; several roles or selection rules; several networks,
+            sizes, recipes or splits of one data set.
+    """
+    pairs = _pairs(scores, references, between)
+    single = _differences(pairs, level)
+    by_metric = single.groupby("metric", group_keys=False).p_value
+    single["holm"] = by_metric.apply(holm).reindex(single.index)
+    if between == "method":
+        return single[COLUMNS]
+    several = pairs.groupby(["dataset", "variant"]).method.transform("nunique") > 1
+    together = _differences(_over_methods(pairs[several]), level).assign(holm=np.nan)
+    return pd.concat([single, together] if len(together) else [single], ignore_index=True)[COLUMNS]
+
+
+def spread_of_methods(scores: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+    """The standard deviation of the methods' scores, seed by seed, seeds summarized.
+
+    Args:
+        scores: the long table of scores of one selection rule and role.
+        level: confidence of the interval, in (0, 1).
+
+    Returns:
+        One row per metric and row but for method and seed: `spread` (n - 1), `low`, `high` in
+        fractions, `methods`, `seeds`.
+
+    Raises:
+        UserError: fewer than two methods, or a seed that some methods lack.
+    """
+    alike = [column for column in ROW if column != "method"] + ["metric"]
+    found = scores.groupby(alike, sort=False)["value"].agg(spread="std", methods="count")
+    if found["methods"].nunique() > 1 or found["methods"].min() < 2:
+        counts = ", ".join(map(str, sorted(found["methods"].unique())))
+        raise UserError(f"{counts} methods per seed; allowed: the same methods, at least 2, in all")
+    key = [column for column in alike if column != "seed"] + ["methods"]
+    rows = []
+    for names, group in found.reset_index().groupby(key, sort=False):
+        mean = paired(group["spread"], level=level)
+        rows.append((*names, mean.mean, mean.low, mean.high, mean.pairs))
+    return pd.DataFrame(rows, columns=[*key, "spread", "low", "high", "seeds"])
+
+
+def holm(p_values: pd.Series) -> pd.Series:
+    """P-values after Holm's step-down correction for their number; missing ones stay so.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6, 1979.
+    """
+    known = p_values.dropna().sort_values(kind="stable")
+    steps = known * np.arange(len(known), 0, -1)
+    return steps.cummax().clip(upper=1).reindex(p_values.index)
+
+
+def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) -> pd.DataFrame:
+    """The scores that have a reference, with its score."""
+    for column in ("role", "selection"):
+        if scores[column].nunique() > 1:
+            values = ", ".join(sorted(scores[column].unique()))
+            raise UserError(f"scores of several {column}s ({values}); allowed: one")
+    for dataset, rows in scores.groupby("dataset", sort=False):
+        for column in ("network", "embedding_dim", "recipe", "split"):
+            values = rows[column].unique()
+            if len(values) > 1:
+                listed = ", ".join(map(str, sorted(values)))
+                raise UserError(f"data set {dataset} has several values of {column} ({listed})")
+    others = scores.assign(_reference=scores[between].map(references)).dropna(subset="_reference")
+    alike = [column for column in ROW if column != between] + ["metric"]
+    first = scores[[*alike, between, "value"]].rename(columns={between: "_reference"})
+    both = others.merge(first, on=[*alike, "_reference"], suffixes=("", "_reference"))
+    if both.empty:
+        wanted = ", ".join(sorted({name or "base" for name in references.values()}))
+        found = ", ".join(sorted({name or "base" for name in scores[between]}))
+        raise UserError(f"no scores of {between} {wanted} to compare with ({found})")
+    percent = np.where(both.metric.isin(STRUCTURE), 1, 100)
+    return both.assign(
+        reference=percent * both.value_reference,
+        value=percent * both.value,
+        difference=percent * (both.value - both.value_reference),
+    )
+
+
+def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The pairs' means over methods, for seeds that all methods of a variant have."""
+    groups = pairs.groupby(["dataset", "variant", "metric", "seed", "fold"], sort=False)
+    means = groups[["reference", "value", "difference"]].mean().assign(methods=groups.size())
+    means = means.reset_index()
+    most = means.groupby(["dataset", "variant", "metric"]).methods.transform("max")
+    return means[means.methods == most].assign(method=ALL_METHODS)
+
+
+def _differences(pairs: pd.DataFrame, level: float) -> pd.DataFrame:
+    rows = []
+    for names, group in pairs.groupby(["dataset", "method", "variant", "metric"], sort=False):
+        found = paired(group.difference, level=level)
+        means = (found.pairs, group.reference.mean(), group.value.mean(), found.mean)
+        rows.append((*names, *means, found.low, found.high, found.p_value, found.sign))
+    return pd.DataFrame(rows, columns=COLUMNS[:-1])

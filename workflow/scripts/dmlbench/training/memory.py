@@ -1,0 +1,37 @@
+"""What to change where a GPU's memory is too small."""
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+
+from dmlbench.errors import UserError
+from dmlbench.plan.cost_model import pixels_learnt_from
+from dmlbench.plan.spec import Spec
+
+
+@contextlib.contextmanager
+def out_of_memory_is_a_user_error(spec: Spec) -> Iterator[None]:
+    """Turn a GPU's lack of memory within the block into one line that names what to change.
+
+    Raises:
+        UserError: the GPU has no room for what the block does.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        changes = ["runs_per_gpu (fewer jobs on the GPU)", "batch_size (smaller)"]
+        if spec.precision != "bfloat16":
+            changes.insert(1, "precision (bfloat16)")
+        raise UserError(
+            f"out of memory on {_gpu()}: {spec.network.backbone.name} at "
+            f"{pixels_learnt_from(spec)} pixels, batch_size {spec.batch_size}, {spec.precision}; "
+            f"to change: {', '.join(changes)}, or the GPU (larger)"
+        ) from None
+
+
+def _gpu() -> str:
+    if not torch.cuda.is_available():
+        return "the device"
+    _, total = torch.cuda.mem_get_info()
+    return f"{torch.cuda.get_device_name()} with {total / 1e9:.0f} GB"
