@@ -1,13 +1,24 @@
+import sys
+from pathlib import Path
+
+import yaml
 from snakemake.utils import min_version
 
 min_version("9.11")
 
+CONFIGFILE = Path("config/config.yaml")
 
-configfile: "config/config.yaml"
+# Snakemake says of an empty file that there is one, but not which.
+if CONFIGFILE.exists() and yaml.safe_load(CONFIGFILE.read_text()) is None:
+    sys.exit(f"dmlbench: {CONFIGFILE}: is empty; allowed: YAML with at least one key")
+
+
+configfile: str(CONFIGFILE)
 
 
 include: "rules/common.smk"
 include: "rules/views.smk"
+include: "rules/costs.smk"
 include: "rules/data.smk"
 include: "rules/split.smk"
 include: "rules/train.smk"
@@ -17,21 +28,39 @@ include: "rules/search.smk"
 include: "rules/experiments.smk"
 include: "rules/studies.smk"
 include: "rules/audit.smk"
+include: "rules/agreement.smk"
 include: "rules/report.smk"
+include: "rules/overview.smk"
 include: "rules/unused.smk"
 include: "rules/collect.smk"
 
 
 onstart:
-    try:
-        claim(RESULTS)
-        RUNS.write()
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")
+    # Who only looks disturbs nobody.
+    if not LOOKING.issuperset(workflow.dag_settings.targets or ["all"]):
+        try:
+            claim(RESULTS)
+            RUNS.write()
+        except UserError as error:
+            sys.exit(f"dmlbench: {error}")
+    # By its default limit Snakemake's scheduler looks at all waiting jobs again once a second for
+    # every job that has ended: hours into a study that takes a core.
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
+
+
+# After a failed job, and after Ctrl-C.
+onerror:
+    print(
+        "dmlbench: what is finished is kept, and the same command continues; "
+        "`snakemake --cores 1 status` lists what failed, and why",
+        file=sys.stderr,
+    )
 
 
 rule all:
     default_target: True
     input:
-        with_costs("<results>/report.html"),
+        "<results>/report.html",
     localrule: True

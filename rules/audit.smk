@@ -26,7 +26,7 @@ rule audit_document:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("audit"),
+        **needs_of("audit"),
     params:
         reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
         source=stage_digest("audit.py"),
@@ -47,7 +47,7 @@ rule audit_all:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("audit"),
+        **needs_of("audit"),
     params:
         source=stage_digest("audit_all.py"),
     script:

@@ -1,6 +1,7 @@
 # Needs:  everything above
 # Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
 #         search_<search>, experiment_<experiment>, data_all; `audit` is in audit.smk
+#         A word that is no target ends the call with the nearest ones.
 
 for study in PLAN.studies:
 
@@ -8,14 +9,14 @@ for study in PLAN.studies:
         name:
             study
         input:
-            with_costs([*pages.files(PLAN, study), "<results>/report.html"]),
+            [*pages.files(PLAN, study), "<results>/report.html"],
         localrule: True
 
     rule:
         name:
             f"{study}_tournament"
         input:
-            with_costs(f"<results>/studies/{study}/tournament.csv"),
+            f"<results>/studies/{study}/tournament.csv",
         localrule: True
 
     for target, files in pages.targets(PLAN, study).items():
@@ -24,7 +25,7 @@ for study in PLAN.studies:
             name:
                 target
             input:
-                with_costs(files),
+                files,
             localrule: True
 
 
@@ -53,4 +54,17 @@ rule data_all:
         lambda wildcards: [
             f"<results>/data/{PLAN.data(name).folder}/images.parquet" for name in PLAN.datasets
         ],
+    localrule: True
+
+
+# Folders of the user's own, which are no targets.
+OWN = "|".join(re.escape(each.folder) for each in PLAN.datasets.values() if each.folder)
+
+
+# No file of the workflow is a word without a slash.
+rule unknown_target:
+    input:
+        refused_target,
+    output:
+        f"{{target,(?!(?:{OWN})$)[A-Za-z0-9_-]+}}",
     localrule: True

@@ -1,28 +1,37 @@
 # Needs:  config/
 # Leaves: PLAN, the checked plan, and what the rules of data, runs and searches ask of it. No rules.
+import functools
 import os
+import re
 import signal
 import sys
 from pathlib import Path
 
-LIBRARY = Path(workflow.basedir) / "workflow" / "scripts"
+# The folder of this repository, also where another workflow uses this one as a module.
+HOME = Path(workflow.current_basedir).parent
+LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan
-from dmlbench.errors import UserError
+from dmlbench.errors import UserError, entry
 from dmlbench.files import claim
 from dmlbench.plan import cluster, combinations, data, naming, searches
 from dmlbench.plan import run as runs
+from dmlbench.plan.call import check_numbers, check_results, results_folder
 from dmlbench.plan.index import FILE, RunIndex
 from dmlbench.plan.sources import stage_digest
 
-CONFIG = Path(os.path.relpath(workflow.basedir)) / "config"
-RESULTS = config["pathvars"]["results"]
+CONFIG = Path(os.path.relpath(HOME)) / "config"
 
 
 try:
-    load = plan.load if workflow.is_main_process else plan.reload
-    PLAN = load(config, CONFIG)
+    RESULTS = results_folder(config)
+    check_numbers(workflow.resource_settings.cores, workflow.resource_settings.nodes)
+    check_results(RESULTS)
+    if workflow.is_main_process:
+        PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, ".checked"))
+    else:
+        PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
@@ -51,7 +60,11 @@ localrules:
     figure,
     audit_document,
     audit_all,
+    agreement_document,
+    agreement_all,
     report,
+    run_browser,
+    document,
 
 
 wildcard_constraints:
@@ -76,42 +89,111 @@ wildcard_constraints:
     worker=r"\d+",
 
 
+def in_one_line(function):
+    """The function, ending the call where what it is asked for is not there."""
+
+    @functools.wraps(function)
+    def called(asked):
+        try:
+            return function(asked)
+        except UserError as error:
+            sys.exit(f"dmlbench: {error}")
+
+    return called
+
+
+needs_of = in_one_line(NEEDS.of)
+
+
+@in_one_line
+def archive_entry(wildcards):
+    archives = entry("data set", wildcards.dataset, PLAN.datasets).archives
+    return entry(f"archive of {wildcards.dataset}", wildcards.archive, archives)
+
+
+@in_one_line
+def weights_entry(wildcards):
+    return entry("file of weights", wildcards.file, PLAN.weights)
+
+
+@in_one_line
+def data_entry(wildcards):
+    return PLAN.find_data(wildcards.data)
+
+
+@in_one_line
+def split_rule(wildcards):
+    return PLAN.split_rule(wildcards.split)
+
+
+@in_one_line
+def row_of(wildcards):
+    return RUNS.row(wildcards.run)
+
+
+@in_one_line
+def run_of(wildcards):
+    return RUNS.find(wildcards.run)
+
+
+@in_one_line
+def combination_of(wildcards):
+    return combinations.find(PLAN, wildcards.combination)
+
+
+@in_one_line
+def measure_of(wildcards):
+    return entry("measure", wildcards.measure, PLAN.measures)
+
+
+@in_one_line
+def search_of(wildcards):
+    name, _, _ = wildcards.search.rpartition("-")
+    search = entry("search", name, PLAN.searches)
+    folder = searches.folder(PLAN, name)
+    if folder != f"searches/{wildcards.search}":
+        raise UserError(f"search {wildcards.search}: is now {folder}")
+    return search
+
+
+@in_one_line
+def experiment_of(wildcards):
+    name, _, _ = wildcards.experiment.rpartition("-")
+    return entry("experiment", name, PLAN.experiments)
+
+
 def archive_of(wildcards):
     """How an archive is recognised."""
-    return PLAN.datasets[wildcards.dataset].archives[wildcards.archive].model_dump(exclude=SOURCES)
+    return archive_entry(wildcards).model_dump(exclude=SOURCES)
 
 
 def weights_of_file(wildcards):
     """How a file of weights is recognised."""
-    return PLAN.weights[wildcards.file].model_dump(exclude=SOURCES)
+    return weights_entry(wildcards).model_dump(exclude=SOURCES)
 
 
 # Parameters that are made with the output's help are not compared by Snakemake: a new address is no
 # reason to fetch a file again, nor are other counts one to read a data set again.
 def sources_of_archive(wildcards, output):
-    return PLAN.datasets[wildcards.dataset].archives[wildcards.archive].model_dump(include=SOURCES)
+    return archive_entry(wildcards).model_dump(include=SOURCES)
 
 
 def sources_of_weights(wildcards, output):
-    return PLAN.weights[wildcards.file].model_dump(include=SOURCES)
+    return weights_entry(wildcards).model_dump(include=SOURCES)
 
 
 def counts_of(wildcards, output):
     """How many images and classes an index must count."""
-    return PLAN.find_data(wildcards.data).entry.model_dump(include={"images", "classes"})
+    return data_entry(wildcards).entry.model_dump(include={"images", "classes"})
 
 
 def archives_of(wildcards):
-    found = PLAN.find_data(wildcards.data)
+    found = data_entry(wildcards)
     if found.entry.folder:
         return [os.path.expanduser(found.entry.folder)]
     if found.entry.generator:
         return ["<results>/data/drawn/{data}.zip"]
     return [f"<results>/data/raw/{found.name}/{name}" for name in found.entry.archives]
-
-
-def run_of(wildcards):
-    return RUNS.find(wildcards.run)
 
 
 def spec_of(wildcards):
@@ -146,7 +228,7 @@ def images_input(row, spec):
 
 
 def images_of(wildcards):
-    return images_input(RUNS.row(wildcards.run), spec_of(wildcards))
+    return images_input(row_of(wildcards), spec_of(wildcards))
 
 
 def pixels_input(row, spec):
@@ -158,7 +240,7 @@ def pixels_input(row, spec):
 
 def best_of(wildcards):
     """The best values of the search that a run takes them from; no input for most runs."""
-    search = PLAN.search_of(RUNS.row(wildcards.run))
+    search = PLAN.search_of(row_of(wildcards))
     return (
         {"best": ancient(f"<results>/{searches.folder(PLAN, search)}/best.yaml")} if search else {}
     )
@@ -171,10 +253,6 @@ def searched(name):
 
 def name_of_search(wildcards):
     return wildcards.search.rpartition("-")[0]
-
-
-def search_of(wildcards):
-    return PLAN.searches[name_of_search(wildcards)]
 
 
 def search_facts(wildcards):
@@ -206,19 +284,15 @@ def workers_of(wildcards):
 
 def measured_embeddings(wildcards):
     """The embeddings that a measure looks at: those of training images are a file of their own."""
-    role = PLAN.measures[wildcards.measure].role
+    role = measure_of(wildcards).role
     file = "train_embeddings" if role == "train" else "embeddings"
     return f"<results>/runs/{{run}}/{file}.parquet"
 
 
 def combined_embeddings(wildcards):
-    found = combinations.find(PLAN, wildcards.combination)
-    return [f"<results>/runs/{run.folder}/embeddings.parquet" for run in found.runs]
+    runs = combination_of(wildcards).runs
+    return [f"<results>/runs/{run.folder}/embeddings.parquet" for run in runs]
 
 
 def combined_metrics(wildcards):
-    return PLAN.metrics(combinations.find(PLAN, wildcards.combination).runs[0])
-
-
-def experiment_of(wildcards):
-    return PLAN.experiments[wildcards.experiment.rpartition("-")[0]]
+    return PLAN.metrics(combination_of(wildcards).runs[0])

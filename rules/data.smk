@@ -16,7 +16,7 @@ rule download:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("download"),
+        **needs_of("download"),
     params:
         archive=archive_of,
         sources=sources_of_archive,
@@ -34,7 +34,7 @@ rule weights:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("weights"),
+        **needs_of("weights"),
     params:
         weights=weights_of_file,
         sources=sources_of_weights,
@@ -52,9 +52,9 @@ rule draw:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("draw"),
+        **needs_of("draw"),
     params:
-        generator=lambda wildcards: PLAN.find_data(wildcards.data).entry.generator.model_dump(),
+        generator=lambda wildcards: data_entry(wildcards).entry.generator.model_dump(),
     script:
         "../workflow/scripts/draw.py"
 
@@ -71,9 +71,9 @@ rule index:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("index"),
+        **needs_of("index"),
     params:
-        layout=lambda wildcards: PLAN.find_data(wildcards.data).entry.layout.name,
+        layout=lambda wildcards: data_entry(wildcards).entry.layout.name,
         counts=counts_of,
     script:
         "../workflow/scripts/index.py"
@@ -94,6 +94,6 @@ rule pack:
         ENVIRONMENT
     threads: 4
     resources:
-        **NEEDS.of("pack"),
+        **needs_of("pack"),
     script:
         "../workflow/scripts/pack.py"

@@ -22,7 +22,7 @@ rule embed:
         ENVIRONMENT
     threads: threads_of
     resources:
-        **NEEDS.of("embed"),
+        **needs_of("embed"),
     params:
         prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
         roles=None,

@@ -21,7 +21,7 @@ rule evaluate:
         ENVIRONMENT
     threads: threads_of
     resources:
-        **NEEDS.of("evaluate"),
+        **needs_of("evaluate"),
     params:
         metrics=lambda wildcards: PLAN.metrics(run_of(wildcards)),
         source=stage_digest("evaluate.py"),
@@ -43,9 +43,9 @@ rule measure:
         ENVIRONMENT
     threads: threads_of
     resources:
-        **NEEDS.of("measure"),
+        **needs_of("measure"),
     params:
-        measure=lambda wildcards: PLAN.measures[wildcards.measure].model_dump(exclude={"title"}),
+        measure=lambda wildcards: measure_of(wildcards).model_dump(exclude={"title"}),
         source=stage_digest("measure.py"),
     script:
         "../workflow/scripts/measure.py"
@@ -64,7 +64,7 @@ rule combine:
         ENVIRONMENT
     threads: 4
     resources:
-        **NEEDS.of("combine"),
+        **needs_of("combine"),
     params:
         metrics=combined_metrics,
         source=stage_digest("combine.py"),

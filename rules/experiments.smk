@@ -16,7 +16,7 @@ rule experiment:
         ENVIRONMENT
     threads: lambda wildcards: experiment_of(wildcards).threads
     resources:
-        **NEEDS.of("experiment"),
+        **needs_of("experiment"),
     params:
         experiment=lambda wildcards: experiment_of(wildcards).experiment.model_dump(),
     script:

@@ -1,16 +1,91 @@
-# Needs:  every view of the studies that were run or are asked for now
-# Leaves: <results>/report.html   one page with all of them
+# Needs:  every view of the studies that are asked for now; others are shown if they are finished
+# Leaves: <results>/report.html                 one page with all of them
+#         <results>/studies/<study>/runs.html   all runs of a study, one by one
+#         <results>/studies/<study>/neighbors   pictures on that page: what is nearest to queries
+#         <results>/studies/<study>/study.tex   all tables and figures of a study in one document
+
+
+# What histories, queries, embeddings and specs say is read where they are there: a page is no reason
+# to train.
+rule neighbors:
+    input:
+        scores="<results>/studies/{study}/scores.parquet",
+    output:
+        directory("<results>/studies/{study}/neighbors"),
+    log:
+        "<results>/logs/neighbors/{study}.log",
+    benchmark:
+        "<results>/costs/neighbors/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        **needs_of("neighbors"),
+    params:
+        facts=lambda wildcards: pages.neighbors(PLAN, wildcards.study),
+        source=stage_digest("neighbors.py"),
+    script:
+        "../workflow/scripts/neighbors.py"
+
+
+rule run_browser:
+    input:
+        scores="<results>/studies/{study}/scores.parquet",
+        neighbors="<results>/studies/{study}/neighbors",
+        timings="<results>/studies/{study}/timings.csv",
+        templates=templates("runs.html", "report.css", "runs.css", "runs.js"),
+    output:
+        report(
+            "<results>/studies/{study}/runs.html",
+            caption="../workflow/report/runs.rst",
+            category="Runs",
+            labels={"study": "{study}"},
+        ),
+    log:
+        "<results>/logs/run_browser/{study}.log",
+    benchmark:
+        "<results>/costs/run_browser/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        **needs_of("report"),
+    params:
+        facts=lambda wildcards: pages.browsed(PLAN, wildcards.study),
+        source=stage_digest("runs.py"),
+    script:
+        "../workflow/scripts/runs.py"
+
+
+rule document:
+    input:
+        content=lambda wildcards: pages.content(PLAN, wildcards.study),
+    output:
+        "<results>/studies/{study}/study.tex",
+    log:
+        "<results>/logs/document/{study}.log",
+    benchmark:
+        "<results>/costs/document/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        **needs_of("report"),
+    params:
+        page=lambda wildcards: pages.page(PLAN, wildcards.study),
+        source=stage_digest("document.py"),
+    script:
+        "../workflow/scripts/document.py"
 
 
 rule report:
     input:
         pages=report_inputs,
-        templates=[
-            os.path.relpath(LIBRARY / "dmlbench" / "presentation" / "templates" / name)
-            for name in ("report.html", "report.css")
-        ],
+        templates=templates("report.html", "report.css"),
     output:
-        "<results>/report.html",
+        report(
+            "<results>/report.html",
+            caption="../workflow/report/page.rst",
+            category="All studies",
+            labels={"page": "all studies"},
+        ),
     log:
         "<results>/logs/report.log",
     benchmark:
@@ -18,8 +93,9 @@ rule report:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("report"),
+        **needs_of("report"),
     params:
+        as_they_are=reported_as_they_are,
         pages=lambda wildcards: [pages.page(PLAN, study) for study in reported_studies()],
         source=stage_digest("report.py"),
     script:

@@ -19,7 +19,7 @@ rule search_worker:
         ENVIRONMENT
     threads: lambda wildcards: PLAN.threads(searched_spec(wildcards))
     resources:
-        **NEEDS.of("search_worker"),
+        **needs_of("search_worker"),
     params:
         name=name_of_search,
         facts=search_facts,
@@ -41,7 +41,7 @@ rule search:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("search"),
+        **needs_of("search"),
     params:
         name=name_of_search,
         facts=search_facts,

@@ -14,8 +14,8 @@ rule split:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("split"),
+        **needs_of("split"),
     params:
-        rule=lambda wildcards: PLAN.split_rule(wildcards.split).model_dump(),
+        rule=lambda wildcards: split_rule(wildcards).model_dump(),
     script:
         "../workflow/scripts/split.py"

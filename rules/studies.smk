@@ -9,10 +9,8 @@
 
 rule aggregate:
     input:
-        scores=lambda wildcards: scores_of(
-            wildcards.study, None, PLAN.studies[wildcards.study].measures
-        ),
-        tables=lambda wildcards: experiments_of(PLAN.studies[wildcards.study].experiments),
+        scores=lambda wildcards: scores_of(wildcards.study, None, study_of(wildcards).measures),
+        tables=lambda wildcards: experiments_of(study_of(wildcards).experiments),
     output:
         scores="<results>/studies/{study}/scores.parquet",
         runs="<results>/studies/{study}/runs.csv",
@@ -23,7 +21,7 @@ rule aggregate:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("aggregate"),
+        **needs_of("aggregate"),
     params:
         rows=lambda wildcards: views.shown_rows(PLAN, wildcards.study),
         source=stage_digest("aggregate.py"),
@@ -43,7 +41,7 @@ rule timings:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("timings"),
+        **needs_of("timings"),
     params:
         runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
         costs=f"{RESULTS}/costs",
@@ -65,7 +63,7 @@ rule tournament:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("tournament"),
+        **needs_of("tournament"),
     params:
         facts=view_facts("tournament"),
         source=stage_digest("tournament.py"),
@@ -82,13 +80,10 @@ rule table:
         mapping=view_mapping("table"),
         trials=table_trials,
     output:
-        multiext(
-            "<results>/studies/{study}/tables/{table}",
-            csv=".csv",
-            md=".md",
-            tex=".tex",
-            html=".html",
-        ),
+        csv="<results>/studies/{study}/tables/{table}.csv",
+        md="<results>/studies/{study}/tables/{table}.md",
+        tex="<results>/studies/{study}/tables/{table}.tex",
+        html=reported("Tables", "<results>/studies/{study}/tables/{table}.html", "table"),
     log:
         "<results>/logs/table/{study}/{table}.log",
     benchmark:
@@ -96,7 +91,7 @@ rule table:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("table"),
+        **needs_of("table"),
     params:
         facts=view_facts("table"),
         source=stage_digest("table.py", rooms=("presentation/tables",)),
@@ -112,7 +107,9 @@ rule figure:
         printed=view_printed("figure"),
         mapping=view_mapping("figure"),
     output:
-        multiext("<results>/studies/{study}/figures/{figure}", pdf=".pdf", svg=".svg", png=".png"),
+        pdf="<results>/studies/{study}/figures/{figure}.pdf",
+        svg=reported("Figures", "<results>/studies/{study}/figures/{figure}.svg", "figure"),
+        png="<results>/studies/{study}/figures/{figure}.png",
     log:
         "<results>/logs/figure/{study}/{figure}.log",
     benchmark:
@@ -120,7 +117,7 @@ rule figure:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("figure"),
+        **needs_of("figure"),
     params:
         facts=view_facts("figure"),
         source=stage_digest("figure.py", rooms=("presentation/figures",)),
@@ -132,7 +129,9 @@ rule embedding_map:
     input:
         unpack(map_inputs),
     output:
-        multiext("<results>/studies/{study}/figures/map_{map}", pdf=".pdf", svg=".svg", png=".png"),
+        pdf="<results>/studies/{study}/figures/map_{map}.pdf",
+        svg=reported("Figures", "<results>/studies/{study}/figures/map_{map}.svg", "map"),
+        png="<results>/studies/{study}/figures/map_{map}.png",
     log:
         "<results>/logs/embedding_map/{study}/{map}.log",
     benchmark:
@@ -140,7 +139,7 @@ rule embedding_map:
     conda:
         ENVIRONMENT
     resources:
-        **NEEDS.of("embedding_map"),
+        **needs_of("embedding_map"),
     params:
         facts=view_facts("map"),
         source=stage_digest("embedding_map.py"),

@@ -27,7 +27,7 @@ rule train:
         ENVIRONMENT
     threads: threads_of
     resources:
-        **NEEDS.of("train"),
+        **needs_of("train"),
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
         prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",

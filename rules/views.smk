@@ -1,9 +1,8 @@
 # Needs:  PLAN and RESULTS of common.smk
 # Leaves: what the rules of studies, their pages and targets ask of the plan. No rules.
-import functools
-
 from dmlbench import registry
-from dmlbench.plan import costs, pages, views
+from dmlbench.plan import pages, views
+from dmlbench.plan.targets import unknown_target
 
 
 def files_of(study, file, where=None):
@@ -26,8 +25,19 @@ def experiments_of(names):
     ]
 
 
+@in_one_line
+def study_of(wildcards):
+    return entry("study", wildcards.study, PLAN.studies)
+
+
 def view_of(wildcards, kind):
-    return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
+    """The view that a target's wildcards name."""
+
+    @in_one_line
+    def found(wildcards):
+        return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
+
+    return found(wildcards)
 
 
 def view_scores(kind):
@@ -117,6 +127,19 @@ def map_inputs(wildcards):
     return {"embeddings": embeddings, **pixels_input(row, PLAN.run(row).spec)}
 
 
+def reported(category, file, kind):
+    """An output that Snakemake's own report shows, by study and by the id of its view."""
+    labels = {"study": "{study}", kind: f"{{{kind}}}"}
+    caption = f"../workflow/report/{kind}.rst"
+    return report(file, caption=caption, category=category, subcategory="{study}", labels=labels)
+
+
+def templates(*names):
+    """Templates of pages: another text makes the page again."""
+    folder = LIBRARY / "dmlbench" / "presentation" / "templates"
+    return [os.path.relpath(folder / name) for name in names]
+
+
 def printed_tables(wildcards):
     """The tables of a study as they are printed."""
     return sorted(map(str, (CONFIG / "reference" / wildcards.study).glob("table_*.csv")))
@@ -124,31 +147,56 @@ def printed_tables(wildcards):
 
 def reported_studies():
     """The studies asked for in this call, and those that an earlier one has finished."""
+    return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
+
+
+def asked_for(study):
+    """Whether this call makes everything of a study."""
     asked = set(workflow.dag_settings.targets) or {"all"}
-    return [
-        study
-        for study in PLAN.studies
-        if asked & {study, "all"} or Path(RESULTS, "studies", study, "scores.parquet").exists()
-    ]
+    return bool(asked & {study, "all"})
+
+
+def finished_files(study):
+    """The files of a study's page if all of them are there, or none."""
+    files = [Path(file) for file in pages.files(PLAN, study)]
+    return files if all(file.exists() for file in files) else []
+
+
+def so_far(study, files):
+    """Those of a study's files that are there, or all of them where the study is asked for."""
+    whole = asked_for(study)
+    return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
+
+
+def scored_so_far(study):
+    """Rows of a study's long table with their files of scores, as far as there are any."""
+    rows = [(row, f"<results>/{file}") for row, file in views.selected(PLAN, study)]
+    there = set(so_far(study, [file for _, file in rows]))
+    return [(row, file) for row, file in rows if file in there]
+
+
+def experiments_so_far(study):
+    """The tables of a study's experiments, as far as there are any."""
+    return so_far(study, experiments_of(PLAN.studies[study].experiments))
 
 
 def report_inputs(wildcards):
-    return [file for study in reported_studies() for file in pages.files(PLAN, study)]
+    return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
 
 
-@functools.cache
-def print_costs():
-    """In a dry run: print once what the trainings asked for will cost."""
-    if workflow.dryrun:
-        for line in costs.summary(PLAN, sorted(workflow.dag_settings.targets) or ["all"]):
-            print(f"dmlbench: {line}", file=sys.stderr)
+def reported_as_they_are(wildcards):
+    """Study -> when its newest file was written, for those that only an earlier call asked for.
+
+    Their files are no inputs: a page must not train what this call did not ask for.
+    """
+    return {
+        study: max(file.stat().st_mtime_ns for file in finished_files(study))
+        for study in reported_studies()
+        if not asked_for(study)
+    }
 
 
-def with_costs(files):
-    """The files of a target, whose costs a dry run prints before them."""
-
-    def inputs(wildcards):
-        print_costs()
-        return files
-
-    return inputs
+def refused_target(wildcards):
+    """End the call with the targets that are nearest to an unknown one."""
+    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    sys.exit(f"dmlbench: {unknown_target(PLAN, wildcards.target, named)}")

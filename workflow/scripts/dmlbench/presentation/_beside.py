@@ -88,13 +88,16 @@ def columns(
     return [*found, Column(f"{stem}_inside", "in 95 %", group, better="")] if intervals else found
 
 
-def cells(row, *, printed: bool = True, intervals: bool = False) -> list[Cell]:
+def cells(
+    row, *, absent: str = NOT_RUN, printed: bool = True, intervals: bool = False
+) -> list[Cell]:
     """The cells of `columns` for a row of `compare`; what is missing says why.
 
     Args:
         row: a named tuple of `compare`'s frame; none where neither ran nor is printed.
+        absent: the status of a row that is none.
     """
-    status = NOT_RUN if row is None else row.status
+    status = absent if row is None else row.status
     ran = status in (BOTH, OURS_ALONE)
     there = row is not None and status != OURS_ALONE
     ours = Cell(row.ours, row.ours_std if row.seeds > 1 else None) if ran else Cell(status)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from dmlbench.presentation.names import name
+
 
 def parts(variant: str) -> dict[str, str]:
     """Axis -> value, in the order of the variant; a part that is a name is its own axis."""
@@ -26,6 +28,11 @@ def without(variant: str, axes: tuple[str, ...]) -> str:
 def label(titles: Mapping[str, str], variant: str) -> str:
     """A variant for a reader: `miner=D, beta=0.6`; a part may have a display name."""
     return ", ".join(titles.get(piece, piece) for piece in variant.split(",") if piece)
+
+
+def labeled(titles: Mapping[str, str], method: str, variant: str) -> str:
+    """A method and its variant for a reader: `Margin, miner=D, beta=0.6`."""
+    return ", ".join(filter(None, [name(titles, method), label(titles, variant)]))
 
 
 def in_order(values) -> list:

@@ -1,23 +1,30 @@
-"""All studies on one page, in one file that needs nothing else."""
+"""All studies on one page: one file to look at; its links lead to the files next to it."""
 
 import base64
+import json
 import os
+from collections import Counter
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.presentation.machine import machine, software
+from dmlbench.machine import PROVENANCE, commit, lock, machine, software
+from dmlbench.parquet import read_metadata
+from dmlbench.presentation._scatter import scatter
+from dmlbench.presentation._templates import environment
+from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.runs import ending_of, endings
 from dmlbench.presentation.study import Study, headline, read_tournament
+from dmlbench.statistics.agreement import RULE, summary
 from dmlbench.statistics.audit import RULES
 from dmlbench.statistics.audit.check import AGREES
+from dmlbench.statistics.printed import display_table
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _MANY = 12
 """Deviations of one check above which they fold away."""
 
@@ -40,23 +47,16 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
         raise UserError("a report needs at least one study; config/config.yaml names none")
     folder = Path(output).parent
     audited = {str(study["audit"]["csv"]): study for study in studies if study.get("audit")}
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["duration"] = duration
-    environment.filters["rounded"] = rounded
-    environment.filters["inline"] = _inline
-    environment.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
-    environment.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
-    page = environment.get_template("report.html").render(
+    templates = environment()
+    templates.filters["duration"] = duration
+    templates.filters["inline"] = _inline
+    templates.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
+    templates.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
+    page = templates.get_template("report.html").render(
         studies=[_view(study) for study in studies],
         audits=[_audit(study) for study in audited.values()],
         machine=machine(),
-        software=software(),
+        software=_versions(software(), lock(), commit()),
         rehearsal=REHEARSAL if any(study.get("rehearsal") for study in studies) else "",
     )
     with atomic_write(output) as unfinished:
@@ -76,7 +76,12 @@ def duration(seconds: float) -> str:
 
 
 def _view(study: Study) -> dict:
-    view = {**study, "stages": _stages(study["timings"]), "board": []}
+    view = {"source": "", **study, "stages": _stages(study["timings"]), "board": []}
+    view |= {"answer": answer(study), "browser": study.get("browser")}
+    view["document"] = study.get("document")
+    view["endings"] = _endings(study)
+    view["trained_on"] = _trained_on(study)
+    view["verdicts"] = _verdicts(study) if study.get("agreement") else None
     if study["tournament"] is None:
         return view
     board = read_tournament(study)
@@ -87,6 +92,58 @@ def _view(study: Study) -> dict:
         "metric_title": name(study["titles"], study["metric"]),
         "selection_title": SELECTIONS[study["selection"]],
         "selection_explained": EXPLAINED[study["selection"]],
+    }
+
+
+def _trained_on(study: Study) -> list[str]:
+    """Where the study's trainings ended, as their histories say; a line for each place.
+
+    A training whose history is not there, or that was not recorded, is in none.
+    """
+    runs = Path(study["scores"]).parents[2] / "runs"
+    found: Counter[tuple] = Counter()
+    for run in pd.read_parquet(study["scores"], columns=["run"])["run"].unique():
+        history = runs / run / "history.parquet"
+        known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
+        if known:
+            where = json.loads(known)
+            keys = ("device", "machine", "software", "lock", "commit")
+            found[tuple(where.get(key, "") for key in keys)] += 1
+    return [
+        f"{count} on {device}: {on}; {_versions(made_with, locked, code)}"
+        for (device, on, made_with, locked, code), count in found.items()
+    ]
+
+
+def _versions(packages: str, locked: str, code: str) -> str:
+    parts = [packages, f"requirements.lock {locked}" if locked else ""]
+    parts.append(f"commit {code}" if code else "")
+    return "; ".join(filter(None, parts))
+
+
+def _endings(study: Study) -> dict[str, int]:
+    """How many trainings end with their best score."""
+    runs = Path(study["scores"]).parents[2] / "runs"
+    found = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
+    return endings([ending_of(runs / run) for run in found])
+
+
+def _verdicts(study: Study) -> dict:
+    """How many printed numbers were reproduced, in all and by table, and ours against them."""
+    found = pd.read_csv(study["agreement"], dtype={"table": str})
+    tables = {
+        display_table(table.removeprefix("table_")): summary(cells)
+        for table, cells in found.groupby("table")
+    }
+    return summary(found) | {
+        "tables": tables,
+        "rule": RULE,
+        "scatter": scatter(
+            found,
+            lambda method, metric: escape(
+                f"{name(study['titles'], method)}, {name(study['titles'], metric)}"
+            ),
+        ),
     }
 
 

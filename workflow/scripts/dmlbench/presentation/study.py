@@ -20,7 +20,10 @@ _HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
 
 class TableFiles(TypedDict):
-    """One table of a study and its four files, as `table.write` leaves them."""
+    """One table of a study and its four files, as `table.write` leaves them.
+
+    `kind` and `options` say how it was built.
+    """
 
     id: str
     title: str
@@ -29,6 +32,8 @@ class TableFiles(TypedDict):
     md: Path
     tex: Path
     html: Path
+    kind: NotRequired[str]
+    options: NotRequired[Mapping[str, Any]]
 
 
 class FigureFiles(TypedDict):
@@ -57,6 +62,7 @@ class Study(TypedDict):
     Attributes:
         id: the study's name on the command line.
         title, description: what it is, in a line and in a paragraph.
+        source: the paper that it reproduces: authors, title, where and when it appeared.
         question: the question that it asks.
         command: the command that reproduces it.
         selection: the selection rule of its scores.
@@ -64,12 +70,17 @@ class Study(TypedDict):
         methods: the methods of its tournament.
         ranked: the columns of the rows that take part in it; the headline is about them.
         baseline: the method shown next to the winner, which trains nothing, or None.
+        answer: ids of the tables that answer the question; none where the tournament does.
+        years: method -> the year that its loss was published.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
         tournament: CSV, as `statistics.tournament.write_tournament` leaves it, or None.
         timings: CSV, as `statistics.aggregation.timings` leaves it, or None.
+        browser: HTML, as `runs.write_runs` leaves it, or None.
+        document: LaTeX, as `document.write_document` leaves it, or None.
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
+        agreement: CSV, as `statistics.agreement.agreement` leaves it, where the study is a paper's.
         audit: the check of the study's printed numbers, where it has one.
         rehearsal: whether its numbers are toy numbers; not, if not said.
     """
@@ -77,6 +88,7 @@ class Study(TypedDict):
     id: str
     title: str
     description: str
+    source: NotRequired[str]
     question: str
     command: str
     selection: NotRequired[str]
@@ -84,13 +96,18 @@ class Study(TypedDict):
     methods: NotRequired[Sequence[str]]
     ranked: NotRequired[Sequence[Mapping[str, Any]]]
     baseline: str | None
+    answer: NotRequired[Sequence[str]]
+    years: NotRequired[Mapping[str, int]]
     titles: Mapping[str, str]
     scores: Path
     tournament: Path | None
     timings: Path | None
+    browser: NotRequired[Path | None]
+    document: NotRequired[Path | None]
     tables: Sequence[TableFiles]
     figures: Sequence[FigureFiles]
     protocol: Mapping[str, str]
+    agreement: NotRequired[Path | None]
     audit: NotRequired[AuditFiles | None]
     rehearsal: NotRequired[bool]
 
@@ -105,6 +122,7 @@ class Headline:
         trained: how many of the runs are not the baseline's.
         caveats: why the winner may not be the best method, one sentence each; empty where nothing
             speaks against it.
+        apart: whether the tournament's tests set the winner apart from any other method.
         averaged: over how many of the winner's runs its scores are averaged.
         metrics: (display name, winner's score, winner's last-epoch score, baseline's score),
             in percent, means over all runs; None where there is no such score.
@@ -118,6 +136,7 @@ class Headline:
     averaged: int
     metrics: tuple[tuple[str, float, float | None, float | None], ...]
     caveats: tuple[str, ...]
+    apart: bool
 
 
 def read_tournament(study: Study) -> pd.DataFrame:
@@ -156,7 +175,19 @@ def headline(study: Study) -> Headline:
         averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),
         caveats=tuple(_caveats(board, scores)),
+        apart=bool(board["friedman_p"].iloc[0] < _SIGNIFICANT) and not _all_near(board),
     )
+
+
+def near_first(board: pd.DataFrame) -> list[str]:
+    """Titles of the methods whose mean rank is less than the critical difference from the best."""
+    best = board.iloc[0]
+    near = board["average_rank"] - best["average_rank"] < best["critical_difference"]
+    return board["title"][near].tolist()[1:]
+
+
+def _all_near(board: pd.DataFrame) -> bool:
+    return len(near_first(board)) == len(board) - 1
 
 
 def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
@@ -164,8 +195,10 @@ def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     if board["experiments"].iloc[0] < 2:
         yield "One experiment: nothing says whether another one would give the same order."
     elif not p_value < _SIGNIFICANT:
-        found = "" if pd.isna(p_value) else f" (p = {p_value:.2g})"
+        found = "" if pd.isna(p_value) else f" (p = {p_value:.3g})"
         yield f"Friedman's test finds no method apart from the others{found}."
+    elif _all_near(board):
+        yield "No other method is further away than the critical difference."
     if scores["seed"].nunique() == 1:
         yield "One seed: another one may give another order."
 

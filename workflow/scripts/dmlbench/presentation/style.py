@@ -3,7 +3,7 @@
 import contextlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import matplotlib as mpl
 from matplotlib import colors
@@ -20,20 +20,30 @@ BASELINE = "#9aa0aa"
 
 PALETTE = {
     "contrastive": "#332288",
-    "triplet": "#88ccee",
-    "lifted_structure": "#44aa99",
-    "n_pair": "#999933",
-    "margin": "#117733",
-    "multi_similarity": "#4477aa",
-    "proxy_nca": "#ddaa33",
-    "arcface": "#cc6677",
-    "soft_triple": "#ee7733",
+    "triplet": "#aaccff",
+    "lifted_structure": "#558877",
+    "n_pair": "#999922",
+    "margin": "#226622",
+    "multi_similarity": "#6688cc",
+    "proxy_nca": "#ffbb00",
+    "arcface": "#cc4455",
+    "soft_triple": "#eebb99",
     "proxy_anchor": "#882255",
-    "psomas_proxy_2": "#aa4499",
+    "psomas_proxy_2": "#884488",
     "untrained": BASELINE,
+    "histogram": "#0066cc",
+    "angular": "#99cc55",
+    "generalized_lifted": "#22bbff",
+    "quadruplet": "#334433",
+    "normalized_softmax": "#ee4488",
+    "snr": "#333344",
+    "cosface": "#ffbbcc",
+    "fastap": "#1122ee",
+    "snr_contrastive": "#003300",
+    "multi_similarity_miner": "#bb5599",
 }
-"""Method -> color. Paul Tol's color-blind-safe sets; losses on pairs and tuples of images are
-cool, losses with proxies are warm."""
+"""Method -> color. Losses on pairs and tuples of images are mostly cool, losses with proxies warm.
+Any two are apart for readers of full color vision and without the cones of medium wavelengths."""
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
 _MARKERS = "osD^vPXhp<>*"
@@ -92,6 +102,29 @@ def marker(method: str) -> str:
     if method in PALETTE:
         return _MARKERS[list(PALETTE).index(method) % len(_MARKERS)]
     return _MARKERS[_digest(method) // len(_SPARE) % len(_MARKERS)]
+
+
+def looks(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict]:
+    """Color and mark of each (method, variant), no two alike: keyword arguments of `plot`.
+
+    A method's color is its own; its variants have different marks, and those with a regularizer
+    are hollow.
+    """
+    found, taken = {}, {}
+    for method, variant in keys:
+        fill, hollow = color(method), "regularizer=" in variant
+        plain = ",".join(p for p in variant.split(",") if not p.startswith("regularizer="))
+        marks = taken.setdefault(method, {})
+        mark = marks.setdefault(plain, _after(marker(method), len(marks)))
+        found[method, variant] = {
+            "color": fill,
+            "marker": mark,
+            "ms": 6.5,
+            "mfc": "white" if hollow else fill,
+            "mec": fill if hollow else "white",
+            "mew": 1.4 if hollow else 0.6,
+        }
+    return found
 
 
 def tint(value: str, strength: float) -> tuple[float, float, float]:
@@ -167,6 +200,10 @@ def save(
                 figure.savefig(
                     unfinished, format=kind, metadata=metadata, dpi=200, bbox_inches="tight"
                 )
+
+
+def _after(mark: str, steps: int) -> str:
+    return _MARKERS[(_MARKERS.index(mark) + steps) % len(_MARKERS)]
 
 
 def _digest(method: str) -> int:

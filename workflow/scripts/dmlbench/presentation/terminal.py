@@ -1,11 +1,16 @@
 """What the terminal says when a study is done."""
 
 import os
+import textwrap
 from collections.abc import Sequence
 
+from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, headline, read_tournament
+
+_WIDTH = 78
+"""Characters of a line."""
 
 
 def summary(
@@ -23,6 +28,7 @@ def summary(
     """
     lines = [study["title"], "=" * len(study["title"]), ""]
     lines += [REHEARSAL, ""] if study.get("rehearsal") else []
+    lines += _answer(study)
     lines += _ranking(study) if study["tournament"] else []
     files = [("table", table["md"]) for table in study["tables"]]
     files += [("figure", figure["png"]) for figure in study["figures"]]
@@ -32,6 +38,15 @@ def summary(
     if next_steps:
         lines += ["", "Next:", *(f"  {step}" for step in next_steps)]
     return "\n".join(lines) + "\n"
+
+
+def _answer(study: Study) -> list[str]:
+    """The question, and what the scores say to it."""
+    found = answer(study)
+    if not found:
+        return []
+    question = textwrap.wrap(study["question"], _WIDTH) if study["question"] else []
+    return [*question, *textwrap.wrap(" ".join(found), _WIDTH, break_on_hyphens=False), ""]
 
 
 def _ranking(study: Study) -> list[str]:
@@ -53,10 +68,16 @@ def _tournament(study: Study) -> list[str]:
     board = read_tournament(study)
     rows = [("", "loss", "total", "mean", "std")]
     for place, row in enumerate(board.itertuples(), start=1):
-        std = "-" if row.rank_std != row.rank_std else f"{row.rank_std:.2f}"
+        std = "-" if row.rank_std != row.rank_std else rounded(row.rank_std, 2)
         shared = " =" if row.ties else ""
         rows.append(
-            (f"{place}", row.title + shared, f"{row.total_rank:g}", f"{row.average_rank:.2f}", std)
+            (
+                f"{place}",
+                row.title + shared,
+                f"{row.total_rank:g}",
+                rounded(row.average_rank, 2),
+                std,
+            )
         )
     lines = _aligned(rows, left=(1,))
     if board["ties"].any():

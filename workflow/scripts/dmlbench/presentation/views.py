@@ -18,12 +18,6 @@ from dmlbench.statistics.aggregation import collect, no_scores, row_of
 from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import read_printed_settings
 
-_THUMBNAIL = 64
-"""Pixels of the side of an image in a map."""
-
-_AT_ONCE = 256
-"""Images that are made small at once."""
-
 
 class Searched(NamedTuple):
     """What the searches of a table left.
@@ -99,6 +93,7 @@ def write_embedding_map(
         files: format (`pdf`, `svg`, `png`) -> file to write.
     """
     from dmlbench.data.pixels import Pixels
+    from dmlbench.presentation._thumbnails import thumbnails
     from dmlbench.presentation.embedding_map import embedding_map
 
     rows = map(row_of, facts["rows"])
@@ -109,7 +104,7 @@ def write_embedding_map(
         for row, path in zip(rows, embeddings, strict=True)
     }
     image_ids, labels, _ = next(iter(panels.values()))
-    images = _thumbnails(Pixels(pixels, pixel_table), image_ids)
+    images = thumbnails(Pixels(pixels, pixel_table), image_ids)
     figure = embedding_map(
         {title: vectors for title, (_, _, vectors) in panels.items()},
         labels,
@@ -127,20 +122,6 @@ def _save(figure, facts: dict, files: dict[str, Path]) -> None:
     if facts.get("rehearsal"):
         style.mark_rehearsal(figure)
     style.save(figure, **files)
-
-
-def _thumbnails(pixels, image_ids: np.ndarray) -> np.ndarray:
-    """The middles of images of any sizes, [N, S, S, C], S at most `_THUMBNAIL`."""
-    from dmlbench.data.ragged import Ragged
-    from dmlbench.data.transforms.center_crop import CenterCrop
-    from dmlbench.data.transforms.resize import Resize
-
-    parts = []
-    for ids in np.array_split(image_ids, -(-len(image_ids) // _AT_ONCE)):
-        batch = pixels.batch(ids)
-        side = min(_THUMBNAIL, int(Ragged.of(batch).sizes.min()))
-        parts.append(CenterCrop(size=side)(Resize(size=side)(batch)).permute(0, 2, 3, 1).numpy())
-    return np.concatenate(parts)
 
 
 def _tested(roles: dict[str, Embedded]) -> Embedded:
@@ -190,4 +171,6 @@ def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:
 
 
 def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    return {file.parent.name: pd.read_parquet(file) for file in map(Path, files)}
+    """Trials by the name of their search, which a folder has in front of a digest."""
+    names = {file: file.parent.name.rpartition("-")[0] for file in map(Path, files)}
+    return {name: pd.read_parquet(file) for file, name in names.items()}

@@ -91,7 +91,7 @@ class CriticalDifference:
         test = friedman(table)
         plural = "s" if experiments > 1 else ""
         found = f"Ranks by {name(titles, self.metric)} in {experiments} experiment{plural}"
-        return f"{found}, Friedman p = {test.p_value:.2g}." if test.p_value >= 0 else f"{found}."
+        return f"{found}, Friedman p = {test.p_value:.3g}." if test.p_value >= 0 else f"{found}."
 
     def _draw(self, axes, table: pd.DataFrame, titles: Mapping[str, str]) -> None:
         average = table.mean(axis="columns").sort_values(kind="stable")
@@ -121,7 +121,7 @@ class CriticalDifference:
         axes.plot([1, end], [0.3, 0.3], color=style.INK, lw=1.2, marker="|", ms=6)
         more = "wider than the scale" if end < 1 + difference else "bars join what lies closer"
         axes.annotate(
-            f"critical difference {difference:.2f}; {more}",
+            f"critical difference {rounded(difference, 2)}; {more}",
             (end, 0.3),
             xytext=(6, 0),
             textcoords="offset points",

@@ -1,6 +1,7 @@
 """Forces on the points of a triplet, or where a negative gives a triplet forces."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import style
+from dmlbench.presentation.names import name
 from dmlbench.values import Fact
 
 _NAMES = "APN"
@@ -16,12 +18,14 @@ _COLORS = ("#332288", "#117733", "#cc6677")
 
 
 class ForceField:
-    """One panel per setting of `triplet_forces`: arrows, or the regions of the in-loss miner.
+    """One panel per setting of `triplet_forces` or loss of `loss_forces`: arrows, or mined regions.
 
     Args:
         arrays: seed -> the arrays of that seed; they do not depend on it.
         title: printed above the figure.
-        figure: which one: `3_4`, `3_6` and `3_7` have arrows, `3_5` and `b_1` regions.
+        figure: which one: `3_4`, `3_6` and `3_7` have arrows, `3_5` and `b_1` regions; `forces`, of
+            `loss_forces`, has both, a panel for each loss.
+        draws: arrows or regions; what there is, arrows first, if not given.
         columns: panels in a row.
         scale: length of an arrow of force 1, in units of the space.
     """
@@ -32,12 +36,13 @@ class ForceField:
         *,
         title: Fact[str],
         figure: str,
+        draws: Literal["arrows", "regions"] | None = None,
         columns: int = 3,
         scale: float = 0.2,
     ):
         self.arrays = arrays[min(arrays)]
-        self.arrows = self._panels(f"arrows_{figure}_")
-        self.regions = self._panels(f"region_{figure}_")
+        self.arrows = self._panels(f"arrows_{figure}_") if draws != "regions" else {}
+        self.regions = self._panels(f"region_{figure}_") if draws != "arrows" else {}
         if not self.arrows and not self.regions:
             known = {"_".join(key.split("_")[1:3]) for key in self.arrays if "_" in key[:7]}
             raise unknown("figure of forces", figure, known)
@@ -61,7 +66,7 @@ class ForceField:
                     self._arrows(axes, array)
                 else:
                     self._region(axes, array)
-                axes.set_title(panel, fontsize=9, fontweight="normal", pad=5)
+                axes.set_title(name(titles, panel), fontsize=9, fontweight="normal", pad=5)
                 axes.set_aspect("equal")
                 axes.grid(True, axis="both")
             for axes in all_axes[len(panels) :]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
@@ -129,7 +129,7 @@ class MetricsByAxis:
         groups = rows.groupby("x")["value"].agg(["mean", "std", "count"])
         groups[["mean", "std"]] *= 100 if self.percent else 1
         several = groups["count"] > 1
-        half = t.ppf(0.975, (groups["count"] - 1).clip(lower=1)) * groups["std"]
+        half = stdtrit((groups["count"] - 1).clip(lower=1), 0.975) * groups["std"]
         half = (half / np.sqrt(groups["count"])).where(several, 0.0)
         return groups.index.to_numpy(), groups["mean"].to_numpy(), half.to_numpy()
 

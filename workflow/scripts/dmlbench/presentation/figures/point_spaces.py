@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from dmlbench.errors import unknown
 from dmlbench.presentation import style
 from dmlbench.presentation.names import name
+from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Fact, Metric
 
 _COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
@@ -118,5 +119,5 @@ class PointSpaces:
         return [self._line(metric, means[metric], titles) for metric in self.metrics]
 
     def _line(self, metric: str, value: float, titles: Mapping) -> str:
-        shown = f"{value:.3g}" if metric in self.ratios else f"{100 * value:.1f}%"
+        shown = f"{value:.3g}" if metric in self.ratios else f"{rounded(100 * value, 1)}%"
         return f"{name(titles, metric)}  {shown}"

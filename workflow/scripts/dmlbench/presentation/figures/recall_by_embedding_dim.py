@@ -82,6 +82,7 @@ class RecallByEmbeddingDim:
                 self._lines(panels[0], losses, place, titles)
                 self._lines(panels[1], baseline, place, titles)
                 panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
+                _mark_break(*panels)
             else:
                 panels = [figure.subplots()]
                 self._lines(panels[0], shown, place, titles)
@@ -167,6 +168,23 @@ def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
             blocks[-1].extend(upper)
     level = [float(np.mean(block)) for block in blocks for _ in block]
     return {key: level[rank] + rank * gap for rank, key in enumerate(order)}
+
+
+def _mark_break(above, below) -> None:
+    """Two slanted strokes where the axis of scores leaves out what is between two panels."""
+    stroke = {"marker": [(-1, -0.6), (1, 0.6)], "ms": 10, "ls": "", "color": style.SOFT, "mew": 1.2}
+    for axes, edge in ((above, 0), (below, 1)):
+        axes.plot([0], [edge], transform=axes.transAxes, clip_on=False, gid="break", **stroke)
+    above.annotate(
+        "scale broken",
+        (0, 0),
+        xycoords="axes fraction",
+        xytext=(10, -2),
+        textcoords="offset points",
+        va="top",
+        color=style.SOFT,
+        fontsize=8,
+    )
 
 
 def _reach(heights: pd.Series) -> float:

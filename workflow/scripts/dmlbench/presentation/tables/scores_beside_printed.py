@@ -10,6 +10,7 @@ from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Fact, Metric, Printed
 
@@ -153,13 +154,17 @@ class ScoresBesidePrinted:
 
     def _cells(self, panel, method, variant, columns, found, style) -> list[Cell]:
         shown, *last = found
+        # What is cited was never to run, also where no number of it is printed.
+        mine = [row.status for row in shown.values() if (row.method, row.row) == (method, variant)]
+        absent = CITED if set(mine) == {CITED} else NOT_RUN
         cells = []
         for column in columns:
             place = (panel, column, method, variant)
             for metric in self.metrics:
-                cells += _beside.cells(shown.get((*place, metric)), **style)
+                cells += _beside.cells(shown.get((*place, metric)), absent=absent, **style)
             for rows in last:
-                cells += _beside.cells(rows.get((*place, self.metrics[0])), printed=False)
+                row = rows.get((*place, self.metrics[0]))
+                cells += _beside.cells(row, absent=absent, printed=False)
         return cells
 
     def _columns(

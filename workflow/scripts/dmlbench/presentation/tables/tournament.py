@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
@@ -96,8 +97,9 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
         notes.append("Equal scores share the average of their ranks.")
     if frame.friedman_p.notna().all():
         notes.append(
-            f"Friedman's test that all rank alike: p = {frame.friedman_p.iloc[0]:.2g}. Nemenyi's "
-            f"critical difference of mean ranks, 95 %: {frame.critical_difference.iloc[0]:.2f}."
+            f"Friedman's test that all rank alike: p = {frame.friedman_p.iloc[0]:.3g}. Nemenyi's "
+            f"critical difference of mean ranks, 95 %: "
+            f"{rounded(frame.critical_difference.iloc[0], 2)}."
         )
     if frame.rank_low.notna().all():
         notes.append(

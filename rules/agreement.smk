@@ -1,0 +1,58 @@
+# Needs:  the scores of a paper's study that are there, or all of them where the study is asked for;
+#         the paper's printed tables and their audit
+# Leaves: <results>/agreement/<study>.csv   a verdict for every printed number of one paper
+#         <results>/agreement.{csv,md}      all of them together (target: agreement)
+
+REPRODUCED = [study for study in AUDITED if study in PLAN.studies]
+
+
+rule agreement:
+    input:
+        "<results>/agreement.csv",
+        "<results>/agreement.md",
+    localrule: True
+
+
+rule agreement_document:
+    input:
+        scores=lambda wildcards: [file for _, file in scored_so_far(wildcards.study)],
+        tables=lambda wildcards: experiments_so_far(wildcards.study),
+        printed=printed_tables,
+        mapping=lambda wildcards: str(CONFIG / "reference" / wildcards.study / "mapping.yaml"),
+        findings="<results>/audit/{study}.csv",
+    output:
+        "<results>/agreement/{study}.csv",
+    log:
+        "<results>/logs/agreement/{study}.log",
+    benchmark:
+        "<results>/costs/agreement/{study}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        **needs_of("agreement"),
+    params:
+        rows=lambda wildcards: [row for row, _ in scored_so_far(wildcards.study)],
+        rehearsal=PLAN.configuration.rehearsal is not None,
+        source=stage_digest("agreement.py"),
+    script:
+        "../workflow/scripts/agreement.py"
+
+
+rule agreement_all:
+    input:
+        expand("<results>/agreement/{study}.csv", study=REPRODUCED),
+    output:
+        csv="<results>/agreement.csv",
+        md="<results>/agreement.md",
+    log:
+        "<results>/logs/agreement/all.log",
+    benchmark:
+        "<results>/costs/agreement/all.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        **needs_of("agreement"),
+    params:
+        source=stage_digest("agreement_all.py"),
+    script:
+        "../workflow/scripts/agreement_all.py"

@@ -1,0 +1,31 @@
+# Needs:  the results folder
+# Leaves: nothing: prints targets (target: help) and how far the studies are (target: status). Both
+#         work while another call is at work.
+
+LOOKING = {"help", "status"}
+
+
+rule help:
+    log:
+        "<results>/logs/help.log",
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        folder=str(CONFIG),
+        gpu=lambda wildcards: on_a_gpu(),
+    script:
+        "../workflow/scripts/help.py"
+
+
+rule status:
+    log:
+        "<results>/logs/status.log",
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        folder=str(CONFIG),
+        gpu=lambda wildcards: on_a_gpu(),
+    script:
+        "../workflow/scripts/status.py"

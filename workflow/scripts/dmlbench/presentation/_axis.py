@@ -1,0 +1,40 @@
+"""Scores along a numeric axis of the variants, summarized over seeds."""
+
+import pandas as pd
+from scipy.special import stdtrit
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import _variants
+
+
+def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd.DataFrame:
+    """Mean over seeds by method and by the number that an axis of the variants has.
+
+    Args:
+        scores: the long table of scores.
+        axis: `projection` for variants such as `projection=5`.
+        metric: any metric of the table, also one of an experiment.
+        role: whose scores.
+
+    Returns:
+        Frame with method, x, mean, std (n - 1; missing for one seed), seeds and half (of the 95%
+        interval of the mean, Student's t; missing for one seed), in the order of the scores.
+
+    Raises:
+        UserError: no scores fit, or two of one method, number and seed.
+    """
+    kept = scores[(scores.metric == metric) & (scores.role == role)]
+    kept = kept.assign(x=pd.to_numeric(_variants.values_of(kept, axis), errors="coerce"))
+    kept = kept.dropna(subset="x")
+    if kept.empty:
+        raise UserError(f"no scores of {metric} with role {role} have a variant {axis}=<number>")
+    repeated = kept[kept.duplicated(["method", "x", "seed"])]
+    if len(repeated):
+        first = repeated.iloc[0]
+        raise UserError(
+            f"method {first.method} has several scores at {axis}={first.x:g}; allowed: one"
+        )
+    groups = kept.groupby(["method", "x"], sort=False)["value"]
+    found = groups.agg(mean="mean", std="std", seeds="count").reset_index()
+    error = found["std"] / found["seeds"] ** 0.5
+    return found.assign(half=stdtrit((found["seeds"] - 1).clip(lower=1), 0.975) * error)

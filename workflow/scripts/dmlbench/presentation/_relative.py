@@ -1,0 +1,45 @@
+"""Scores as shares of the best, so that losses and metrics can be put together."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import _variants
+
+
+def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.DataFrame:
+    """Each score divided by the best that its loss reaches in its metric along an axis.
+
+    roth2020, section 4.2: "for each loss, every metric is normalized by the maximum across the
+    evaluated value range".
+
+    Args:
+        scores: mean scores, with dataset, method, variant, metric and value.
+        axis: a column, or an axis of the variants; scores without it take no part.
+        metrics: which metrics.
+
+    Returns:
+        Frame with dataset, method, rest (the variant without the axis), metric, the axis's value
+        as `at`, and `share` in percent.
+
+    Raises:
+        UserError: no score has the axis and a metric.
+    """
+    at = _variants.values_of(scores, axis)
+    kept = scores.assign(at=at, rest=[_variants.without(v, (axis,)) for v in scores.variant])
+    kept = kept[(kept["at"] != "") & kept.metric.isin(list(metrics))]
+    if kept.empty:
+        raise UserError(f"no scores of {', '.join(metrics)} along {axis}")
+    best = kept.groupby(["dataset", "method", "rest", "metric"])["value"].transform("max")
+    kept = kept.assign(share=(100 * kept["value"] / best).where(best > 0))
+    return kept[["dataset", "method", "rest", "metric", "at", "share"]]
+
+
+def means(scores: pd.DataFrame, selection: str) -> pd.DataFrame:
+    """Mean test scores over seeds, in percent, of one selection rule."""
+    kept = scores[scores.selection.isin([selection, "none"]) & (scores.role == "test")]
+    over = ["dataset", "network", "embedding_dim", "method", "variant", "metric"]
+    found = kept.groupby(over, sort=False)["value"].agg(["mean", "std", "count"]).reset_index()
+    found[["mean", "std"]] *= 100
+    return found.rename(columns={"mean": "value", "count": "seeds"})

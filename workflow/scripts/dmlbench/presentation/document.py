@@ -1,0 +1,68 @@
+"""A study as one LaTeX document: its question, its answer, all of its tables and figures."""
+
+import os
+from pathlib import Path
+
+from dmlbench.files import atomic_write
+from dmlbench.presentation._latex import escape
+from dmlbench.presentation.answer import answer
+from dmlbench.presentation.names import EXPLAINED, REHEARSAL
+from dmlbench.presentation.study import Study
+
+_HEAD = r"""% pdflatex {name}
+\documentclass[a3paper]{{article}}
+\usepackage[T1]{{fontenc}}
+\usepackage[utf8]{{inputenc}}
+\usepackage[margin=2cm]{{geometry}}
+\usepackage{{booktabs}}
+\usepackage{{graphicx}}
+\title{{{title}}}
+\author{{dmlbench, study \texttt{{{id}}}}}
+\date{{}}
+\begin{{document}}
+\maketitle
+"""
+
+
+def write_document(study: Study, output: str | os.PathLike) -> None:
+    r"""Write a study as LaTeX that compiles as it is, from the folder that it is in.
+
+    Tables are in it; figures are their PDF files, by relative paths.
+
+    Args:
+        study: see `study.Study` for the keys.
+        output: the file to write.
+    """
+    folder = Path(output).parent
+    head = _HEAD.format(
+        name=Path(output).name, title=escape(study["title"]), id=escape(study["id"])
+    )
+    parts = [escape(REHEARSAL)] if study.get("rehearsal") else []
+    parts.append(escape(study["description"]))
+    if study["question"]:
+        parts.append(rf"\paragraph{{The question.}} {escape(study['question'])}")
+    if said := answer(study):
+        parts.append(rf"\paragraph{{The answer, from the scores.}} {escape(' '.join(said))}")
+    if study["tournament"] is not None:
+        parts.append(rf"\paragraph{{Selection.}} {escape(EXPLAINED[study['selection']])}")
+    for table in study["tables"]:
+        parts.append(Path(table["tex"]).read_text(encoding="utf-8").rstrip("\n") + "\n\\clearpage")
+    for figure in study["figures"]:
+        parts.append(_figure(figure, folder))
+    parts.append("\\end{document}\n")
+    with atomic_write(output) as unfinished:
+        unfinished.write_text(head + "\n\n".join(parts), encoding="utf-8")
+
+
+def _figure(figure, folder: Path) -> str:
+    picture = Path(os.path.relpath(figure["pdf"], folder)).as_posix()
+    said = escape(f"{figure['title']}. {figure['caption']}")
+    return "\n".join(
+        [
+            r"\begin{figure}[p]",
+            r"\centering",
+            rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{{picture}}}",
+            rf"\caption{{{said}}}",
+            r"\end{figure}",
+        ]
+    )

@@ -1,0 +1,113 @@
+"""Mean rank of each loss against the year of its publication: do later ones rank better?"""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import style
+from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
+from dmlbench.presentation.names import SELECTIONS, name
+from dmlbench.presentation.numbers import rounded
+from dmlbench.statistics.printed import display_table
+from dmlbench.statistics.tournament import rank_by_year, ranks
+from dmlbench.values import Fact, Metric, Printed
+
+_EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
+
+
+class RankByYear:
+    """A panel for our ranks where there are runs, and one for those of the printed scores.
+
+    Above each is Spearman's correlation of year and mean rank: below 0, later losses rank better.
+    Methods without a year take no part, nor does an experiment that lacks one of the others.
+
+    Args:
+        title: printed above the figure.
+        methods: who takes part in ours.
+        metric: the metric to rank by, the higher the better.
+        selection: the selection rule of the scores.
+        years: method -> year.
+        printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metric: Metric = "recall_at_1",
+        selection: Fact[str],
+        years: Fact[Mapping[str, int]],
+        printed: Printed | None = None,
+    ):
+        self.title = title
+        self.methods = [method for method in methods if method in years]
+        self.metric = metric
+        self.selection = selection
+        self.years = dict(years)
+        self.printed = printed
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a study's scores.
+
+        Raises:
+            UserError: neither ours nor printed ranks, or too few losses with a year.
+        """
+        panels = []
+        if len(scores):
+            options = {"methods": self.methods, "selection": self.selection}
+            ours = ", ".join(filter(None, ["Ours", SELECTIONS[self.selection]]))
+            panels.append((ours, ranks(scores, metric=self.metric, **options)))
+        if self.printed is not None:
+            tables = self.printed["table"].str.removeprefix("table_").unique()
+            said = f"Printed: tables {', '.join(map(display_table, tables))}"
+            panels.append((said, self._printed_ranks(self.printed)))
+        if not panels:
+            raise UserError("ranks by year: neither scores nor printed ones; allowed: one of them")
+        with style.house():
+            figure = Figure(figsize=(6.4 * len(panels), 4.4))
+            grid = figure.subplots(1, len(panels), squeeze=False)[0]
+            for axes, (said, table) in zip(grid, panels, strict=True):
+                self._draw(axes, table, titles)
+                style.head(axes, said, self._correlation(table))
+            figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
+            figure.tight_layout(rect=(0, 0, 1, 0.98))
+        return figure
+
+    def _printed_ranks(self, printed: pd.DataFrame) -> pd.DataFrame:
+        rows = printed[(printed["metric"] == self.metric) & (printed["why"] == "")]
+        rows = rows[rows["method"].isin(list(self.years)) & (rows["role"] == "test")]
+        values = rows.pivot_table(index="method", columns=_EXPERIMENT, values="number")
+        complete = values.dropna(axis="columns")
+        if complete.empty:
+            raise UserError(
+                f"no printed {self.metric} of {len(values)} losses with a year in one experiment"
+            )
+        return complete.rank(ascending=False, method="average")
+
+    def _correlation(self, table: pd.DataFrame) -> str:
+        board = table.mean(axis="columns").rename("average_rank").reset_index()
+        trend = rank_by_year(board, self.years)
+        count = f"{table.shape[1]} experiment{'s' if table.shape[1] > 1 else ''}"
+        if trend is None:
+            return f"{count}; too few losses or years for a correlation"
+        value = rounded(trend.correlation, 2, sign="+").replace("-", "\u2212")
+        return f"{count}; Spearman's correlation of year and rank {value}, p = {trend.p_value:.3g}"
+
+    def _draw(self, axes, table: pd.DataFrame, titles: Mapping[str, str]) -> None:
+        average = table.mean(axis="columns")
+        axes.set_ylim(len(average) + 0.6, 0.4)
+        place = {year: x for x, year in enumerate(sorted({self.years[m] for m in average.index}))}
+        for year, same in average.groupby(average.index.map(self.years)):
+            heights = spread_out(same.to_dict(), gap=len(average) * 0.045)
+            for method, rank in same.items():
+                look = {"color": style.color(method), "marker": style.marker(method)}
+                axes.plot(place[year], rank, ls="", ms=7, mec="white", gid=method, **look)
+                where = (place[year] + 0.1, heights[method])
+                axes.text(*where, name(titles, method), va="center", fontsize=8)
+        axes.set_xlim(-0.4, len(place) - 0.1)
+        axes.set_xticks(list(place.values()), list(map(str, place)))
+        axes.set_xlabel("year of publication, not to scale")
+        axes.set_ylabel(f"mean rank by {name(titles, self.metric)} (1 is best)")

@@ -1,0 +1,102 @@
+"""How the values of an axis spread, over losses and metrics together."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dmlbench.presentation import _variants, style
+from dmlbench.presentation._relative import means, relative
+from dmlbench.presentation.names import name, selected
+from dmlbench.values import Fact, Metric, Printed
+
+_OURS, _THEIRS = "#4477aa", "#8a8f99"
+
+
+class RelativeDistributions:
+    """One panel for each data set, one box for each value of an axis, like roth2020's figure 3.
+
+    Each score is divided by the best that its loss reaches in its metric along the axis; a box
+    holds the middle half of what all losses and metrics have at a value, its line the median, its
+    diamond the mean, its whiskers all. Gray, thin boxes are of the printed numbers.
+
+    Args:
+        title: printed above the figure.
+        axis: an axis of the variants, such as `sampler`.
+        metrics: the metrics that are put together.
+        selection: the selection rule of the scores.
+        printed: the printed numbers.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: Fact[str],
+        axis: str,
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+        printed: Printed | None = None,
+    ):
+        self.title = title
+        self.axis = axis
+        self.metrics = list(metrics)
+        self.selection = selection
+        self.printed = None
+        if printed is not None:
+            placed = printed[printed.why == ""].assign(value=printed.number)
+            self.printed = relative(placed, axis, self.metrics)
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a study's scores.
+
+        Raises:
+            UserError: no scores along the axis.
+        """
+        found = relative(means(scores, self.selection), self.axis, self.metrics)
+        datasets = list(dict.fromkeys(found.dataset))
+        with style.house():
+            figure = Figure(figsize=(1.2 + 3.4 * len(datasets), 4.2))
+            panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
+            for dataset, axes in zip(datasets, panels, strict=True):
+                ours = found[found.dataset == dataset]
+                values = list(dict.fromkeys(ours["at"]))
+                _boxes(axes, ours, values, -0.15, _OURS, 0.3)
+                if self.printed is not None:
+                    theirs = self.printed[self.printed.dataset == dataset]
+                    _boxes(axes, theirs, values, 0.2, _THEIRS, 0.14)
+                labels = [_variants.label(titles, f"{self.axis}={value}") for value in values]
+                short = [label.partition(" = ")[2] or label for label in labels]
+                axes.set_xticks(range(len(values)), short, fontsize=8, rotation=45, ha="right")
+                axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
+            panels[0].set_ylabel("% of the best, all losses and metrics")
+            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
+            figure.tight_layout(rect=(0, 0, 1, 0.93))
+            note = selected(self.selection) + (
+                " Gray: printed." if self.printed is not None else ""
+            )
+            figure.text(0.02, 0.91, note, color=style.SOFT, fontsize=8.5)
+        return figure
+
+
+def _boxes(axes, frame: pd.DataFrame, values, shift: float, color: str, width: float) -> None:
+    groups = {
+        place: frame.loc[frame["at"] == value, "share"].dropna()
+        for place, value in enumerate(values)
+    }
+    groups = {place: shares for place, shares in groups.items() if len(shares)}
+    if not groups:
+        return
+    axes.boxplot(
+        list(groups.values()),
+        positions=[place + shift for place in groups],
+        widths=width,
+        whis=(0, 100),
+        showmeans=True,
+        manage_ticks=False,
+        patch_artist=True,
+        boxprops={"facecolor": style.tint(color, 0.35), "edgecolor": color},
+        medianprops={"color": color, "lw": 1.6},
+        whiskerprops={"color": color},
+        capprops={"color": color},
+        meanprops={"marker": "D", "ms": 3.5, "mfc": color, "mec": "white", "mew": 0.5},
+    )

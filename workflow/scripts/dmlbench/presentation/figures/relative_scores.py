@@ -1,0 +1,105 @@
+"""What each part of a training is worth: scores relative to the best along each axis."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dmlbench.presentation import _variants, style
+from dmlbench.presentation._relative import means, relative
+from dmlbench.presentation.names import name, selected
+from dmlbench.values import Fact, Metric
+
+
+class RelativeScores:
+    """One panel for each data set (rows) and axis (columns), one line for each loss.
+
+    Each score is divided by the best that its loss reaches in its metric along the axis; a mark is
+    the mean over the metrics, like roth2020's figure 2. Means over seeds are divided.
+
+    Args:
+        title: printed above the figure.
+        methods: the order of the legend.
+        axes: axes of the variants, or columns (`network`, `embedding_dim`).
+        metrics: the metrics that are put together.
+        reference: what columns have where another axis varies: `{network: resnet50}`.
+        selection: the selection rule of the scores.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        axes: Sequence[str],
+        metrics: Sequence[Metric],
+        reference: Mapping[str, str | int],
+        selection: Fact[str],
+    ):
+        self.title = title
+        self.methods = list(methods)
+        self.axes = list(axes)
+        self.metrics = list(metrics)
+        self.reference = dict(reference)
+        self.selection = selection
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+        """The figure of a study's scores.
+
+        Raises:
+            UserError: an axis along which nothing varies.
+        """
+        summary = means(scores, self.selection)
+        found = {
+            axis: relative(self._along(summary, axis), axis, self.metrics) for axis in self.axes
+        }
+        datasets = list(dict.fromkeys(summary.dataset))
+        everything = pd.concat(found.values())
+        keys = dict.fromkeys(zip(everything.method, everything.rest, strict=True))
+        order = {method: place for place, method in enumerate(self.methods)}
+        looks = style.looks(sorted(keys, key=lambda key: order.get(key[0], len(order))))
+        with style.house():
+            height = 0.9 + 2.2 * len(datasets)
+            figure = Figure(figsize=(2.0 + 2.5 * len(self.axes), height))
+            grid = figure.subplots(len(datasets), len(self.axes), squeeze=False, sharey="row")
+            for dataset, row in zip(datasets, grid, strict=True):
+                for axis, axes in zip(self.axes, row, strict=True):
+                    frame = found[axis]
+                    self._panel(axes, frame[frame.dataset == dataset], looks, titles)
+                row[0].set_ylabel(f"{name(titles, dataset)}\n% of the best")
+            for axis, axes in zip(self.axes, grid[0], strict=True):
+                title = name(titles, axis)
+                axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
+            top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
+            figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
+            figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / height))
+            together = ", ".join(name(titles, metric) for metric in self.metrics)
+            note = f"{selected(self.selection)} Mean over {together}."
+            figure.text(0.02, 1 - 0.42 / height, note, color=style.SOFT, fontsize=8.5)
+            handles, labels = grid[0][0].get_legend_handles_labels()
+            grid[0][-1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1))
+        return figure
+
+    def _along(self, scores: pd.DataFrame, axis: str) -> pd.DataFrame:
+        """Scores along an axis: the columns have their reference, and no other axis varies."""
+        others = set(self.axes) - {axis}
+        varied = scores.variant.map(lambda variant: bool(others & set(_variants.parts(variant))))
+        kept = scores[~varied]
+        for column, value in self.reference.items():
+            if column != axis:
+                kept = kept[kept[column].astype(str) == str(value)]
+        if axis in self.reference:
+            kept = kept[~kept.variant.map(lambda v: axis in _variants.parts(v))]
+        return kept
+
+    def _panel(self, axes, frame: pd.DataFrame, looks, titles: Mapping[str, str]) -> None:
+        values = _variants.in_order(frame["at"])
+        for (method, rest), look in looks.items():
+            of = frame[(frame.method == method) & (frame.rest == rest)]
+            share = of.groupby("at", sort=False)["share"].mean()
+            x = [place for place, value in enumerate(values) if value in share.index]
+            y = [share[values[place]] for place in x]
+            label = _variants.labeled(titles, method, rest)
+            axes.plot(x, y, lw=1.2, label=label, **look)
+        axes.set_xticks(range(len(values)), [name(titles, value) for value in values], fontsize=7.5)
+        axes.margins(0.08)

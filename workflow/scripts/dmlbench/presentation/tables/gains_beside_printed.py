@@ -1,0 +1,117 @@
+"""What training gains over a reference, next to what is printed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from dmlbench.errors import unknown
+from dmlbench.presentation import _variants
+from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact, Metric, Printed
+
+
+class GainsBesidePrinted:
+    """Scores less those of one method, seed by seed, next to the same difference of printed ones.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        metrics: the groups of columns; percentage points.
+        selection: the selection rule of the scores.
+        over: the method that is subtracted; it has no variant.
+        printed: the printed numbers at their places.
+        role: whose images are scored: train, validation or test.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: Fact[str],
+        title: Fact[str],
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+        over: str,
+        printed: Printed,
+        role: Literal["train", "validation", "test"] = "test",
+    ):
+        self.id = id
+        self.title = title
+        self.metrics = list(metrics)
+        self.selection = selection
+        self.over = over
+        self.printed = printed
+        self.role = role
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The table of a study's scores.
+
+        Raises:
+            UserError: the method to subtract has no scores.
+        """
+        shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == self.role)]
+        shown = shown[shown.metric.isin(self.metrics)]
+        if self.over not in set(shown.method):
+            raise unknown("method to subtract", self.over, sorted(set(shown.method)))
+        ours = _less(shown, self.over, "value", ["seed", "metric"])
+        found = ours.groupby([*_LABEL, "metric"], sort=False)["gain"].agg(["mean", "std", "count"])
+        numbers = self.printed[(self.printed.why == "") & (self.printed.role == self.role)]
+        theirs = _less(numbers, self.over, "number", ["metric"])
+        printed = theirs.set_index([*_LABEL, "metric"])["gain"]
+        rows = tuple(
+            Row(
+                ", ".join(filter(None, [name(titles, method), _variants.label(titles, variant)])),
+                tuple(
+                    cell
+                    for metric in self.metrics
+                    for cell in _cells(found, printed, (method, variant, metric))
+                ),
+            )
+            for method, variant in dict.fromkeys(zip(theirs.method, theirs.variant, strict=True))
+        )
+        columns = tuple(column for metric in self.metrics for column in _columns(metric, titles))
+        caption = (
+            f"Percentage points more than {name(titles, self.over)}, of the same draw. "
+            f"{selected(self.selection)} Mean ± standard deviation over {found['count'].max()} "
+            "seeds."
+        )
+        return Table(self.id, self.title, caption, "Loss", columns, rows, (_INTERVAL,))
+
+
+_LABEL = ["method", "variant"]
+_INTERVAL = (
+    "In 95 %: whether the printed gain lies where 95 % of gains of one draw fall that come from "
+    "the distribution of ours (prediction interval of Student's t)."
+)
+
+
+def _less(frame: pd.DataFrame, over: str, value: str, shared: list[str]) -> pd.DataFrame:
+    """The frame's other rows with their `gain` over those of one method with the same columns."""
+    reference = frame.loc[(frame.method == over) & (frame.variant == ""), [*shared, value]]
+    others = frame[frame.method != over]
+    pairs = others.merge(reference, on=shared, suffixes=("", "_over"))
+    return pairs.assign(gain=pairs[value] - pairs[f"{value}_over"])
+
+
+def _columns(metric: str, titles: Mapping[str, str]) -> list[Column]:
+    group = name(titles, metric)
+    return [
+        Column(metric, "ours", group, better="", signed=True),
+        Column(f"{metric}_printed", "printed", group, better="", signed=True),
+        Column(f"{metric}_inside", "in 95 %", group, better=""),
+    ]
+
+
+def _cells(found: pd.DataFrame, printed: pd.Series, key: tuple[str, str, str]) -> list[Cell]:
+    theirs = printed.get(key)
+    if key not in found.index:
+        return [Cell("not run"), Cell(theirs), Cell(None)]
+    mean, std, seeds = found.loc[key]
+    if seeds < 2 or theirs is None:
+        return [Cell(100 * mean), Cell(theirs), Cell(None)]
+    half = stdtrit(seeds - 1, 0.975) * 100 * std * np.sqrt(1 + 1 / seeds)
+    inside = "yes" if abs(100 * mean - theirs) <= half else "no"
+    return [Cell(100 * mean, 100 * std), Cell(theirs), Cell(inside)]

@@ -1,0 +1,90 @@
+"""How far apart the methods are, variant by variant."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from dmlbench.presentation import _variants
+from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.paired import spread_of_methods
+from dmlbench.values import Fact, Metric
+
+
+class MethodSpread:
+    """The standard deviation of the methods' scores: a row for each variant, by data set.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        metrics: the groups of columns; percentage points.
+        selection: the selection rule of the scores.
+        against: the variant that is first.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: Fact[str],
+        title: Fact[str],
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+        against: str,
+    ):
+        self.id = id
+        self.title = title
+        self.metrics = list(metrics)
+        self.selection = selection
+        self.against = against
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The table of a study's scores.
+
+        Raises:
+            UserError: methods that lack a seed or a variant of the others.
+        """
+        shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
+        found = spread_of_methods(shown[shown.metric.isin(self.metrics)])
+        cells = {(row.dataset, row.variant, row.metric): row for row in found.itertuples()}
+        variants = sorted(dict.fromkeys(found.variant), key=lambda name: name != self.against)
+        datasets = list(dict.fromkeys(found.dataset))
+        rows = [
+            Row(
+                _variants.label(titles, variant) or "as the recipe says",
+                tuple(
+                    Cell(100 * value)
+                    for metric in self.metrics
+                    for row in [cells[dataset, variant, metric]]
+                    for value in (row.spread, row.low, row.high)
+                ),
+                panel=name(titles, dataset) if len(datasets) > 1 else "",
+            )
+            for dataset in datasets
+            for variant in variants
+            if (dataset, variant, self.metrics[0]) in cells
+        ]
+        caption = (
+            f"Standard deviation of the test scores of {found.methods.max()} losses, in percentage "
+            f"points. {selected(self.selection)}"
+        )
+        if found.seeds.max() > 1:
+            caption += (
+                f" Mean over {found.seeds.max()} seeds and 95 % interval of it (Student's t)."
+            )
+        return Table(
+            id=self.id,
+            title=self.title,
+            caption=caption,
+            row_header="Variant",
+            columns=tuple(column for metric in self.metrics for column in _columns(metric, titles)),
+            rows=tuple(rows),
+        )
+
+
+def _columns(metric: str, titles: Mapping[str, str]) -> list[Column]:
+    group = name(titles, metric)
+    return [
+        Column(metric, "std", group, better="lower"),
+        Column(f"{metric}_low", "from", group, better=""),
+        Column(f"{metric}_high", "to", group, better=""),
+    ]

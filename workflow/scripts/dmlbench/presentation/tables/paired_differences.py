@@ -1,0 +1,162 @@
+"""What a variant changes, or a method: differences between trainings of equal seeds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import pandas as pd
+
+from dmlbench.errors import UserError
+from dmlbench.presentation import _variants
+from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.paired import ALL_METHODS, paired_differences
+from dmlbench.values import Fact, Metric
+
+_BASE = "base"
+_TEST = (
+    "Differences are between trainings of one seed, which begin with the same weights; interval "
+    "(95 %) and p: Student's t over the pairs. p (signs): sign test. p (Holm): the former p, "
+    "corrected for the number of rows of single losses."
+)
+_ONE_PAIR = "One pair of trainings: the interval of the difference is unknown."
+_MEANS = (
+    Column("reference", "reference", "Mean", better=""),
+    Column("value", "changed", "Mean", better=""),
+    Column("difference", "mean", "Difference", better="", signed=True),
+)
+_INTERVAL = (
+    Column("low", "from", "In 95 %", better="", signed=True),
+    Column("high", "to", "In 95 %", better="", signed=True),
+    Column("p", "p", decimals=3, better=""),
+    Column("sign", "p (signs)", decimals=3, better=""),
+    Column("holm", "p (Holm)", decimals=3, better=""),
+)
+
+
+class PairedDifferences:
+    """A row for each method and variant: how much it scores above its reference.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        methods: who is compared, in the order of the rows, the study's (chronological); all where
+            there are none, as in a view of experiments.
+        metrics: a panel each; percent, but for measures of structure.
+        selection: the selection rule of the scores.
+        role: whose images are scored.
+        between: what tells a score from its reference.
+        against: the reference of all others: a variant (`base` for none), or a method.
+        change: instead of `against`, the parts of a variant that are the change:
+            `[regularizer, p_switch]` for `miner=D,regularizer=rho,p_switch=0.1`, whose reference
+            is `miner=D`.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: Fact[str],
+        title: Fact[str],
+        methods: Fact[Sequence[str]],
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+        role: Literal["train", "validation", "test"] = "test",
+        between: Literal["method", "variant"] = "variant",
+        against: str = "base",
+        change: Sequence[str] | None = None,
+    ):
+        if change and (between == "method" or against != _BASE):
+            raise UserError(f"table {id}: change is of variants, and allows no against")
+        self.id = id
+        self.title = title
+        self.methods = list(methods)
+        self.metrics = list(metrics)
+        self.selection = selection
+        self.role = role
+        self.between = between
+        self.against = "" if against == _BASE else against
+        self.change = tuple(change or ())
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The table of a study's scores.
+
+        Raises:
+            UserError: no scores of a metric; what `statistics.paired` refuses.
+        """
+        rules = [self.selection, "none"]
+        kept = scores[scores.selection.isin(rules) & (scores.role == self.role)]
+        if self.methods:
+            kept = kept[kept.method.isin(self.methods)]
+        kept = kept.assign(selection=self.selection)
+        for metric in self.metrics:
+            if not (kept.metric == metric).any():
+                raise UserError(f"no {self.role} scores of {metric} at {self.selection}")
+        kept = kept[kept.metric.isin(self.metrics)]
+        frame = paired_differences(kept, self._references(kept), between=self.between)
+        tested = bool(frame.low.notna().any())
+        return Table(
+            id=self.id,
+            title=self.title,
+            caption=self._caption(frame, titles),
+            row_header="Loss",
+            columns=_MEANS + (_INTERVAL if tested else ()),
+            rows=tuple(self._rows(frame, titles, tested)),
+            notes=(_TEST if tested else _ONE_PAIR,),
+        )
+
+    def _references(self, scores: pd.DataFrame) -> dict[str, str]:
+        values = scores[self.between].unique()
+        if self.change:
+            found = {value: _variants.without(value, self.change) for value in values}
+        else:
+            found = dict.fromkeys(values, self.against)
+        return {value: reference for value, reference in found.items() if value != reference}
+
+    def _rows(self, frame: pd.DataFrame, titles: Mapping[str, str], tested: bool) -> list[Row]:
+        rank = {method: place for place, method in enumerate([*self.methods, ALL_METHODS])}
+        ordered = frame.sort_values("method", key=lambda method: method.map(rank), kind="stable")
+        rows = []
+        for metric in self.metrics:
+            for dataset, found in ordered[ordered.metric == metric].groupby("dataset", sort=False):
+                panel = self._panel(metric, dataset, frame, titles)
+                for row in found.itertuples():
+                    label = self._label(row.method, row.variant, titles)
+                    cells = _cells(row, tested)
+                    rows.append(Row(label, cells, panel=panel, baseline=row.method == ALL_METHODS))
+        return rows
+
+    def _panel(self, metric, dataset, frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
+        parts = []
+        if frame.dataset.nunique() > 1:
+            parts.append(name(titles, dataset))
+        if len(self.metrics) > 1:
+            parts.append(name(titles, metric))
+        return ", ".join(parts)
+
+    def _label(self, method: str, variant: str, titles: Mapping[str, str]) -> str:
+        of = "All losses" if method == ALL_METHODS else name(titles, method)
+        if self.between == "method":
+            return of
+        return ", ".join([of, _variants.label(titles, variant) or "alone"])
+
+    def _caption(self, frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
+        against = _variants.label(titles, self.against) or "the loss alone"
+        if self.change:
+            against = "the same without the change"
+        if self.between == "method":
+            against = name(titles, self.against)
+        shown = ", ".join(name(titles, metric) for metric in self.metrics)
+        images = {"test": "test", "train": "training", "validation": "validation"}[self.role]
+        most = frame.pairs.max()
+        together = ""
+        if (frame.method == ALL_METHODS).any():
+            together = " All losses: mean over losses, seed by seed."
+        return (
+            f"{shown} of the {images} images less that of {against}, mean over {most} "
+            f"{'pair' if most == 1 else 'pairs'} of trainings. {selected(self.selection)}{together}"
+        )
+
+
+def _cells(row, tested: bool) -> tuple[Cell, ...]:
+    values = [row.reference, row.value, row.difference]
+    values += [row.low, row.high, row.p_value, row.sign, row.holm] if tested else []
+    return tuple(Cell(None if pd.isna(value) else value) for value in values)

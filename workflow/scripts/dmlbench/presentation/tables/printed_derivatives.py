@@ -1,0 +1,73 @@
+"""Printed derivatives of losses, right or wrong, with a counter-example."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from dmlbench.errors import unknown
+from dmlbench.presentation import _variants
+from dmlbench.presentation.names import name
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact
+
+_COLUMNS = (
+    Column("printed_is_right", "printed", better=""),
+    Column("largest_difference", "largest diff.", decimals=4, better=""),
+    Column("printed_at_example", "printed", "At the example", better=""),
+    Column("autograd_at_example", "right", "At the example", better=""),
+)
+
+
+class PrintedDerivatives:
+    """A row for each loss and point of a triplet, from what `triplet_forces` found.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        losses: rows, in order.
+    """
+
+    def __init__(self, *, id: Fact[str], title: Fact[str], losses: Sequence[str]):
+        self.id = id
+        self.title = title
+        self.losses = list(losses)
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The table of the experiment's first seed.
+
+        Raises:
+            UserError: a loss that the experiment did not look at.
+        """
+        first = scores[scores.seed == scores.seed.min()]
+        first = first.assign(point=_variants.values_of(first, "point"))
+        found = first.set_index(["method", "point", "metric"]).value.sort_index()
+        for loss in self.losses:
+            if loss not in set(first.method):
+                raise unknown("loss with printed derivatives", loss, sorted(set(first.method)))
+        rows = tuple(
+            Row(f"{name(titles, loss)}, {point}", _cells(found[loss, point]))
+            for loss in self.losses
+            for point in ("anchor", "positive", "negative")
+        )
+        wrong = sum(row.cells[0].value == "wrong" for row in rows)
+        caption = (
+            f"Derivatives with respect to each point of a triplet: {wrong} of {len(rows)} printed "
+            "ones are wrong. Largest difference: of a coordinate from the derivative by automatic "
+            "differentiation, over random triplets. The example is a = (1, 0), p = (0.6, 0.8), "
+            "n = (-0.6, 0.8), at which every wrong one differs."
+        )
+        return Table(self.id, self.title, caption, "Loss, point", _COLUMNS, rows)
+
+
+def _cells(found: pd.Series) -> tuple[Cell, ...]:
+    right = found["printed_is_right"] == 1
+    return (
+        Cell("right" if right else "wrong"),
+        Cell(None if right else found["largest_difference"]),
+        Cell(_vector(found["printed_x"], found["printed_y"])),
+        Cell(_vector(found["autograd_x"], found["autograd_y"])),
+    )
+
+
+def _vector(x: float, y: float) -> str:
+    return f"({x + 0.0:.4f}, {y + 0.0:.4f})"

@@ -1,0 +1,89 @@
+"""What each search found, value by value, and what its trials came to."""
+
+import json
+from collections.abc import Mapping
+
+import pandas as pd
+
+from dmlbench.presentation._searches import best_trial
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import Fact
+
+_COLUMNS = (
+    Column("range", "Range", better=""),
+    Column("best", "Best value", better=""),
+    Column("validation", "best trial", "Validation", better=""),
+    Column("median", "median", "Validation", better=""),
+    Column("worst", "worst", "Validation", better=""),
+    Column("trials", "all", "Trials", decimals=0, better=""),
+    Column("failed", "failed", "Trials", decimals=0, better=""),
+    Column("hours", "Hours", decimals=2, better=""),
+)
+
+
+class SearchOutcomes:
+    """A row for each parameter of each search; what its trials came to stands in the first.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
+    """
+
+    def __init__(self, *, id: Fact[str], title: Fact[str], searches: Fact[Mapping[str, dict]]):
+        self.id = id
+        self.title = title
+        self.searches = searches
+
+    def __call__(self, found, titles: Mapping[str, str]) -> Table:
+        """The table of the searches' trials.
+
+        Args:
+            found: the searches' `trials`, as `presentation.views.Searched` holds them.
+            titles: display names.
+
+        Raises:
+            UserError: a search without a complete trial.
+        """
+        rows = [
+            row
+            for search, described in self.searches.items()
+            for row in self._rows(search, described, found.trials[search])
+        ]
+        return Table(
+            id=self.id,
+            title=self.title,
+            caption=(
+                "The values of the best trial, with the validation scores of the complete trials "
+                "in percent: with folds, means of theirs."
+            ),
+            row_header="Parameter",
+            columns=_COLUMNS,
+            rows=tuple(rows),
+        )
+
+    def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[Row]:
+        best = json.loads(best_trial(search, trials)["values"])
+        scores = 100 * trials.loc[trials["state"] == "complete", "validation"]
+        failed = int((trials["state"] == "failed").sum())
+        facts = [scores.max(), scores.median(), scores.min(), len(trials), failed]
+        facts.append(trials["seconds"].sum() / 3600)
+        rows = []
+        for position, (place, parameter) in enumerate(described["parameters"].items()):
+            cells = [_range(parameter), _text(best[place])]
+            cells += facts if position == 0 else [None] * len(facts)
+            rows.append(
+                Row(parameter["title"] or place, tuple(map(Cell, cells)), panel=described["title"])
+            )
+        return rows
+
+
+def _range(parameter: dict) -> str:
+    if parameter["choices"] is not None:
+        return ", ".join(map(_text, parameter["choices"]))
+    ends = f"{_text(parameter['low'])} to {_text(parameter['high'])}"
+    return f"{ends}, logarithmic" if parameter["log"] else ends
+
+
+def _text(value: bool | float | str) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,70 @@
+"""Write a study of a folder of your own images into config/.
+
+python workflow/scripts/new_study.py ~/pictures/birds [--name birds] [--network resnet18]
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import yaml
+from dmlbench import registry
+from dmlbench.data.archives import Archive
+from dmlbench.errors import UserError
+from dmlbench.plan.new_study import Pictures, write_study
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+
+
+def surveyed(folder: str, layout: str) -> Pictures:
+    """What is in a folder of images, or in a zip or tar of it."""
+    archive = Archive(Path(folder).expanduser())
+    rows = registry.build("data/layouts", layout)([archive])
+    if rows.empty:
+        raise UserError(f"{folder}: no image found with the layout {layout}")
+    split = "half"
+    if layout == "subset_folders":
+        shared = rows.groupby("label")["subset"].nunique().max() > 1
+        split = "official_closed" if shared else "official"
+    rows.insert(0, "image_id", range(len(rows)))
+    roles = registry.build("data/splits", split)(rows).merge(rows, on="image_id")
+    counts = roles.groupby(["role", "label"]).size()
+    test = [role for role in ("test", "query", "gallery") if role in counts.index]
+    tested = counts.loc[test].groupby("label").sum()
+    trained = counts.loc["train"] if "train" in counts.index else []
+    return Pictures(folder, layout, split, list(trained), list(tested))
+
+
+def pretrained() -> list[str]:
+    """The networks whose weights are published at an address."""
+    networks = yaml.safe_load((CONFIG / "networks.yaml").read_text())
+    return [name for name, each in networks.items() if each.get("weights", {}).get("urls")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", help="of class folders, or a zip or tar of it")
+    parser.add_argument("--name", help="of the study; the folder's if not given")
+    parser.add_argument("--network", default="resnet18", help="an entry of config/networks.yaml")
+    parser.add_argument("--layout", default="class_folders", help="how folders become classes")
+    given = parser.parse_args()
+    stem = Path(given.folder).expanduser().resolve().stem
+    name = given.name or re.sub(r"\W+", "_", stem.lower())
+    pictures = surveyed(given.folder, given.layout)
+    written = write_study(CONFIG, name, given.network, pictures)
+    counts = [(sum(pictures.train), len(pictures.train)), (sum(pictures.test), len(pictures.test))]
+    words = [f"{images:,} images of {classes} classes" for images, classes in counts]
+    print(f"{given.folder}: {words[0]} train, {words[1]} test")
+    print("written:", *(path.relative_to(CONFIG.parent) for path in written))
+    print(f"pretrained weights can be fetched for: {', '.join(pretrained())} (--network)")
+    print(f"before any training:     snakemake --cores all {name}_table_zero_shot")
+    print(f"what the rest will take: snakemake {name} -nq")
+    print(f"trained and reported:    snakemake --cores all {name}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"dmlbench: {error}")

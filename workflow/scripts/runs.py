@@ -1,0 +1,11 @@
+"""Rule run_browser: all runs of a study on one page, each to be looked into."""
+
+from dmlbench.job import job
+from dmlbench.presentation.runs import write_runs
+
+with job(snakemake):
+    write_runs(
+        output=snakemake.output[0],
+        neighbors=snakemake.input.neighbors,
+        **snakemake.params.facts,
+    )
