@@ -3,8 +3,10 @@
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
-# Tests compute on small tensors: one thread is faster, and steady beside other work.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+# Tests compute on small tensors: a process for each core with one thread is fastest. A process
+# takes up to 2 GB. A module's tests stay together: some share what the first of them made.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(CORES) --maxprocesses 8 \
+	--dist loadfile
 
 .PHONY: help
 help: ## list the targets
@@ -30,6 +32,12 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) demo
 	@$(BIN)/python workflow/scripts/summarize.py demo
 
+.PHONY: study
+study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (NETWORK=..., NAME=..., LAYOUT=...)
+	@$(if $(FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
+	@$(BIN)/python workflow/scripts/new_study.py "$(FOLDER)" $(if $(NAME),--name $(NAME)) \
+		$(if $(NETWORK),--network $(NETWORK)) $(if $(LAYOUT),--layout $(LAYOUT))
+
 .PHONY: test
 test: .venv/ready ## the fast tests
 	@$(PYTEST)
@@ -44,9 +52,20 @@ CLUSTER ?= cluster
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
 	@$(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
 
+.PHONY: test-browser
+test-browser: .venv/ready ## the pages in a headless Chromium, where there is one
+	@test -d node_modules/axe-core || ! command -v npm > /dev/null \
+		|| npm install --prefix . --silent --no-save --no-package-lock axe-core@4.11.0 \
+		|| echo "axe-core could not be installed: its tests are skipped"
+	@$(PYTEST) -rs -m browser
+
+.PHONY: test-evidence
+test-evidence: .venv/ready ## what holds on photographs: weights, fast recipes
+	@$(PYTEST) -rs -m evidence
+
 .PHONY: test-rehearsal
-test-rehearsal: .venv/ready ## psomas2020 in full at toy size: no table or figure missing, no cell empty
-	@$(PYTEST) -m rehearsal
+test-rehearsal: .venv/ready ## the papers' studies (or PAPER=...) at toy size: no table missing, no cell empty
+	@$(PYTEST) -m rehearsal $(if $(PAPER),-k $(PAPER))
 
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files
@@ -56,10 +75,8 @@ lint: .venv/ready ## style of Python and Snakemake files
 	@$(BIN)/snakemake --lint
 
 .PHONY: dry-run
-dry-run: .venv/ready ## plan every study
-	@for study in config/studies/*.yaml; do \
-		$(BIN)/snakemake --dry-run --quiet all -- $$(basename $$study .yaml) || exit 1; \
-	done
+dry-run: .venv/ready ## plan every study, in one call
+	@$(BIN)/snakemake --dry-run --quiet all -- $(basename $(notdir $(wildcard config/studies/*.yaml)))
 
 .PHONY: rehearsal
 rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studies or of STUDY=...
@@ -72,12 +89,25 @@ benchmark: .venv/ready ## time losses, evaluation and input beside the libraries
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/input.py
 
+.PHONY: gpu-check
+gpu-check: .venv/ready ## is this GPU right and fast? a table and results/benchmarks/gpu-<name>.json, minutes
+	@$(BIN)/python benchmarks/gpu_check.py $(CHECK)
+
+.PHONY: publish
+publish: ## copy what STUDY=... has found from results/ to results/published/, to be committed
+	@for study in $(STUDY); do \
+		mkdir -p results/published/$$study; \
+		(cd results/studies/$$study && find . -name '*.csv' -o -name '*.md' -o -name '*.png' \
+			-o -name '*.parquet') | tar -C results/studies/$$study -cf - -T - \
+			| tar -C results/published/$$study -xf - || exit 1; \
+	done
+
 .PHONY: record-training
 record-training: .venv/ready ## record the code of training and data, once versions are raised where they must be
 	@PYTHONPATH=workflow/scripts $(BIN)/python tests/training/record_sources.py
 
 .PHONY: lock
-lock: ## resolve the dependencies anew, for pip and for conda
+lock: ## resolve the dependencies again, for pip and for conda
 	@$(BIN)/uv pip compile pyproject.toml --group test --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --quiet --output-file requirements.lock
 	@$(BIN)/python envs/from_lock.py

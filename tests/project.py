@@ -10,8 +10,21 @@ from pathlib import Path
 
 import yaml
 from dmlbench import plan
+from dmlbench.plan.read import read_mapping
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+CONFIG = REPOSITORY / "config"
+
+
+def load_studies(*studies: str, **changes: object) -> plan.Plan:
+    """The plan of the project's own configuration with these studies, and other changes."""
+    values = read_mapping(CONFIG / "config.yaml")
+    return plan.load(values | {"studies": list(studies)} | changes, CONFIG)
+
+
+def rehearse(*studies: str) -> plan.Plan:
+    """The plan of these studies at toy size."""
+    return load_studies(*studies, **read_mapping(CONFIG / "rehearsal.yaml"))
 
 
 def copy_project(folder: Path) -> None:

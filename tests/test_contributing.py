@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 from project import REPOSITORY, Project
 
 BLOCK = re.compile(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,9 +50,6 @@ def project(tmp_path_factory):
     (images / "one.txt").write_text("any file")
     datasets = folder / "config" / "datasets.yaml"
     datasets.write_text(datasets.read_text().replace("~/pictures/mine", str(images)))
-    config = folder / "config" / "config.yaml"
-    values = yaml.safe_load(config.read_text()) | {"studies": ["my_study"]}
-    config.write_text(yaml.safe_dump(values))
     return copied
 
 

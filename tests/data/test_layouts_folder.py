@@ -70,3 +70,46 @@ def test_what_is_no_data_set_is_one_line(changes, named):
     with pytest.raises(UserError, match=named) as error:
         checked(values, Dataset, where="datasets.yaml: my_flowers")
     assert "\n" not in str(error.value)
+
+
+def indexed(tmp_path, layout, *members):
+    """(class, subset) of every image of a folder, in the order of the labels."""
+    source = folder_of(tmp_path / "flowers", dict.fromkeys(members, pixel()))
+    index([source], layout, tmp_path / "index")
+    rows = read_index(tmp_path / "index").sort_values(["label", "member"])
+    return list(zip(rows["class_name"], rows["subset"], strict=True))
+
+
+SUBSETS = ("train/rose/1.png", "train/iris/1.png", "test/rose/2.png", "Test/tulip/3.png")
+
+
+def test_folders_of_subsets_are_no_classes(tmp_path):
+    with pytest.raises(UserError) as error:
+        indexed(tmp_path, "class_folders", *SUBSETS)
+    line = str(error.value)
+    assert "its folders are 'Test' and 'test' and 'train'" in line
+    assert "`layout: subset_folders`" in line
+    assert indexed(tmp_path, "subset_folders", *SUBSETS) == [
+        ("iris", "train"),
+        ("rose", "test"),
+        ("rose", "train"),
+        ("tulip", "test"),
+    ]
+
+
+def test_a_folder_that_is_no_subset_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"'more/rose/1\.png' is in no class folder of a subset"):
+        indexed(tmp_path, "subset_folders", *SUBSETS, "more/rose/1.png")
+
+
+@pytest.mark.parametrize("other", ["iris/2.png", "iris/old/2.png"])
+def test_folders_in_folders_are_offered_two_layouts(tmp_path, other):
+    members = ("rose/new/1.png", "rose/old/2.png", other)
+    with pytest.raises(UserError) as error:
+        indexed(tmp_path, "class_folders", *members)
+    assert "has folders in folders: " in str(error.value)
+    assert "`layout: top_folders`" in str(error.value)
+    assert "`layout: every_folder`" in str(error.value)
+    assert indexed(tmp_path, "top_folders", *members) == [("iris", "all")] + [("rose", "all")] * 2
+    every = [(other.rpartition("/")[0], "all"), ("rose/new", "all"), ("rose/old", "all")]
+    assert indexed(tmp_path, "every_folder", *members) == every

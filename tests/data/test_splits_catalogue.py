@@ -14,7 +14,7 @@ CATALOGUE = read_yaml(CONFIG / "datasets.yaml", dict[str, Dataset])
 NAMED = [(dataset, name) for dataset, entry in CATALOGUE.items() for name in entry.splits]
 FIXED = {"fixed-70", "fixed-80", "fixed-90", "fixed-95"}
 PSOMAS_MUSGRAVE_KARAMAN = {"half", "half4fold", "half10fold", "open-4fold", "closed"} | FIXED
-FOLDS = {"half4fold": 4, "half10fold": 10, "open_4fold": 4, "closed": 4}
+FOLDS = {"half4fold": 4, "half10fold": 10, "open_4fold": 4, "official4fold": 4, "closed": 4}
 SUBSETS = {
     "omniglot": ["train"] * 964 + ["test"] * 659,
     "sop": ["train"] * 11_318 + ["test"] * 11_316,

@@ -130,6 +130,20 @@ def test_folds_of_musgrave2020_are_runs_of_classes_in_order():
     assert runs == [(0, 23), (25, 48), (49, 72), (74, 97)]
 
 
+def test_official_folds_are_runs_of_the_training_classes_and_test_the_official_ones():
+    subsets = ["test", "train"] * 9 + ["train", "test"]
+    rows = roles_of("official4fold", index_of([2] * 20, subsets))
+    assert class_counts(rows) == [[8, 2, 10]] * 4
+    validating = rows[rows["role"] == "validation"].groupby("fold")["label"].unique().map(list)
+    assert validating.tolist() == [[1, 3], [7, 9], [11, 13], [17, 18]]
+    assert set(rows.loc[rows["role"] == "test", "label"]) == {*range(0, 18, 2), 19}
+
+
+def test_official_folds_refuse_other_subsets():
+    with pytest.raises(UserError, match="subset 'query'; allowed: train, test"):
+        roles_of("official4fold", index_of([2] * 3, ["train", "query", "test"]))
+
+
 @pytest.mark.parametrize("rule", ["half10fold", "fixed", "closed"])
 def test_equal_seeds_give_equal_splits_and_others_others(rule):
     index = index_of([8] * 40)

@@ -28,7 +28,7 @@ def test_all_settings_start_from_the_same_network():
     options = SMALL | {"learning_rate": 1e-12, "iterations": 1}
     arrays = build_experiment("distance_sensitive_toy", **options).run(0).arrays
     start = arrays["initial_features"]
-    assert start.shape == (12 * 16, 3)
+    assert start.shape == (12 * 16, 4)
     for name in ("ranking m=0.1", "distance_sensitive s=1,r=2,rho=1,m_1=-2.25,m_2=5"):
         np.testing.assert_allclose(arrays[name], start, atol=1e-6)
 

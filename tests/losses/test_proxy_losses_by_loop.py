@@ -97,28 +97,35 @@ def proxy_anchor(x, w, y, alpha, margin):
     return pull(x, w, y, alpha, margin) + push / len(w)
 
 
-def psomas(similarity, x, w, y, alpha, margin):
+def psomas(similarity, x, w, y, alpha, margin, negatives=None):
     push = 0
     for c in range(len(w)):
-        others = [v for v in range(len(w)) if v != c]
+        others = [v for v in (range(len(w)) if negatives is None else negatives) if v != c]
         push = push + torch.log(
             1 + sum(torch.exp(alpha * (similarity(c, v) + margin)) for v in others)
         )
     return pull(x, w, y, alpha, margin) + push / len(w)
 
 
-def psomas_proxy_1(x, w, y, alpha, margin):
+def psomas_proxy_1(x, w, y, alpha, margin, negatives=None):
     x, w = unit(x), unit(w)
-    return psomas(lambda c, v: w[c] @ w[v], x, w, y, alpha, margin)
+    return psomas(lambda c, v: w[c] @ w[v], x, w, y, alpha, margin, negatives)
 
 
-def psomas_proxy_2(x, w, y, alpha, margin):
+def psomas_proxy_2(x, w, y, alpha, margin, negatives=None):
     x, w = unit(x), unit(w)
 
     def similarity(c, v):
         return sum((w[c] @ sample) * (sample @ w[v]) for sample in x)
 
-    return psomas(similarity, x, w, y, alpha, margin)
+    return psomas(similarity, x, w, y, alpha, margin, negatives)
+
+
+def among_absent(loss):
+    def absent(x, w, y, alpha, margin):
+        return loss(x, w, y, alpha, margin, sorted(set(range(len(w))) - set(y.tolist())))
+
+    return absent
 
 
 LOSSES = {
@@ -135,6 +142,8 @@ LOSSES = {
     "proxy_anchor": (proxy_anchor, {"alpha": 32, "margin": 0.1}),
     "psomas_proxy_1": (psomas_proxy_1, {"alpha": 5, "margin": 0.1}),
     "psomas_proxy_2": (psomas_proxy_2, {"alpha": 5, "margin": 0.1}),
+    "psomas_proxy_1_absent": (among_absent(psomas_proxy_1), {"alpha": 5, "margin": 0.1}),
+    "psomas_proxy_2_absent": (among_absent(psomas_proxy_2), {"alpha": 5, "margin": 0.1}),
 }
 
 
@@ -156,13 +165,22 @@ def test_proxy_loss_equals_its_equation(name, labels):
 
 
 @pytest.mark.parametrize("block", [1, 3, 8])
-def test_the_block_size_of_the_gram_matrix_does_not_matter(block, monkeypatch):
+@pytest.mark.parametrize("name", ["psomas_proxy_1", "psomas_proxy_1_absent"])
+def test_the_block_size_of_the_gram_matrix_does_not_matter(name, block, monkeypatch):
     x, y = batch("unequal classes, odd size")
     torch.manual_seed(0)
-    loss = build_loss("psomas_proxy_1", num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM)
+    loss = build_loss(name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM)
     expected = value_and_gradients(loss.double(), x, y)
     monkeypatch.setattr("dmlbench.losses._gram._BLOCK", block)
     torch.testing.assert_close(value_and_gradients(loss, x, y), expected)
+
+
+def test_a_batch_with_every_class_has_no_absent_proxies_to_push():
+    torch.manual_seed(0)
+    loss = build_loss("psomas_proxy_1_absent", num_classes=3, embedding_dim=4).double()
+    x, y = torch.randn(6, 4, dtype=torch.float64), torch.tensor([0, 1, 2, 0, 1, 2])
+    expected = pull(unit(x), unit(loss.proxies), y, loss.alpha, loss.margin)
+    torch.testing.assert_close(loss(x, y), expected)
 
 
 def test_centres_that_have_merged_have_finite_gradients():

@@ -79,6 +79,18 @@ def test_maps_are_those_that_torchvisions_network_classifies(name, classifier):
         torch.testing.assert_close(classifier(whole, built(images)), whole(images))
 
 
+def test_a_network_with_its_classifier_gives_what_torchvisions_gives():
+    built = backbone("resnet18_logits").eval()
+    whole = models.resnet18().eval()
+    whole.load_state_dict(built.body.state_dict())
+    assert (built.features, count(built)) == (1000, SIZES["resnet18"][0])
+    images = torch.rand(2, 3, 64, 96)
+    with torch.inference_mode():
+        maps = built(images)
+        assert maps.shape == (2, 1000, 1, 1)
+        torch.testing.assert_close(maps.flatten(1), whole(images))
+
+
 def test_googlenet_returns_one_tensor_in_training():
     built = backbone("googlenet").train()
     assert isinstance(built(torch.rand(2, 3, 32, 32)), torch.Tensor)
@@ -123,6 +135,19 @@ def test_a_convnet_loads_neither_torchvision_nor_pretrainedmodels():
         "import dmlbench.networks.weights\n"
         "registry.build('networks/backbones', 'convnet', context={'input_channels': 1})\n"
         "assert not {'torchvision', 'pretrainedmodels'} & set(sys.modules)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_importing_a_backbone_draws_nothing():
+    """Else the first network of a process would begin otherwise than the second."""
+    code = (
+        "import torch; from dmlbench import registry; torch.manual_seed(0)\n"
+        "before = torch.get_rng_state()\n"
+        "for name in registry.available('networks/backbones'):\n"
+        "    __import__(f'dmlbench.networks.backbones.{name}')\n"
+        "    assert torch.equal(torch.get_rng_state(), before), name"
     )
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)

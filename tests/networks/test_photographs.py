@@ -63,7 +63,7 @@ def recall_at_1(photographs, weights):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.evidence
 def test_mobilenets_published_weights_tell_unseen_groceries_apart(shared, photographs):
     recall = recall_at_1(
         photographs, shared / "datasets" / "weights" / "mobilenet_v2_tf-a3761d30.pth"
@@ -72,7 +72,7 @@ def test_mobilenets_published_weights_tell_unseen_groceries_apart(shared, photog
     assert recall["head"] > 0.88
 
 
-@pytest.mark.slow
+@pytest.mark.evidence
 def test_without_weights_it_does_not(photographs):
     recall = recall_at_1(photographs, None)
     assert 0.2 < recall["pooled"] < 0.5

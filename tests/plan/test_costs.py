@@ -7,7 +7,7 @@ import pytest
 import torch
 import yaml
 from dmlbench import plan, registry
-from dmlbench.plan import cost_model, costs, searches
+from dmlbench.plan import cost_model, costs
 from dmlbench.plan.read import read_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,12 +36,6 @@ def has_run(folder, run, seconds):
     spec = folder / "runs" / run.folder / "spec.yaml"
     spec.parent.mkdir(parents=True, exist_ok=True)
     spec.write_text(yaml.safe_dump(run.spec.as_dict()))
-
-
-def is_done(folder, run):
-    file = folder / "runs" / run.folder / "model.safetensors"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch()
 
 
 @settings(max_examples=60, deadline=None)
@@ -111,38 +105,48 @@ def test_the_prior_by_hand():
     assert PRIOR.seconds_an_image("unheard_of", 224) is None
 
 
-def test_targets_by_name_ask_for_their_runs(loaded):
-    both = loaded("demo", "omniglot")
-    asked = {
-        target: {study: len(rows) for study, rows in costs.asked(both, [target]).items()}
-        for target in (
-            "all",
-            "demo",
-            "demo_tournament",
-            "demo_figure_recall_at_k",
-            "demo_figure_unseen_characters",
-            "demo_table_nothing",
-            "data_all",
-        )
-    }
-    demo = len(both.rows("demo"))
-    assert asked["all"] == {"demo": demo, "omniglot": len(both.rows("omniglot"))}
-    assert asked["demo"] == {"demo": demo, "omniglot": 0}
-    assert asked["demo_tournament"]["demo"] == demo
-    assert asked["demo_figure_recall_at_k"]["demo"] == demo // 2
-    assert asked["demo_figure_unseen_characters"]["demo"] == 2
-    assert asked["demo_table_nothing"] == asked["data_all"] == {"demo": 0, "omniglot": 0}
-    assert costs.summary(both, ["data_all"]) == []
+def ahead(loaded, study, **others):
+    """All trainings of a study, as when none has run."""
+    return costs.Ahead({loaded.run(row): row for row in loaded.rows(study)}, **others)
+
+
+def seconds_of(loaded, tmp_path, run, *, gpu=True):
+    row = loaded.known[run.folder]
+    return cost_model.CostModel(loaded, tmp_path, gpu=gpu).estimate(row.network, run.spec)
 
 
 def test_the_prior_is_named_before_anything_has_run(loaded):
     demo = loaded("demo")
-    lines = costs.summary(demo, ["demo"])
-    # What is only scored, the untrained network, is no training.
-    runs = len([run for run in demo.runs("demo") if run.spec.epochs])
-    assert lines[0].startswith(f"{runs} trainings asked for, 0 shared with other studies, 0 done")
-    assert lines[1].startswith("what is left takes about a minute")
-    assert "assumed before any has run: 40% of the peak of one NVIDIA A100" in lines[2]
+    of_network, total = costs.lines(demo, ahead(demo, "demo"), gpu=True)
+    assert of_network.startswith("  convnet4_tiny at 28 pixels, 22 trainings: about a minute")
+    assert "assumed before any has run: 40% of the peak of one NVIDIA A100" in of_network
+    assert total == (
+        "22 trainings (2 of networks that stay untrained): about a minute, one job after the other"
+    )
+
+
+def test_without_a_gpu_trainings_take_what_they_took_on_a_core(loaded):
+    demo = loaded("demo")
+    of_network, total = costs.lines(demo, ahead(demo, "demo"), gpu=False)
+    # By hand: 20 trainings learn from 15 epochs of 2,000 images, and look five times at the
+    # others, each a third as costly: 30,000 + 5 * 2,000 / 3 images. All 22 start.
+    timing = PRIOR.cpu.networks["convnet4_tiny"].milliseconds / 1000
+    seconds = 22 * PRIOR.cpu.start + 20 * timing * (30_000 + 5 * 2_000 / 3)
+    assert f"about {seconds / 60:.0f} minutes (as timed on a core of an AMD EPYC)" in of_network
+    assert "A100" not in of_network + total
+
+
+def test_where_no_core_was_timed_nothing_is_known_here(loaded, tmp_path):
+    thesis = loaded("psomas2020")
+    run = next(run for run in thesis.runs() if run.spec.network.backbone.name == "resnet50")
+    row = thesis.known[run.folder]
+    here = seconds_of(thesis, tmp_path, run, gpu=False)
+    there = seconds_of(thesis, tmp_path, run, gpu=True)
+    assert (here.seconds, here.on_a_gpu) == (None, there.seconds)
+    of_network, total = costs.lines(thesis, costs.Ahead({run: row}), gpu=False)
+    hours = f"{costs.duration(there.seconds)} on one NVIDIA A100"
+    assert of_network.endswith(f"unknown here: nothing like it has run here; {hours}")
+    assert total == f"1 training: unknown here; {hours}"
 
 
 def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
@@ -151,86 +155,77 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
     untrained = [run for run in demo.runs("demo") if not run.spec.epochs]
     for run in trained[:4]:
         has_run(tmp_path, run, 3607)
-        is_done(tmp_path, run)
     for run in untrained:
         has_run(tmp_path, run, 7)
-    lines = costs.summary(demo, ["demo"])
-    assert lines[0].endswith(", 4 done already")
-    hours = (len(trained) - 4) * 3607 / 3600
-    assert f"takes about {hours:.0f} hours" in lines[1]
-    assert f"fitted on {4 + len(untrained)} trainings here: 7 s +" in lines[2]
+    left = {run: demo.known[run.folder] for run in trained[4:]}
+    for gpu in (True, False):
+        of_network, total = costs.lines(demo, costs.Ahead(left), gpu=gpu)
+        hours = len(left) * 3607 / 3600
+        assert f"about {hours:.0f} hours (fitted on 6 trainings here: 7 s +" in of_network
+        assert total == f"16 trainings: about {hours:.0f} hours, one job after the other"
 
 
 def test_other_networks_and_specs_of_other_versions_do_not_count(loaded, tmp_path):
-    demo, run = loaded("demo", "omniglot"), loaded("demo").runs("demo")[-1]
-    has_run(tmp_path, demo.runs("omniglot")[-1], 10**6)
+    both = loaded("demo", "omniglot")
+    run = both.runs("demo")[-1]
+    has_run(tmp_path, both.runs("omniglot")[-1], 10**6)
     has_run(tmp_path, run, 10**6)
     file = tmp_path / "runs" / run.folder / "spec.yaml"
     file.write_text(yaml.safe_dump(run.spec.as_dict() | {"forgotten": 1}))
-    seconds, source = cost_model.CostModel(demo, tmp_path).seconds("convnet3", run.spec)
-    assert source.startswith("assumed")
-    assert seconds < 60
+    estimate = seconds_of(both, tmp_path, run)
+    assert estimate.source.startswith("assumed")
+    assert estimate.seconds < 60
 
 
-def test_runs_of_another_study_are_shared(loaded, monkeypatch):
-    # Omniglot is asked for by one study alone; what another lists as well is shared.
-    both = loaded("demo", "omniglot")
-    listed = {study: both.rows(study) for study in both.studies}
-    listed["omniglot"] = [*listed["omniglot"], *listed["demo"][-3:]]
-    monkeypatch.setattr(both, "rows", lambda study, where=None: listed[study])
-    assert ", 3 shared with other studies," in costs.summary(both, ["demo"])[0]
-    assert ", 0 shared with other studies," in costs.summary(both, ["all"])[0]
-
-
-def test_folds_that_are_scored_together_are_trained(loaded):
-    examples = loaded("examples")
-    asked = costs.asked(examples, ["examples_table_folds"])["examples"]
-    assert {(row.method, row.fold) for row in asked} == {
-        (method, fold) for method in ("contrastive", "multi_similarity") for fold in range(4)
-    }
-
-
-def test_a_tuned_row_needs_its_search(loaded):
-    examples = loaded("examples")
-    assert costs.asked_searches(examples, ["examples_table_tuned"]) == ["examples_contrastive"]
-    assert costs.asked_searches(examples, ["examples_table_folds"]) == []
-
-
-def test_a_rehearsal_counts_runs_and_is_estimated_from_those_that_ran(tmp_path):
+def test_a_rehearsal_is_estimated_from_what_ran(tmp_path):
     rehearsal = yaml.safe_load((CONFIG / "rehearsal.yaml").read_text())
     configuration = rehearsal | {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
     demo = plan.load(configuration, CONFIG)
-    runs = [run for run in demo.runs("demo") if run.spec.epochs]
-    lines = costs.summary(demo, ["demo"])
-    assert lines[0].startswith(f"{len(runs)} trainings asked for")
-    assert "nothing like it has run" in lines[-1]
-    has_run(tmp_path, runs[0], 360)
-    lines = costs.summary(demo, ["demo"])
-    assert "fitted on 1 trainings here" in lines[-1]
+    todo = ahead(demo, "demo")
+    assert costs.lines(demo, todo, gpu=False)[-1].endswith("unknown here")
+    has_run(tmp_path, next(run for run in todo.trainings if run.spec.epochs), 360)
+    assert "fitted on 1 trainings here" in costs.lines(demo, todo, gpu=False)[0]
 
 
-def test_searches_cost_their_trials(loaded, tmp_path):
+def test_searches_cost_their_trials(loaded):
     thesis = loaded("psomas2020")
-    asked_for = thesis.studies["psomas2020"].tables["16"].searches
-    budgets = sum(thesis.searches[name].budget for name in asked_for)
-    trainings, asked, total, tuned, trials = costs.summary(thesis, ["psomas2020_table_16"])
-    assert trainings.startswith(f"{len(asked_for)} trainings asked for")
-    assert asked == f"{len(asked_for)} searches asked for, 0 done"
-    assert trials.startswith(f"  {len(asked_for)} searches, at most {budgets} trials: ")
+    names = thesis.studies["psomas2020"].tables["16"].searches
+    budgets = sum(thesis.searches[name].budget for name in names)
+    trials, total = costs.lines(thesis, costs.Ahead(searches=names), gpu=True)
+    assert trials.startswith(f"  {len(names)} searches, at most {budgets} trials: ")
     # CUB's 5,894 training images in each of 20 epochs, and as many tested at a third of the cost.
     an_image = PRIOR.seconds_an_image("bninception", 224)
-    # The best values of each search are trained for 100 epochs.
-    assert tuned.startswith(f"  bninception at 224 pixels, {len(asked_for)} trainings: ")
-    epochs = 20 * budgets + 100 * len(asked_for)
-    hours = epochs * 5_894 * (1 + 1 / 3) * an_image / 3600
-    assert f"takes about {hours:.0f} hours" in total
-    for name in asked_for[:-1]:
-        folder = tmp_path / searches.folder(thesis, name)
-        folder.mkdir(parents=True)
-        (folder / "best.yaml").touch()
-    last = asked_for[-1]
-    lines = costs.summary(thesis, ["psomas2020_table_15"])
-    assert lines[1].endswith(f"{len(asked_for) - 1} done")
-    assert lines[-1].startswith(f"  1 searches, at most {thesis.searches[last].budget} trials")
-    assert costs.asked_searches(thesis, ["psomas2020"]) == asked_for
-    assert costs.summary(thesis, [f"search_{last}"])[1].startswith("1 searches asked for, 0 done")
+    hours = 20 * budgets * 5_894 * (1 + 1 / 3) * an_image / 3600
+    assert total == f"{len(names)} searches: about {hours:.0f} hours, one job after the other"
+
+
+def test_downloads_are_said_in_bytes(loaded):
+    demo = loaded("demo")
+    both = costs.Ahead(downloads=[9_464_212, 6_462_886])
+    assert costs.lines(demo, both, gpu=False) == [
+        "  2 downloads: 16 MB",
+        "16 MB to download: a matter of the network",
+    ]
+    large = costs.Ahead(downloads=[1_150_585_339, None, None])
+    assert costs.lines(demo, large, gpu=False)[0] == (
+        "  3 downloads: 1.2 GB and 2 files of unknown size"
+    )
+
+
+def test_other_jobs_take_what_they_took(loaded, tmp_path):
+    demo = loaded("demo")
+    todo = costs.Ahead(others={"evaluate": 20, "table": 2, "report": 1})
+    (jobs, total) = costs.lines(demo, todo, gpu=False)
+    assert jobs == "  23 other jobs: unknown here: none of them has run here"
+    assert total == "23 other jobs: unknown here"
+    for number, seconds in enumerate((20, 40)):
+        file = tmp_path / "costs" / "evaluate" / f"{number}.tsv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"s\th:m:s\n{seconds}\t0:00:00\n")
+    (tmp_path / "costs" / "report.tsv").write_text("s\th:m:s\n60\t0:01:00\n")
+    (jobs, _) = costs.lines(demo, todo, gpu=False)
+    assert jobs == "  23 other jobs: about 11 minutes (as timed here, without table)"
+
+
+def test_nothing_left_costs_nothing(loaded):
+    assert costs.lines(loaded("demo"), costs.Ahead(), gpu=False) == []

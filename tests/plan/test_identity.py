@@ -1,18 +1,15 @@
 """A run is known by what it is: what changes a result changes its folder, and nothing else does."""
 
 import re
-from pathlib import Path
 
 import pytest
-from dmlbench import plan, registry
+from dmlbench import registry
 from dmlbench.plan import Spec
 from dmlbench.plan.naming import digest_of
-from dmlbench.plan.read import read_mapping
 from dmlbench.plan.run import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
-
-CONFIG = Path(__file__).resolve().parents[2] / "config"
+from project import rehearse
 
 
 @pytest.fixture
@@ -132,8 +129,7 @@ def test_what_is_not_trained_has_no_objective_and_no_epochs(configured):
 
 
 def test_stand_ins_of_a_rehearsal_are_few():
-    values = read_mapping(CONFIG / "config.yaml") | {"studies": ["psomas2020"]}
-    loaded = plan.load(values | read_mapping(CONFIG / "rehearsal.yaml"), CONFIG)
+    loaded = rehearse("psomas2020")
     assert len(loaded.rows("psomas2020")) > 400
     assert len(loaded.runs("psomas2020")) < 80
 

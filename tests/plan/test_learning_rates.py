@@ -1,15 +1,12 @@
 """The backbone's highest learning rate is the printed one: no warm-up hides a step of the schedule.
 
-Issue: with five warm-up epochs and a step of five, the backbone learnt at a tenth of the rate.
+With five warm-up epochs and a step of five, the backbone learnt at a tenth of the rate.
 """
-
-from pathlib import Path
 
 import pytest
 import torch
-from dmlbench import plan
+from project import CONFIG, load_studies
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
 STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 OTHERWISE = {("psomas2020", "warmup_5")}
 """Variants (study, name) that say otherwise: what they change is that rate."""
@@ -35,7 +32,7 @@ def highest_rate(spec):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_backbone_learns_at_the_rate_of_the_optimizer(study):
-    loaded = plan.load({"pathvars": {"results": "results"}, "studies": [study]}, CONFIG)
+    loaded = load_studies(study)
     cases = {}
     for row in loaded.rows(study):
         spec = loaded.spec(row)
@@ -48,7 +45,7 @@ def test_the_backbone_learns_at_the_rate_of_the_optimizer(study):
 
 @pytest.mark.parametrize(("study", "variant"), sorted(OTHERWISE))
 def test_a_variant_that_says_otherwise_learns_at_less(study, variant):
-    loaded = plan.load({"pathvars": {"results": "results"}, "studies": [study]}, CONFIG)
+    loaded = load_studies(study)
     rows = [row for row in loaded.rows(study) if row.variant == variant]
     assert rows
     for row in rows:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from dmlbench import plan
-from dmlbench.plan import pages
+from dmlbench.errors import UserError
+from dmlbench.plan import load_unless_checked, pages
 from dmlbench.plan.where import Where
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -169,3 +170,26 @@ def test_the_plan_loads_neither_torch_nor_pandas():
         cwd=REPOSITORY,
         env={"PYTHONPATH": str(REPOSITORY / "workflow" / "scripts")},
     )
+
+
+def test_what_was_checked_is_not_checked_again_until_something_changes(configured, tmp_path):
+    mark = tmp_path / "results" / ".checked"
+
+    def load():
+        return load_unless_checked(CONFIGURATION, configured.folder, mark)
+
+    load()
+    assert not mark.exists()  # no results, nothing is written
+    mark.parent.mkdir()
+    load()
+    passed = mark.read_text()
+    rows = load().rows("mine")
+    assert rows == configured.load().rows("mine")
+    assert mark.read_text() == passed
+    configured.change("studies/mine", ["tables"], {"one": {"title": "T", "kind": "no"}})
+    for _ in range(2):
+        with pytest.raises(UserError, match="unknown"):
+            load()
+    configured.change("studies/mine", ["tables"], {})
+    load()
+    assert mark.read_text() != passed

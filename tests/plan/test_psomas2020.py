@@ -9,25 +9,20 @@ from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import Row, pages, views
 from dmlbench.plan.where import Where
+from project import CONFIG, load_studies, rehearse
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
 STUDY = "psomas2020"
 GRID = Where(recipe="psomas2020", variant="base", split=["half", "official"])
 
 
-def load(**changes):
-    values = yaml.safe_load((CONFIG / "config.yaml").read_text())
-    return plan.load(values | {"studies": [STUDY]} | changes, CONFIG)
-
-
 @pytest.fixture(scope="module")
 def loaded():
-    return load()
+    return load_studies(STUDY)
 
 
 @pytest.fixture(scope="module")
 def rehearsed():
-    return load(**yaml.safe_load((CONFIG / "rehearsal.yaml").read_text()))
+    return rehearse(STUDY)
 
 
 @pytest.fixture(scope="module")

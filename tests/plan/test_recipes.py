@@ -1,18 +1,15 @@
 """Recipes: on what they build, what they say of methods, and that specs name every option."""
 
-from pathlib import Path
-
 import pytest
-from dmlbench import plan, registry
+from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.plan.read import read_mapping
 from dmlbench.plan.recipes import built_on_bases
 from dmlbench.plan.spec import SpecNetwork
 from dmlbench.plan.versions import versions
 from hypothesis import given
 from hypothesis import strategies as st
+from project import load_studies
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
 BASE = {
     "title": "Base",
     "epochs": 3,
@@ -129,8 +126,7 @@ def test_one_that_names_what_is_unknown_is_refused(configured, keys, value, part
 
 
 def test_a_spec_names_every_option_of_every_part():
-    values = read_mapping(CONFIG / "config.yaml") | {"studies": ["psomas2020"]}
-    loaded = plan.load(values, CONFIG)
+    loaded = load_studies("psomas2020")
     for run in loaded.runs():
         spec = run.spec
         assert isinstance(spec.network, SpecNetwork)

@@ -4,12 +4,16 @@ import pytest
 from dmlbench.plan import sources
 
 
+def forget():
+    for cached in (sources._read, sources._files, sources.imported, sources.stage_digest):
+        cached.cache_clear()
+
+
 @pytest.fixture
 def scripts(tmp_path, monkeypatch):
     """A small library instead of the real one."""
     monkeypatch.setattr(sources, "SCRIPTS", tmp_path)
-    for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
-        cached.cache_clear()
+    forget()
     (tmp_path / "dmlbench" / "room").mkdir(parents=True)
     (tmp_path / "dmlbench" / "__init__.py").write_text("")
     (tmp_path / "dmlbench" / "room" / "__init__.py").write_text("")
@@ -17,13 +21,11 @@ def scripts(tmp_path, monkeypatch):
     (tmp_path / "dmlbench" / "far.py").write_text("FAR = 1\n")
     (tmp_path / "stage.py").write_text("from dmlbench.room import helper\n")
     yield tmp_path
-    for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
-        cached.cache_clear()
+    forget()
 
 
 def digest(*, rooms=()):
-    for cached in (sources.module_digest, sources.imported, sources.stage_digest, sources._imports):
-        cached.cache_clear()
+    forget()
     return sources.stage_digest("stage.py", rooms=rooms)
 
 

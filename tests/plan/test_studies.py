@@ -28,6 +28,17 @@ def points(configured):
     return configured
 
 
+def test_the_configuration_of_a_page_follows_from_its_runs(configured):
+    def digest():
+        return pages.page(configured.load(), "mine")["protocol"]["Configuration"]
+
+    first = digest()
+    configured.edit("studies/mine", lambda study: study.update(title="Another title"))
+    assert digest() == first
+    configured.edit("studies/mine", lambda study: study["runs"][0].update(seed=[0, 2]))
+    assert digest() != first
+
+
 def test_a_study_of_experiments_has_neither_runs_nor_tournament(points):
     loaded = points.load()
     assert loaded.rows("mine") == loaded.runs("mine") == []

@@ -19,6 +19,13 @@ NAMED = {
         "set": {"clip_value": 5},
         "overrides": [{"where": {"embedding_dim": 8}, "set": {"batch_size": 30}}],
     },
+    "kind": {
+        "title": "kind of batch",
+        "choices": {
+            "Two": {"title": "two each", "set": {"sampler": {"images_per_class": 2}}},
+            "small": {"overrides": [{"where": {"embedding_dim": 8}, "set": {"batch_size": 30}}]},
+        },
+    },
     "tuned": {"search": "{value}"},
     "best": {"search": "small"},
 }
@@ -94,6 +101,19 @@ def test_overrides_of_a_variant_apply_to_the_rows_that_fit(varied):
     assert small.batch_size == 30 != large.batch_size
 
 
+def test_an_axis_may_be_a_choice_among_changes(varied):
+    loaded = varied("base", "kind", "kind=Two,long", embedding_dim=[8, 16])
+    assert names_of(loaded) == 2 * ["", "kind=Two", "kind=small", "kind=Two,long"]
+    plain, two, small, long, *_, large, _ = (spec.as_dict() for spec in specs_of(loaded))
+    assert two == plain | {"sampler": plain["sampler"] | {"images_per_class": 2}}
+    assert (small["batch_size"], large["batch_size"]) == (30, plain["batch_size"])
+    assert long == two | {"epochs": 24}
+    named = {name: Variant(**values) for name, values in NAMED.items()}
+    assert title_of("kind=Two,kind=small", named) == (
+        "kind of batch = two each, kind of batch = small"
+    )
+
+
 def test_a_search_may_be_the_value_of_an_axis(varied):
     loaded = varied("tuned=small", "best", split="half4fold", fold=[0])
     assert [loaded.search_of(row) for row in loaded.rows("mine")] == ["small", "small"]
@@ -108,6 +128,7 @@ def test_a_search_may_be_the_value_of_an_axis(varied):
         ("long=2", ["variant long is a named change and takes no value: 'long=2'"]),
         ("open", ["variant open has no values; allowed: open=<value>"]),
         ("tuned", ["variant tuned has no values"]),
+        ("kind=Too", ["unknown choice of variant kind 'Too'", "did you mean 'Two'", "small"]),
         ("m=big", ["loss", "margin is 'big'; allowed: a finite number"]),
         ("open=0", ["batch_size: 0", "greater than 0"]),
         ("m=1/0", ["runs.0.variant: '1/0' is no value; allowed: a number, 12/7"]),
@@ -132,6 +153,9 @@ def test_what_is_wrong_is_one_line(configured, variant, parts):
         ({"set": {"epochs": 1}, "place": "epochs"}, "needs one of set"),
         ({"set": {"epochs": 1}, "values": [1]}, "has values but is no axis"),
         ({"search": "small", "values": [1]}, "has values but is no axis"),
+        ({"set": {"epochs": 1}, "choices": {"a": {}}}, "needs one of set"),
+        ({"choices": {"a": {}}, "values": [1]}, "has values but is no axis"),
+        ({"choices": {"a=b": {}}}, "choices"),
         ({"place": "Loss"}, "place"),
         ({"place": "selection", "values": ["a,b"]}, "has the value 'a,b'; allowed: without"),
         ({"place": "selection", "values": ["m=1"]}, "has the value 'm=1'; allowed: without"),
@@ -201,3 +225,23 @@ def test_variants_are_shown_by_their_titles():
     assert title_of("long", named) == "twice as long"
     assert title_of("m=0.1", named) == "margin = 0.1"
     assert title_of("long,m=0.1,rate=1/7", named) == "twice as long, margin = 0.1, rate = 1/7"
+
+
+def test_a_rehearsal_keeps_words_and_takes_the_first_number_of_an_axis():
+    axes = {
+        "m": Variant(place="loss.margin", values=[0.1, 0.2]),
+        "rho": Variant(place="loss.rho", values=["12/7", 2]),
+        "mining": Variant(place="miner.name", values=["hard", "random"]),
+        "hinge": Variant(place="loss.hinge", values=[True, False]),
+        "free": Variant(place="loss.scale"),
+        "warm": Variant(set={"epochs": 2}),
+    }
+    for variant, expected in (
+        ("m=40", "m=0.1"),
+        ("rho=2,m=0.1", "rho=12/7,m=0.1"),
+        ("mining=random,m=0.2", "mining=random,m=0.1"),
+        ("hinge=no", "hinge=no"),
+        ("free=3,warm", "free=3,warm"),
+        ("", ""),
+    ):
+        assert variants.rehearsed(variant, axes) == expected

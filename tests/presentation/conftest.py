@@ -5,6 +5,7 @@ import re
 import pandas as pd
 import pytest
 from dmlbench.statistics.aggregation import SCHEMA
+from finished_study import make_study
 
 METHODS = ["contrastive", "triplet", "proxy_anchor"]
 TITLES = {
@@ -84,3 +85,8 @@ def _latex_problems(text: str) -> list[str]:
             if cells + sum(spans) != columns:
                 problems.append(f"{cells + sum(spans)} of {columns} columns: {line}")
     return problems
+
+
+@pytest.fixture
+def study(tmp_path, synthetic_scores, titles, methods):
+    return make_study(tmp_path / "results" / "demo", synthetic_scores(), titles, methods)

@@ -1,53 +1,11 @@
-"""Tables and figures that show printed numbers next to ours, against cells known by hand."""
+"""Tables that show printed numbers next to ours, against cells known by hand."""
 
-import re
-from pathlib import Path
-
-import matplotlib.colors as colors
 import pandas as pd
 import pytest
-from dmlbench import registry
+from beside_printed import ours, placed_scores, printed, row, table
 from dmlbench.errors import UserError
-from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import as_scores
 from scipy import stats
-
-REFERENCE = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
-SELECTION = "best_test_epoch"
-
-
-def printed(*tables, study="psomas2020", **where):
-    folder = REFERENCE.parent / study
-    frame = read_placed(folder / f"table_{table}.csv" for table in tables)
-    for column, value in where.items():
-        frame = frame[frame[column] == value]
-    return frame.reset_index(drop=True)
-
-
-def ours(frame, *, add=(0.0,), lower=0.01):
-    """The printed numbers as scores of ours, a seed for each addend; the last epoch is lower."""
-    seeds = [as_scores(frame).assign(seed=seed) for seed in range(len(add))]
-    best = pd.concat(
-        [scores.assign(value=scores.value + gain) for scores, gain in zip(seeds, add, strict=True)]
-    )
-    last = best.assign(selection="last_epoch", value=best.value - lower)
-    return pd.concat([best, last], ignore_index=True)
-
-
-def table(kind, frame, scores, methods=None, selection=SELECTION, **options):
-    context = {"id": "t", "title": "T", "selection": selection}
-    context["methods"] = methods or list(dict.fromkeys(frame.method))
-    view = registry.build("presentation/tables", kind, context=context, **options)
-    return view(scores, {})
-
-
-def row(shown, label, panel=""):
-    (found,) = (
-        dict(zip((column.name for column in shown.columns), texts, strict=True))
-        for row, texts in zip(shown.rows, shown.texts(), strict=True)
-        if row.label == label and row.panel.endswith(panel)
-    )
-    return {name: text for name, (text, _) in found.items()}
 
 
 def test_a_grid_stands_beside_the_printed_one_panel_by_panel():
@@ -134,15 +92,6 @@ def test_recipes_stand_in_panels_against_the_same_printed_numbers():
     assert row(shown, "arcface", "code")["recall_at_1_difference"] == "+1.00"
 
 
-def placed_scores(frame, shift=0.01, selection=SELECTION):
-    """Scores of ours at the places of printed numbers."""
-    there = frame[frame.why == ""]
-    columns = ["dataset", "network", "embedding_dim", "method", "variant", "split", "fold"]
-    scores = there[[*columns, "role", "metric"]].astype({"embedding_dim": "int64"})
-    more = {"selection": selection, "recipe": "r", "seed": 0, "run": "-"}
-    return scores.assign(value=there.number / 100 + shift, **more)
-
-
 def test_variants_are_rows_and_an_axis_is_the_panel():
     frame = printed("4_05", study="karaman2021")
     scores = placed_scores(frame.assign(fold="0"), selection="best_validation_epoch")
@@ -183,7 +132,7 @@ def test_folds_together_are_columns():
     (found,) = shown.rows
     names = [column.name for column in shown.columns if column.name.endswith("_printed")]
     assert names == [f"{f}_{m}_printed" for f in ("concatenated", "separated") for m in metrics]
-    assert found.label == "contrastive, tuned=cub200_contrastive"
+    assert found.label == "contrastive, tuned"
 
 
 def test_cited_numbers_stand_alone():
@@ -193,6 +142,15 @@ def test_cited_numbers_stand_alone():
     cited = row(shown, "htl, literature")
     assert (cited["recall_at_1"], cited["recall_at_1_difference"]) == ("cited", "–")
     assert row(shown, "margin, profs")["recall_at_1_difference"] == "+1.00"
+
+
+def test_a_cited_row_is_cited_where_it_prints_nothing_too():
+    frame = printed("02", study="can2019", dataset="sop")
+    options = {"metrics": ["recall_at_1", "recall_at_10"], "printed": frame, "panel": "dataset"}
+    shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
+    cited = row(shown, "proxy nca, literature")
+    assert (cited["recall_at_1_printed"], cited["recall_at_1"]) == ("73.70", "cited")
+    assert (cited["recall_at_10_printed"], cited["recall_at_10"]) == ("not printed", "cited")
 
 
 def test_two_splits_in_one_cell_are_named():
@@ -267,53 +225,3 @@ def test_latex_parses(latex_problems):
     assert latex_problems(text) == []
     assert latex_problems(text.replace("&", "", 1)) != []
     assert latex_problems(text.replace("}}", "}", 1)) != []
-
-
-def figure(kind, frame, scores, **options):
-    context = {"title": "T", "selection": SELECTION, "baseline": None, "years": {}}
-    context["methods"] = list(dict.fromkeys(frame.method))
-    view = registry.build("presentation/figures", kind, context=context, **options)
-    return view(scores, {key: key for key in ("resnet50", "bninception", "googlenet")})
-
-
-def hollow(shown):
-    """Heights of the hollow marks, sorted."""
-    lines = [line for axes in shown.axes for line in axes.lines]
-    marks = [line for line in lines if line.get_marker() not in ("", "None", None)]
-    marks = [line for line in marks if colors.same_color(line.get_markerfacecolor(), "white")]
-    return sorted(float(y) for line in marks for y in line.get_ydata())
-
-
-@pytest.mark.parametrize(
-    ("kind", "tables", "where", "options"),
-    [
-        (
-            "recall_by_method",
-            ["06"],
-            {"embedding_dim": 128},
-            {"metrics": ["recall_at_1", "recall_at_2"], "embedding_dim": 128},
-        ),
-        ("recall_by_embedding_dim", ["06"], {"metric": "recall_at_1"}, {}),
-        (
-            "recall_by_network",
-            ["06", "07", "08"],
-            {"embedding_dim": 512, "metric": "recall_at_1"},
-            {},
-        ),
-    ],
-)
-def test_figures_mark_the_printed_numbers(kind, tables, where, options):
-    frame = printed(*tables, **where)
-    frame = frame[frame.metric.isin(["recall_at_1", "recall_at_2"])]
-    scores = ours(frame, add=[0.01])
-    shown = figure(kind, frame, scores, printed=printed(*tables), **options)
-    assert hollow(shown) == pytest.approx(sorted(frame.number))
-    texts = [text.get_text() for axes in shown.axes for text in axes.texts]
-    assert any(re.search(r"(Hollow|Diamond): printed", text) for text in texts)
-    assert hollow(figure(kind, frame, scores, **options)) == []
-
-
-def test_networks_of_several_sizes_do_not_go_into_one_figure():
-    frame = printed("06", "07", metric="recall_at_1")
-    with pytest.raises(UserError, match="several embedding sizes"):
-        figure("recall_by_network", frame, ours(frame))

@@ -165,3 +165,13 @@ def test_the_same_outcome_gives_the_same_bytes(arrays, forces, scores, tmp_path)
         files = sorted(tmp_path.glob("*.svg"))
         digests.append([hashlib.sha256(file.read_bytes()).hexdigest() for file in files])
     assert digests[0] == digests[1]
+
+
+def test_a_figure_with_arrows_and_regions_draws_what_is_asked_for(forces):
+    both = {0: forces[0] | {"region_3_6_r=0": np.eye(5, dtype=bool)}}
+    both[0] |= {"extent_3_6": np.array([-1.0, 1.0, -1.0, 1.0]), "points_3_6": np.zeros((2, 2))}
+    for draws, panels in (("arrows", 2), ("regions", 1)):
+        figure = build("force_field", both, title="T", figure="3_6", draws=draws)(None, TITLES)
+        assert sum(bool(axes.get_title(loc="left")) for axes in figure.axes) == panels
+    images = [axes for axes in figure.axes if axes.images]
+    assert len(images) == 1

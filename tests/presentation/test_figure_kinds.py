@@ -161,3 +161,10 @@ def test_labels_keep_their_order_and_distance(values, gap):
 def test_labels_far_apart_stay():
     assert spread_out({"a": 1.0, "b": 9.0}, gap=2) == {"a": 1.0, "b": 9.0}
     assert spread_out({"a": 5.0, "b": 5.0}, gap=2) == {"a": 4.0, "b": 6.0}
+
+
+def test_a_broken_scale_is_marked(synthetic_scores, titles, methods):
+    figure = lines(methods)(synthetic_scores(), titles)
+    marks = [line for axes in figure.axes for line in axes.lines if line.get_gid() == "break"]
+    assert len(marks) == (2 if len(figure.axes) == 2 else 0)
+    assert len(figure.axes) == 2

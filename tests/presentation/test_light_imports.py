@@ -24,8 +24,21 @@ PICTURES = (
 )
 
 
+VIEWS = (
+    "dmlbench.presentation.views",
+    "dmlbench.presentation.tables.scores_by_method",
+    "dmlbench.presentation.tables.scores_beside_printed",
+    "dmlbench.evaluation.run_scores",
+)
+
+
 @pytest.mark.parametrize(
-    ("modules", "heavy"), [(NUMBERS, ("torch", "matplotlib", "sklearn")), (PICTURES, ("torch",))]
+    ("modules", "heavy"),
+    [
+        (NUMBERS, ("torch", "matplotlib", "sklearn")),
+        (PICTURES, ("torch",)),
+        (VIEWS, ("torch", "matplotlib", "scipy.stats")),
+    ],
 )
 def test_heavy_packages_stay_out(modules, heavy):
     code = f"import sys, {', '.join(modules)}; print([m for m in {heavy} if m in sys.modules])"

@@ -101,7 +101,7 @@ def test_tournament_as_csv(synthetic_scores, titles, methods):
     assert "Test-selected" in table.caption
     # Three methods in the same order twice: chi-square 4 with 2 degrees, p = exp(-2).
     (note,) = table.notes
-    assert "p = 0.14." in note
+    assert "p = 0.135." in note
     assert "2.34" in note
 
 
@@ -138,3 +138,130 @@ def test_ties_show_halves_and_a_note(synthetic_scores, titles, methods):
 def test_an_unknown_option_is_named(methods):
     with pytest.raises(UserError, match="unknown hyper-parameter of presentation/tables/tournamen"):
         build("tournament", methods, sort="name")
+
+
+def of_variants(synthetic_scores, seeds, **gains):
+    """Scores of the last epoch at one size, and the same with each variant's gains by seed."""
+    plain = synthetic_scores(dims=[64], seeds=seeds)
+    parts = [plain]
+    for variant, by_seed in gains.items():
+        gained = plain.seed.map(dict(zip(seeds, by_seed, strict=True)))
+        parts.append(plain.assign(variant=variant, value=plain.value + gained))
+    return pd.concat(parts)
+
+
+def paired(methods, **options):
+    given = {"metrics": ["recall_at_1"], "selection": "last_epoch"}
+    return build("paired_differences", methods, **(given | options))
+
+
+def test_paired_differences_have_an_interval_a_test_and_the_mean_over_losses(
+    synthetic_scores, titles, methods
+):
+    scores = of_variants(synthetic_scores, [0, 1, 2], profs=[0.01, 0.02, 0.03])
+    table = paired(methods)(scores, titles | {"profs": "PROFS"})
+    header, contrastive, triplet, proxy_anchor, together = table.to_csv().splitlines()
+    assert header == "Loss,reference,value,difference,low,high,p,sign,holm"
+    # Mean 2, standard deviation 1: 2 -+ 4.303 / sqrt(3), and t = 2 sqrt(3) with 2 degrees.
+    assert contrastive == '"Contrastive, PROFS",59.00,61.00,+2.00,-0.48,+4.48,0.074,0.250,0.223'
+    assert triplet.startswith('"Triplet, PROFS",49.00,51.00,+2.00')
+    assert proxy_anchor.startswith('"ProxyAnchor, PROFS",79.00,81.00,+2.00')
+    assert together == '"All losses, PROFS",62.33,64.33,+2.00,-0.48,+4.48,0.074,0.250,'
+    assert table.rows[-1].baseline
+    assert "less that of the loss alone" in table.caption
+    assert "3 pairs" in table.caption
+    assert "mean over losses, seed by seed" in table.caption
+
+
+def test_paired_differences_of_one_seed_say_that_the_interval_is_unknown(
+    synthetic_scores, titles, methods
+):
+    scores = of_variants(synthetic_scores, [0], profs=[0.01], profs_hncm=[0.03])
+    scores = scores[scores.method == "triplet"]
+    shown = scores[scores.variant != ""]
+    table = paired(methods, against="profs")(shown, titles | {"profs_hncm": "PROFS-HNCM"})
+    assert table.to_csv() == (
+        'Loss,reference,value,difference\n"Triplet, PROFS-HNCM",49.00,51.00,+2.00\n'
+    )
+    assert table.notes == ("One pair of trainings: the interval of the difference is unknown.",)
+    assert "1 pair of trainings" in table.caption
+    with pytest.raises(UserError, match="no test scores of nmi at last_epoch"):
+        paired(methods, metrics=["nmi"])(scores, titles)
+
+
+def test_paired_differences_of_methods(synthetic_scores, titles, methods):
+    options = {"between": "method", "against": "triplet"}
+    table = paired(methods, **options)(synthetic_scores(dims=[64], seeds=[0, 1, 2]), titles)
+    assert [row.label for row in table.rows] == ["Contrastive", "ProxyAnchor"]
+    assert [row.cells[2].value for row in table.rows] == pytest.approx([10, 30])
+    assert "less that of Triplet" in table.caption
+
+
+def test_paired_differences_of_a_change_and_of_several_metrics(synthetic_scores, titles, methods):
+    scores = of_variants(synthetic_scores, [0], mined=[0.1], **{"mined,p=0.1": [0.15]})
+    options = {"change": ["p"], "metrics": ["recall_at_1", "recall_at_2"]}
+    table = paired(methods, **options)(scores, titles)
+    assert {row.panel for row in table.rows} == {"R@1", "R@2"}
+    assert [row.cells[2].value for row in table.rows] == pytest.approx([5] * 8)
+    with pytest.raises(UserError, match="change is of variants"):
+        paired(methods, change=["p"], against="mined")
+
+
+def test_the_spread_of_methods_begins_with_the_reference(synthetic_scores, titles, methods):
+    narrow = synthetic_scores(dims=[64], variant="a")
+    narrow["value"] /= 2
+    scores = pd.concat([narrow, synthetic_scores(dims=[64], variant="b")])
+    options = {"id": "t", "title": "T", "selection": "best_test_epoch", "against": "b"}
+    kind = registry.build(
+        "presentation/tables", "method_spread", metrics=["recall_at_1"], **options
+    )
+    table = kind(scores[scores.method != "untrained"], titles)
+    deviation = np.std([60, 50, 80], ddof=1)
+    assert [row.label for row in table.rows] == ["b", "a"]
+    assert [row.cells[0].value for row in table.rows] == pytest.approx([deviation, deviation / 2])
+
+
+def derivatives(**changes):
+    values = {"printed_is_right": 1.0, "largest_difference": 0.0, "difference_at_example": 0.0}
+    values |= {"printed_x": 1.0, "printed_y": -0.0, "autograd_x": 1.0, "autograd_y": 0.0}
+    return pd.DataFrame(
+        [
+            {"method": "ranking", "variant": f"point={point}", "seed": 0, "metric": metric}
+            | {"value": (changes if point == "positive" else {}).get(metric, value)}
+            for point in ("anchor", "positive", "negative")
+            for metric, value in values.items()
+        ]
+    )
+
+
+def test_printed_derivatives_are_right_or_have_a_counter_example():
+    kind = registry.build(
+        "presentation/tables", "printed_derivatives", id="t", title="T", losses=["ranking"]
+    )
+    wrong = {"printed_is_right": 0.0, "largest_difference": 2.5, "printed_x": 0.5}
+    table = kind(derivatives(**wrong), {"ranking": "Ranking"})
+    assert [row.label for row in table.rows] == [
+        f"Ranking, {point}" for point in ("anchor", "positive", "negative")
+    ]
+    right, other, _ = ([text for text, _ in texts] for texts in table.texts())
+    assert right == ["right", "–", "(1.0000, 0.0000)", "(1.0000, 0.0000)"]
+    assert other == ["wrong", "2.5000", "(0.5000, 0.0000)", "(1.0000, 0.0000)"]
+    assert "1 of 3 printed ones are wrong" in table.caption
+
+
+def test_a_loss_without_printed_derivatives_is_an_error():
+    kind = registry.build(
+        "presentation/tables", "printed_derivatives", id="t", title="T", losses=["margin"]
+    )
+    with pytest.raises(UserError, match="unknown loss with printed derivatives 'margin'"):
+        kind(derivatives(), {})
+
+
+def test_constants_stand_next_to_the_printed_ones():
+    rows = [{"label": "One", "metric": "one", "printed": "12/7"}, {"label": "Two", "metric": "two"}]
+    scores = pd.DataFrame({"metric": ["one", "two"], "value": [12 / 7, 2.0]})
+    kind = registry.build("presentation/tables", "constants", id="t", title="T", rows=rows)
+    assert kind(scores, {}).to_csv() == "Number,printed,computed\nOne,12/7,1.7143\nTwo,,2.0000\n"
+    rows[0]["metric"] = "three"
+    with pytest.raises(UserError, match="unknown metric of the experiment 'three'"):
+        registry.build("presentation/tables", "constants", id="t", title="T", rows=rows)(scores, {})

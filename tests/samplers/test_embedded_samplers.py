@@ -179,6 +179,28 @@ def test_hncm_remembers_its_representatives_and_meets_every_class():
         np.testing.assert_array_equal(sampler.memory.embeddings[label], embedding)
 
 
+@pytest.mark.parametrize("known", [0, 1, 3, 19])
+def test_hncm_fills_a_batch_by_chance_where_too_few_classes_are_known(known):
+    """No class is preferred for its place: over many batches all come about equally often."""
+    sampler = build_sampler("profs_hncm", np.arange(40) // 2, batch_size=10, images_per_class=2)
+    if known:
+        sampler.memory.update(np.arange(known), embeddings(3, rows=known))
+    times = np.zeros(20)
+    for seed in range(2000):
+        drawn, *others = sampler.choose_classes(np.random.default_rng(seed))
+        assert len({drawn, *others}) == 5
+        if drawn < known:
+            assert sum(other < known for other in others) == min(known - 1, 4)
+        else:
+            assert sum(other >= known for other in others) == min(20 - known - 1, 4)
+        if drawn >= known:
+            times[others] += 1
+    if 20 - known >= 5:
+        unknown = times[known:]
+        assert not times[:known].any()
+        assert abs(unknown - unknown.mean()).max() < 6 * np.sqrt(unknown.mean())
+
+
 def test_hncm_takes_the_classes_with_the_nearest_centers_of_a_loss():
     labels = np.arange(60) // 3
     sampler = build_sampler("profs_hncm", labels, batch_size=10, images_per_class=2)
@@ -225,3 +247,57 @@ def test_memory_refuses_what_does_not_fit():
         memory.update([0], np.zeros((1, 4)))
     with pytest.raises(UserError, match="a state of 4 rows; allowed: 5"):
         memory.load_state_dict(EmbeddingMemory(4).state_dict())
+
+
+@pytest.mark.parametrize("name", ["greedy_coreset", "distance_distribution", "frd"])
+@pytest.mark.parametrize("known", [True, False])
+def test_groups_of_a_class_come_together(name, known):
+    """As the public code has it: pairs of a class, each image at most once in a batch."""
+    sampler = build_sampler(f"{name}_groups", LABELS, batch_size=6, pool_size=20)
+    if known:
+        sampler.update(np.arange(40), embeddings(0))
+    batches = list(sampler.epoch(0))
+    for batch in batches:
+        first, second = LABELS[batch].reshape(3, 2).T
+        assert first.tolist() == second.tolist()
+        assert len(np.unique(batch)) == 6
+    assert [list(batch) for batch in sampler.epoch(0)] == [list(batch) for batch in batches]
+    assert len({tuple(batch) for batch in batches}) == len(batches)
+
+
+def test_groups_fill_the_memory_first():
+    sampler = build_sampler("frd_groups", LABELS, batch_size=6, pool_size=20, group_size=2)
+    batches = itertools.chain.from_iterable(map(sampler.epoch, itertools.count()))
+    for number, batch in enumerate(batches):
+        if sampler.memory.known.all():
+            break
+        assert not sampler.memory.known[batch].all()
+        assert number > 2 or not sampler.memory.known[batch].any()
+        sampler.update(batch, np.zeros((6, 3)))
+    assert 7 <= number <= 20
+
+
+def test_greedy_coreset_of_groups_adds_the_farthest_first_images():
+    points = embeddings(3)
+    far = spatial.distance.cdist(points, points)
+    sampler = build_sampler(
+        "greedy_coreset_groups", LABELS, batch_size=8, pool_size=40, group_size=4
+    )
+    sampler.update(np.arange(40), points)
+    for batch in sampler.epoch(0):
+        one, other = batch[::4]
+        # Each class of four is a group; its first image is random, so compare with classes' best.
+        assert far[one, other] > 0
+        assert set(LABELS[batch]) == {LABELS[one], LABELS[other]}
+
+
+@pytest.mark.parametrize(
+    ("labels", "batch_size", "group_size"), [(LABELS, 6, 4), (np.arange(40), 6, 2)]
+)
+def test_groups_that_do_not_fill_a_batch_are_one_line(labels, batch_size, group_size):
+    with pytest.raises(
+        UserError, match=f"batch_size = {batch_size} with group_size = {group_size}"
+    ):
+        build_sampler(
+            "frd_groups", labels, batch_size=batch_size, pool_size=20, group_size=group_size
+        )

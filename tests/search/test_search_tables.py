@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
+from dmlbench.presentation.views import _trials
 
 PARAMETERS = {
     "loss.margin": {"title": "margin λ", "low": 0, "high": 1, "step": 0.1, "open": False},
@@ -122,3 +123,30 @@ def test_a_search_without_a_complete_trial_is_named(two_searches):
     left.trials["one"]["state"] = "failed"
     with pytest.raises(UserError, match="search one: no complete trial"):
         comparison(searches)(left, TITLES)
+
+
+def test_outcomes_say_the_best_values_and_what_all_trials_came_to():
+    parameters = {
+        "loss.margin": {"title": None, "low": 0, "high": 1, "log": False, "choices": None},
+        "loss_factor": {"title": "rate", "low": 1e-06, "high": 1, "log": True, "choices": None},
+        "miner": {"title": "miner", "choices": ["hard", "random"]},
+    }
+    searches = {"one": {"title": "SoftTriple", "parameters": parameters}}
+    best = {"loss.margin": 0.123456, "loss_factor": 0.00002, "miner": "hard"}
+    left = trials(best, 1800, pruned=False)
+    left.loc[2, ["state", "validation"]] = ["failed", None]
+    given = {"id": "t", "title": "T", "searches": searches}
+    table = registry.build("presentation/tables", "search_outcomes", context=given)
+    assert table(SimpleNamespace(trials={"one": left}), TITLES).to_csv() == (
+        "panel,Parameter,range,best,validation,median,worst,trials,failed,hours\n"
+        "SoftTriple,loss.margin,0 to 1,0.123,90.00,85.00,80.00,3,1,1.00\n"
+        'SoftTriple,rate,"1e-06 to 1, logarithmic",2e-05,,,,,,\n'
+        'SoftTriple,miner,"hard, random",hard,,,,,,\n'
+    )
+
+
+def test_trials_are_found_by_the_name_of_their_search(tmp_path):
+    file = tmp_path / "cub200_margin-0123abcd" / "trials.parquet"
+    file.parent.mkdir()
+    pd.DataFrame({"number": [0]}).to_parquet(file)
+    assert list(_trials([file])) == ["cub200_margin"]

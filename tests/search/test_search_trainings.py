@@ -17,7 +17,6 @@ from dmlbench.search.best import read_best
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.outcome import finalize
 from dmlbench.search.worker_job import run_worker
-from dmlbench.training.data import read_roles
 from dmlbench.training.watch import NonFiniteLossError
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
@@ -46,37 +45,6 @@ SPEC = {
 }
 MARGIN = {"low": 0, "high": 1, "step": 0.5}
 FOLDS = [0, 3]
-
-
-@pytest.fixture(scope="session")
-def data(tmp_path_factory):
-    """Sixty printed characters, of which fifteen validate, or a quarter of thirty in four folds."""
-    from dmlbench.data.generate import generate
-    from dmlbench.data.index import index as make_index
-    from dmlbench.data.pack import pack
-    from dmlbench.data.split import split
-
-    folder = tmp_path_factory.mktemp("searched")
-    archive = folder / "toy.zip"
-    paths = {
-        "index": folder / "images.parquet",
-        "split": folder / "fixed.parquet",
-        "pixels": folder / "pixels.npy",
-        "pixel_table": folder / "pixels.parquet",
-    }
-    generate("glyphs", archive, characters=60, images_per_character=6, size=16)
-    make_index([archive], "class_folders", paths["index"])
-    split(paths["index"], "fixed", paths["split"], validation=0.5)
-    pack(paths["index"], [archive], 16, "gray", paths["pixels"], paths["pixel_table"])
-    assert {"train", "validation", "test"} <= set(read_roles(paths["index"], paths["split"], None))
-    split(paths["index"], "half4fold", folder / "folds.parquet")
-    return paths | {"device": "cpu", "threads": 1}
-
-
-@pytest.fixture
-def folds(data):
-    """The same characters in four folds."""
-    return data | {"split": data["split"].with_name("folds.parquet")}
 
 
 def facts(changes=None, strategy="random", budget=4, pruner=None, folds=(None,)):

@@ -11,6 +11,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan import searches
 from dmlbench.plan.configuration import SearchRehearsal
 from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.search_lists import expanded
 from dmlbench.plan.searches import Search, with_values
 from dmlbench.plan.spec import Spec
 
@@ -120,8 +121,8 @@ def test_a_parameter_that_the_run_does_not_say_needs_a_start(folder):
 
 
 def printed_searches(loaded):
-    """The searches of psomas2020; the others are examples."""
-    return [name for name, search in loaded.searches.items() if search.run.dataset == "cub200"]
+    """The searches of psomas2020, which prints ranges with steps."""
+    return [name for name, search in loaded.searches.items() if search.run.recipe == "psomas2020"]
 
 
 def test_the_ranges_are_the_printed_ones(loaded):
@@ -215,7 +216,8 @@ def test_a_rehearsal_shortens_searches(loaded):
     for search in short.values():
         lists = [each.values for each in search.parameters.values() if each.values is not None]
         assert all(len(values) == 2 for values in lists)
-        assert (search.budget, search.workers, search.most_failed) == (10, 1, 1)
+        budget = 10 if search.strategy.name == "coordinate" else 2
+        assert (search.budget, search.workers, search.most_failed) == (budget, 1, 1)
 
 
 def test_a_rehearsal_shortens_folds_and_choices_and_keeps_ranges(loaded):
@@ -243,3 +245,43 @@ def test_values_are_laid_over_a_spec_in_any_order():
     assert with_values(spec, values) == expected
     assert with_values(spec, dict(reversed(values.items()))) == expected
     assert spec["loss"] == {"name": "triplet", "margin": 0.2}
+
+
+RUN = {"dataset": ["cub200", "sop"], "method": ["margin", "triplet"], "seed": 0}
+
+
+def test_lists_of_a_run_are_searches_of_their_own():
+    entry = {"title": "{method} on {dataset}", "run": RUN, "budget": 3}
+    found = expanded({"{dataset}_{method}": entry, "other": {"budget": 1}})
+    assert list(found) == ["cub200_margin", "cub200_triplet", "sop_margin", "sop_triplet", "other"]
+    assert found["sop_margin"] == {
+        "title": "margin on sop",
+        "run": {"dataset": "sop", "method": "margin", "seed": 0},
+        "budget": 3,
+    }
+    assert found["other"] == {"budget": 1}
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"{dataset}": {"run": RUN}}, "one name for 4 searches"),
+        ({"{loss}": {"run": RUN}}, "braces around 'loss'; allowed: a key of run"),
+        ({"{dataset.x}": {"run": RUN}}, "braces around"),
+        (
+            {"{dataset}": {"run": {"dataset": ["sop"]}}, "sop": {"run": {}}},
+            "a second search sop; allowed: names that differ",
+        ),
+    ],
+)
+def test_searches_that_cannot_be_told_apart_are_refused(folder, entries, message):
+    (folder / "searches.yaml").write_text(yaml.safe_dump(entries))
+    with pytest.raises(UserError, match=message) as error:
+        plan.load(CONFIGURATION, folder)
+    assert "\n" not in str(error.value)
+
+
+def test_trials_of_the_configuration_leave_coordinate_searches_alone(folder):
+    fewer = plan.load(CONFIGURATION | {"search_trials": 7}, folder).searches
+    assert fewer["multi_similarity_tpe"].budget == 7
+    assert fewer[NAME].budget == 119

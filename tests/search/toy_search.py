@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from dmlbench.plan.ranges import Parameter
-from dmlbench.search.journal import open_study
 from dmlbench.search.pruners import build_pruner
+from dmlbench.search.storage import open_study
 from dmlbench.search.strategies import build_strategy
 from dmlbench.search.trials import Trials
 from dmlbench.search.worker import work

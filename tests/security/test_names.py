@@ -11,6 +11,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan.choices import FileName, Folder, Identifier, SplitName
 from dmlbench.plan.plan import CATALOGUES
 from dmlbench.plan.read import checked, read_mapping
+from dmlbench.plan.search_lists import expanded
 from dmlbench.plan.searches import Search
 from dmlbench.plan.studies import Study
 from hypothesis import given
@@ -62,7 +63,9 @@ def refused(value, kind):
 
 
 def entries(catalogue):
-    return read_mapping(CONFIG / f"{catalogue}.yaml")
+    """A catalogue as it is checked: one entry for each of several searches."""
+    values = read_mapping(CONFIG / f"{catalogue}.yaml")
+    return expanded(values) if catalogue == "searches" else values
 
 
 def renamed(entries, name):

@@ -45,6 +45,7 @@ WITHOUT = (
     "files.py",
     "job.py",
     "locks.py",
+    "machine.py",
     "parquet.py",
     "plan/",
     "registry.py",

@@ -45,7 +45,7 @@ def test_fast_differs_from_exact_in_speed_alone():
     assert spec("omniglot_fast", 0) == merged(spec("omniglot", 0), fast)
 
 
-@pytest.mark.slow
+@pytest.mark.evidence
 def test_fast_loses_nothing_beyond_the_noise_of_seeds(omniglot, tmp_path):
     """The t-interval of the difference of recall@1 reaches zero, or lies above it."""
     scores = {"omniglot": [], "omniglot_fast": []}

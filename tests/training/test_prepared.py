@@ -105,7 +105,7 @@ def of_other_weights(trained, toy_data, path, monkeypatch):
 
 
 def of_other_code(trained, toy_data, path, monkeypatch):
-    monkeypatch.setattr(prepared, "stage_digest", lambda *_, **__: "edited")
+    monkeypatch.setattr(prepared, "library_digest", lambda: "edited")
     return {}
 
 

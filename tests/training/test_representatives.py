@@ -1,6 +1,7 @@
 """PROFS in a training: tuples around representatives, projections, hard negative class mining."""
 
 import itertools
+import math
 import os
 import signal
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from dmlbench.errors import UserError
-from dmlbench.losses import available
+from dmlbench.losses import available, build_loss
 from dmlbench.miners import build_miner
 from dmlbench.samplers import Batch
 from dmlbench.training.objective import Objective
@@ -31,17 +32,22 @@ METHODS = {
 }
 
 
+def projecting(sampler):
+    return {"name": sampler, "images_per_class": 4, "iterations_per_projection": 4}
+
+
 def profs(name, sampler="profs", **changes):
     """A method of can2019 on batches of 5 classes x 4 images, two epochs of 6 iterations.
 
-    A projection has four iterations, so one of them goes on over the end of an epoch.
+    A projection has four iterations, so one of them continues over the end of an epoch. The
+    sampler may be given by its name or as it stands in a spec.
     """
     miner = METHODS[name]
     return {
         "loss": {"name": name},
         "miner": miner and {"name": miner},
         "regularizers": [{"name": "proximity", "weight": 10.0}],
-        "sampler": {"name": sampler, "images_per_class": 4, "iterations_per_projection": 4},
+        "sampler": sampler if isinstance(sampler, dict) else projecting(sampler),
         "iterations_per_epoch": 6,
         "epochs": 2,
         **changes,
@@ -164,6 +170,66 @@ def test_terms_of_two_that_are_no_representatives_are_dropped(loss, from_both_si
     assert entries(pairs.negative) == set(kept) - same
 
 
+def value(name, points, miner=None, **options):
+    """A loss of three classes with three examples each, the first of each a representative."""
+    loss = build_loss(name, num_classes=3, embedding_dim=2, **options)
+    restrict = restriction(name, miner is not None)
+    objective = Objective(nn.Identity(), loss, miner=miner, restrict=restrict)
+    batch = Batch(np.arange(9), representatives=np.array(REPRESENTATIVES), projection=0)
+    found, _ = objective(batch, points, torch.arange(9) // 3)
+    return found.item()
+
+
+def points(seed, length=None):
+    x = torch.randn(9, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return x if length is None else length * x / x.norm(dim=1, keepdim=True)
+
+
+def compared(i, same):
+    """The examples that i is compared with: of its class, or of the others."""
+    others = (j for j in range(9) if j != i and (i // 3 == j // 3) == same)
+    return [j for j in others if i in REPRESENTATIVES or j in REPRESENTATIVES]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lifted_structure_by_its_equation_without_pairs_of_two_others(seed):
+    x = points(seed)
+    d = [[math.dist(a, b) for b in x.tolist()] for a in x.tolist()]
+    terms = []
+    for i in range(9):
+        for j in compared(i, same=True):
+            near = sum(math.exp(1 - d[i][k]) for k in compared(i, same=False))
+            near += sum(math.exp(1 - d[j][k]) for k in compared(j, same=False))
+            terms.append(max(0, math.log(near) + d[i][j]) ** 2 / 2)
+    found = value("lifted_structure_euclidean", x, margin=1)
+    assert found == pytest.approx(sum(terms) / len(terms), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_multi_similarity_by_its_equation_without_pairs_of_two_others(seed):
+    x = points(seed, length=1)
+    S = [[sum(p * q for p, q in zip(a, b, strict=True)) for b in x.tolist()] for a in x.tolist()]
+    total = 0.0
+    for i in range(9):
+        pull = sum(math.exp(-2 * (S[i][j] - 1)) for j in compared(i, same=True))
+        push = sum(math.exp(50 * (S[i][k] - 1)) for k in compared(i, same=False))
+        total += math.log(1 + pull) / 2 + math.log(1 + push) / 50
+    found = value("multi_similarity", x, alpha=2, beta=50, margin=1)
+    assert found == pytest.approx(total / 9, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_anchors_of_n_pair_are_the_representatives(seed):
+    x = points(seed).tolist()
+    dot = [[sum(p * q for p, q in zip(a, b, strict=True)) for b in x] for a in x]
+    terms = [
+        math.log(1 + sum(math.exp(dot[a][n + 1] - dot[a][a + 1]) for n in {*REPRESENTATIVES} - {a}))
+        for a in REPRESENTATIVES
+    ]
+    found = value("n_pair_one_per_class", points(seed), l2=0)
+    assert found == pytest.approx(sum(terms) / 3, rel=1e-6)
+
+
 def test_losses_that_are_treated_apart_are_losses():
     assert {*FROM_BOTH_SIDES, *EACH_ITERATION} <= set(available())
 
@@ -214,8 +280,12 @@ def test_the_proximal_reference_is_where_the_last_projection_began(toy_data, mon
     assert [same(reference, before) for before in weights].index(True) == 8
 
 
-def test_with_soft_triple_each_iteration_stays_near_the_one_before(toy_data, monkeypatch):
-    running, _, weights = watched(toy_data, monkeypatch, profs("soft_triple"))
+RANDOM = {"name": "random"}
+
+
+@pytest.mark.parametrize("sampler", [RANDOM, profs("soft_triple")["sampler"]])
+def test_with_soft_triple_each_iteration_stays_near_the_one_before(toy_data, monkeypatch, sampler):
+    running, _, weights = watched(toy_data, monkeypatch, profs("soft_triple", sampler=sampler))
     proximity = running.objective.regularizers["proximity"]
     assert same(proximity.snapshots, weights[-1])
     # What the next iteration adds to its loss: the last step's length.

@@ -1,13 +1,17 @@
 """The training loop: what a spec says is what happens."""
 
+import hashlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import yaml
 from dmlbench.errors import UserError
+from dmlbench.machine import PROVENANCE
+from dmlbench.parquet import read_metadata
 from dmlbench.plan.spec import Spec, merged
 from dmlbench.training.data import read_roles
 from pydantic import ValidationError
@@ -31,6 +35,16 @@ def test_a_run_leaves_spec_weights_and_history(tmp_path, toy_data):
         "model.safetensors",
         "spec.yaml",
     ]
+
+
+def test_the_history_says_what_the_training_ran_on(tmp_path, toy_data):
+    train(tmp_path, toy_data, {"epochs": 1})
+    found = json.loads(read_metadata(tmp_path / "history.parquet")[PROVENANCE])
+    assert found["device"] == "cpu"
+    assert f"torch {torch.__version__.partition('+')[0]}" in found["software"]
+    lock = Path(__file__).parents[2] / "requirements.lock"
+    assert hashlib.sha256(lock.read_bytes()).hexdigest().startswith(found["lock"])
+    assert len(found["lock"]) == 12
 
 
 def test_same_seed_same_weights_another_seed_others(tmp_path, toy_data):

@@ -92,7 +92,7 @@ def test_truncated_results_are_named_removed_and_made_anew(finished):
     for lost in ("scores.parquet", "queries.parquet"):
         (finished.trained / lost).unlink()
     for path in (embeddings, pixels):
-        (line,) = said(finished.snakemake(finished.target, check=False))
+        line, _ = said(finished.snakemake(finished.target, check=False))
         assert f"{path.relative_to(finished.folder)}: damaged or incomplete" in line
         assert "it is removed: run again, and it is made anew" in line
         assert not path.exists()

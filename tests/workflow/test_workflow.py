@@ -1,13 +1,17 @@
 """The whole workflow at toy size, in a folder of its own."""
 
+import contextlib
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from project import Project
+from dmlbench.plan.progress import Progress, of_study
+from project import Project, environment
 
 pytestmark = pytest.mark.workflow
 
@@ -69,7 +73,7 @@ class Workflow(Project):
 
 def bytes_of(folder):
     """Name -> content, of the files below a folder that are results."""
-    aside = {".claimed", "plan.json"}
+    aside = {".checked", ".claimed", "plan.json"}
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -91,9 +95,28 @@ def test_every_declared_file_is_there_and_none_is_empty(finished):
     tables = {f"tables/{t}.{f}" for t in ("recall", "small") for f in ("csv", "md", "tex", "html")}
     figures = {f"figures/{f}.{e}" for f in ("sizes", "map_toy") for e in ("pdf", "svg", "png")}
     own = {"scores.parquet", "runs.csv", "timings.csv", "tournament.csv"}
-    assert names == own | tables | figures
-    assert all((folder / name).stat().st_size for name in names)
+    own |= {"runs.html", "study.tex"}
+    pictures = {name for name in names if name.startswith("neighbors/")}
+    assert names - pictures == own | tables | figures
+    pictures.discard("neighbors/.snakemake_timestamp")
+    runs = pd.read_csv(folder / "runs.csv")["run"].unique()
+    sheets = {f"neighbors/{run.rpartition('-')[2]}.webp" for run in runs}
+    assert pictures == sheets | {"neighbors/neighbors.parquet"}
+    assert all((folder / name).stat().st_size for name in pictures | own | tables | figures)
     assert not list(finished.folder.rglob("*.unfinished"))
+
+
+def test_progress_knows_the_outputs_and_logs_of_all_jobs(finished):
+    with contextlib.chdir(finished.folder):
+        loaded = finished.plan()
+        progress = Progress(finished.results, of_study(loaded, "toy"))
+    assert progress.missing == []
+    assert {stage.rule for stage in progress.stages} > {"draw", "pack", "train", "table"}
+    for stage in progress.stages:
+        assert (finished.results / stage.output).exists(), stage
+        assert (finished.results / stage.log).exists(), stage
+    assert "toy: done, 3 of 3 runs scored" in finished.snakemake("status")
+    assert "  toy_table_recall " in finished.snakemake("help")
 
 
 def test_scores_are_complete(finished):
@@ -142,35 +165,47 @@ def test_the_report_shows_the_study_and_the_printed_error(finished):
         assert text in page
 
 
+def test_the_terminal_says_what_was_found(finished):
+    command = [sys.executable, "workflow/scripts/summarize.py"]
+    options = {"cwd": finished.folder, "env": environment(), "capture_output": True, "text": True}
+    done = subprocess.run([*command, "toy"], **options)
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in ("A toy study", "Contrastive", "ProxyAnchor", "report.html", "snakemake"):
+        assert text in done.stdout
+    wrong = subprocess.run([*command, "toi"], **options)
+    assert "did you mean 'toy'" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
 def test_nothing_is_left_to_do(finished):
     assert finished.planned("toy") == {}
     assert finished.planned() == {}
 
 
-def test_a_dry_run_says_once_what_its_trainings_cost(finished):
+def test_a_dry_run_ends_with_the_cost_of_the_jobs_that_it_counts(finished):
     def printed(*arguments):
-        lines = finished.snakemake(*arguments, "--quiet", "all").splitlines()
+        lines = finished.snakemake(*arguments).splitlines()
         return [line for line in lines if line.startswith("dmlbench: ")]
 
+    assert printed("--dry-run", "toy") == printed("--dry-run") == printed("toy") == []
     scored = [file.parent for file in (finished.results / "runs").rglob("scores.parquet")]
-    trained = [folder for folder in scored if "untrained" not in folder.parts]
-    trainings = len(trained)
-    done = f"dmlbench: {trainings} trainings asked for, 0 shared with other studies, "
-    assert printed("--dry-run", "toy") == [f"{done}{trainings} done already"]
-    assert printed("--dry-run") == printed("--dry-run", "toy")
-    assert printed("toy") == []
-    elsewhere = trained[0].rename(finished.folder / "elsewhere")
-    first, total, of_network = printed("--dry-run", "toy", "toy_table_recall")
-    assert first == f"{done}{trainings - 1} done already"
-    assert total.startswith("dmlbench: what is left takes about ")
-    assert f"fitted on {len(scored) - 1} trainings here" in of_network
-    elsewhere.rename(trained[0])
+    # As many as the table of jobs counts, whatever is there, for any target.
+    for again in ("--forceall",), ("--forcerun", "train"):
+        of_network, _, total = printed("--dry-run", *again, "toy", "toy_table_recall")
+        assert finished.planned(*again, "toy")["train"] == len(scored)
+        assert total.startswith(f"dmlbench: {len(scored)} trainings (1 of networks that stay")
+        assert f"fitted on {len(scored)} trainings here" in of_network
+    whole = printed("--dry-run", "--forceall", "toy_tournament")
+    assert whole[-1].startswith(f"dmlbench: {len(scored)} trainings")
+    model = next(file for file in (finished.results / "runs").rglob("model.safetensors"))
+    one = printed("--dry-run", "--force", str(model.relative_to(finished.folder)))
+    assert one[-1].startswith("dmlbench: 1 training")
 
 
 def test_a_caption_never_trains_again(finished):
     text = finished.study.read_text()
     finished.study.write_text(text.replace("Recall of a toy", "Recall, renamed"))
-    assert finished.planned("toy") == {"table": 1, "report": 1, "toy": 1}
+    assert finished.planned("toy") == {"table": 1, "document": 1, "report": 1, "toy": 1}
     finished.study.write_text(text)
 
 
@@ -235,6 +270,24 @@ def test_studies_that_list_equal_specs_train_once(finished):
     with finished.edited("config/config.yaml", "- toy", "- toy\n- second"):
         assert finished.planned("second")["train"] == 1
         assert "train" not in finished.planned("toy")
+
+
+def test_a_page_shows_other_studies_once_they_are_finished_and_never_makes_them(finished):
+    grid = STUDY["runs"][0] | {"method": ["untrained", "contrastive"]}
+    other = STUDY | {"title": "Another study", "runs": [grid], "figures": {}, "embedding_maps": {}}
+    (finished.folder / "config" / "studies" / "other.yaml").write_text(yaml.safe_dump(other))
+    with finished.edited("config/config.yaml", "- toy", "- toy\n- other"):
+        finished.snakemake("other_table_recall")
+        assert finished.planned("toy") == {}
+        finished.snakemake("other")
+        assert finished.planned("toy") == {"report": 1, "toy": 1}
+        finished.snakemake("toy")
+        assert finished.planned("toy") == {}
+        assert "Another study" in (finished.results / "report.html").read_text()
+        with finished.edited("config/studies/other.yaml", "Recall of a toy", "Recall, renamed"):
+            assert set(finished.planned("toy")) == {"report", "toy"}
+    finished.snakemake("toy")
+    assert "Another study" not in (finished.results / "report.html").read_text()
 
 
 def test_a_training_is_put_back_and_a_damaged_one_is_made_again(finished):

@@ -1,0 +1,100 @@
+"""`make gpu-check` at toy size on the CPU: complete, in two minutes, and able to fail."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BENCHMARKS = REPOSITORY / "benchmarks"
+
+
+def check(output, *options):
+    return subprocess.run(
+        [
+            sys.executable,
+            BENCHMARKS / "gpu_check.py",
+            "--device",
+            "cpu",
+            "--toy",
+            *options,
+            "--output",
+            output,
+        ],
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_all_of_it_runs_at_toy_size(tmp_path):
+    done = check(tmp_path / "found.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "found.json").read_text())
+    parts = {found["part"] for found in report["findings"]}
+    assert parts == {
+        *("losses", "miners", "metrics", "images", "resuming", "ceiling", "steps", "memory"),
+        *("loss share", "library", "input", "evaluation", "together"),
+    }
+    assert not [found for found in report["findings"] if found["verdict"] == "MISSED"]
+    assert len(done.stdout.splitlines()) == len(report["findings"]) + 1
+
+
+@pytest.fixture
+def report():
+    sys.path.insert(0, str(BENCHMARKS))
+    import gpu_report
+
+    yield gpu_report
+    sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "verdict"),
+    [
+        (1.0, {}, ""),
+        (None, {"most": 1.0}, ""),
+        (1.0, {"most": 1.0}, "ok"),
+        (1.1, {"most": 1.0}, "MISSED"),
+        (0.9, {"least": 1.0}, "MISSED"),
+        (1.0, {"least": 0.5, "most": 2.0}, "ok"),
+        (float("nan"), {"most": 1.0}, "MISSED"),
+        (float("nan"), {"least": 1.0}, "MISSED"),
+    ],
+)
+def test_a_limit_is_kept_or_missed(report, value, limits, verdict):
+    finding = report.Finding("part", "what", value, "s", **limits)
+    assert finding.verdict == verdict
+    assert verdict in finding.line
+
+
+def test_a_wrong_loss_is_found(report, monkeypatch):
+    import gpu_equal
+    import torch
+    from dmlbench.losses import contrastive
+
+    cpu = torch.device("cpu")
+    right = list(gpu_equal.equal_losses(cpu, ["contrastive"]))
+    assert {found.verdict for found in right} == {"ok"}
+    exact = contrastive.cosine_similarities
+
+    def rounded(x):
+        return exact(x) if x.dtype == torch.float64 else 1.01 * exact(x)
+
+    monkeypatch.setattr(contrastive, "cosine_similarities", rounded)
+    wrong = list(gpu_equal.equal_losses(cpu, ["contrastive"]))
+    assert "MISSED" in {found.verdict for found in wrong}
+
+
+def test_without_a_gpu_it_says_what_is_allowed():
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "gpu_check.py"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+    )
+    assert done.returncode == 1
+    assert done.stderr == "torch sees no GPU here; allowed: --device cpu --toy\n"

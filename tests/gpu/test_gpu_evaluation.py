@@ -1,0 +1,121 @@
+"""Every metric on a pretended GPU, by `device` or as tensors there: the CPU's scores."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from dmlbench.evaluation import board, evaluate, speed, structure
+from dmlbench.evaluation.names import CLUSTERING, RETRIEVAL, STRUCTURE
+from pretended_gpu import PretendedTensor, pretended_gpu
+
+METRICS = [*RETRIEVAL, "recall_at_1", "recall_at_10", "precision_at_4", *CLUSTERING, *STRUCTURE]
+COARSE = [torch.bfloat16, None]
+
+
+@functools.cache
+def space(images, dim=16, classes=7):
+    generator = np.random.default_rng(0)
+    labels = np.sort(generator.integers(0, classes, images))
+    centers = generator.standard_normal((classes, dim))
+    vectors = centers[labels] + 1.2 * generator.standard_normal((images, dim))
+    return vectors.astype(np.float32), labels
+
+
+def hold(vectors, labels, metrics=METRICS, **options):
+    """Raise unless the scores are the CPU's, by `device` and from tensors that are there."""
+    here = evaluate(vectors, labels, metrics=metrics, **options).scores
+    with pretended_gpu() as gpu:
+        by_name = evaluate(vectors, labels, metrics=metrics, device="cuda:0", **options).scores
+        tensors = (torch.from_numpy(vectors).to(gpu), torch.from_numpy(labels).to(gpu))
+        gallery = options.pop("gallery", None)
+        if gallery is not None:
+            options["gallery"] = torch.from_numpy(gallery).to(gpu)
+        there = evaluate(*tensors, metrics=metrics, **options).scores
+    for found in (by_name, there):
+        for name, expected in here.items():
+            # Ranks are exact on every device; clusters and distances are sums in another order.
+            exact = name not in (*CLUSTERING, *STRUCTURE)
+            assert found[name] == (expected if exact else pytest.approx(expected, rel=1e-5)), name
+
+
+@pytest.mark.parametrize("images", [30, 300, 1500])
+def test_all_metrics_are_the_same_there(images):
+    hold(*space(images))
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
+def test_a_gallery_is_searched_the_same_there(distance):
+    vectors, labels = space(400)
+    hold(
+        vectors[:150],
+        labels[:150],
+        ["recall_at_1", "map_at_r", "mrr"],
+        gallery=vectors[100:],
+        gallery_labels=labels[100:],
+        distance=distance,
+    )
+
+
+@pytest.mark.parametrize("coarse", COARSE)
+def test_ties_and_little_memory_are_the_same_there(monkeypatch, coarse):
+    """Many tiles, each in every precision, and most similarities equal."""
+    monkeypatch.setattr("dmlbench.evaluation.walk._WORTH_ROUNDING", 1)
+    monkeypatch.setattr("dmlbench.evaluation.walk.coarse_precision", lambda device: coarse)
+    vectors, labels = space(1300, classes=60)
+    vectors = np.sign(vectors[:, :6])
+    hold(vectors, labels, ["recall_at_1", "recall_at_100", "map_at_r", "mrr"], memory=2**20)
+
+
+@pytest.mark.slow
+def test_scores_of_many_images_are_the_same_there():
+    hold(*space(9000, 32, 300), memory=2**28)
+
+
+def test_the_probe_of_precision_runs_there():
+    speed._probed.cache_clear()
+    with pretended_gpu():
+        assert speed.coarse_precision("cuda:0") in (None, torch.bfloat16)
+    speed._probed.cache_clear()
+
+
+def made_on_the_cpu(monkeypatch):
+    monkeypatch.setattr(
+        board.torch, "arange", lambda *given, device=None, **more: ARANGE(*given, **more)
+    )
+
+
+def left_unsorted(monkeypatch):
+    """A branch for GPUs that does something else."""
+    monkeypatch.setattr(board, "sorted_rows", lambda values: values)
+
+
+def array_of_a_tensor(monkeypatch):
+    monkeypatch.setattr(
+        structure, "singular_values", lambda vectors: np.linalg.svd(vectors.numpy())[1]
+    )
+
+
+ARANGE = torch.arange
+
+
+@pytest.mark.parametrize("mistake", [made_on_the_cpu, left_unsorted, array_of_a_tensor])
+def test_a_mistake_is_found(monkeypatch, mistake):
+    mistake(monkeypatch)
+    with pytest.raises((RuntimeError, AssertionError, TypeError)):
+        hold(*space(300))
+
+
+def test_ranks_are_walked_there_and_not_on_the_cpu(monkeypatch):
+    """The walk's tiles are tensors of the GPU."""
+    seen = []
+    take = board.Board.take
+
+    def watching(self, tile, *given, **more):
+        seen.append(type(tile.values))
+        return take(self, tile, *given, **more)
+
+    monkeypatch.setattr(board.Board, "take", watching)
+    with pretended_gpu():
+        evaluate(*space(300), metrics=["recall_at_1"], device="cuda:0")
+    assert set(seen) == {PretendedTensor}

@@ -1,0 +1,135 @@
+"""What fits a GPU: counted against what a process takes, named by a plan, said where it fails."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from dmlbench import plan
+from dmlbench.errors import UserError
+from dmlbench.plan import costs
+from dmlbench.plan.memory_model import BESIDE, Memory
+from dmlbench.plan.read import read_yaml
+from dmlbench.training import loop
+from pretended_gpu import pretended_gpu
+from toy_training import VALUES, merged, outputs
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONFIG = REPOSITORY / "config"
+MEMORY = read_yaml(CONFIG / "memory.yaml", Memory)
+
+
+def loaded(tmp_path, study, **configuration):
+    values = {"pathvars": {"results": str(tmp_path)}, "studies": [study], **configuration}
+    return plan.load(values, CONFIG)
+
+
+def test_every_network_was_counted():
+    networks = yaml.safe_load((CONFIG / "networks.yaml").read_text())
+    assert set(MEMORY.networks) == set(networks)
+
+
+def test_the_memory_of_a_training_by_hand(tmp_path):
+    thesis = loaded(tmp_path, "psomas2020")
+    spec = next(
+        run.spec
+        for run in thesis.runs()
+        if run.spec.network.backbone.name == "resnet50" and run.spec.batch_size == 100
+    )
+    counted = MEMORY.networks["resnet50"]
+    # AdamW keeps two numbers for each weight, next to the weight and its gradient.
+    expected = 16e6 * counted.parameters + 100 * 1e6 * counted.image.float32 + BESIDE
+    assert MEMORY.of_training("resnet50", spec) == pytest.approx(expected)
+    larger = spec.model_copy(update={"batch_size": 200})
+    more = MEMORY.of_training("resnet50", larger) - MEMORY.of_training("resnet50", spec)
+    assert more == pytest.approx(100e6 * counted.image.float32)
+    reduced = spec.model_copy(update={"precision": "bfloat16"})
+    assert MEMORY.of_training("resnet50", reduced) < MEMORY.of_training("resnet50", spec)
+
+
+def lines(tmp_path, **configuration):
+    thesis = loaded(tmp_path, "psomas2020", **configuration)
+    todo = costs.Ahead({thesis.run(row): row for row in thesis.rows("psomas2020")})
+    return [line for line in costs.lines(thesis, todo, gpu=True) if "will not fit" in line]
+
+
+def test_a_plan_names_what_will_not_fit(tmp_path):
+    assert lines(tmp_path) == []
+    assert lines(tmp_path, gpu_memory=80) == []
+    found = lines(tmp_path, gpu_memory=10)
+    (resnet50,) = [line for line in found if "resnet50 at 224 pixels, batches of 100" in line]
+    assert "will not fit into a GPU of 10 GB: " in resnet50
+    assert "in float32: about 11 GB" in resnet50
+    assert len(lines(tmp_path, gpu_memory=20, runs_per_gpu=2)) == len(found)
+
+
+def test_without_a_gpu_nothing_is_said_of_its_memory(tmp_path):
+    thesis = loaded(tmp_path, "psomas2020", gpu_memory=1)
+    todo = costs.Ahead({thesis.run(row): row for row in thesis.rows("psomas2020")})
+    assert not [line for line in costs.lines(thesis, todo, gpu=False) if "will not fit" in line]
+
+
+def out_of_memory(*_):
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nGPU 0 has ...")
+
+
+@pytest.mark.parametrize("part", ["Trainer._step", "assemble"])
+def test_out_of_memory_is_one_line_that_says_what_to_change(tmp_path, toy_data, monkeypatch, part):
+    monkeypatch.setattr(f"dmlbench.training.loop.{part}", out_of_memory)
+    arguments = {**toy_data.as_arguments(), **outputs(tmp_path), "threads": 1}
+    with pretended_gpu(), pytest.raises(UserError) as error:
+        loop.train(merged(VALUES, {}), **arguments, device="cuda")
+    assert str(error.value) == (
+        "out of memory on pretended GPU with 86 GB: convnet at 16 pixels, batch_size 20, float32; "
+        "to change: runs_per_gpu (fewer jobs on the GPU), precision (bfloat16), "
+        "batch_size (smaller), or the GPU (larger)"
+    )
+
+
+# What a process takes for a step, beyond what it has when all is imported, built and warm.
+MEASURED = """
+    import json, sys
+    sys.path.insert(0, "benchmarks")
+    import torch
+    import step_memory
+    from machine import peak_memory
+    from dmlbench.training.cpu import use_cpu
+    from dmlbench.training.optimization import build_optimizer
+    from dmlbench.plan.recipes import Optimizer
+    from dmlbench.networks.embedder import Embedder
+
+    name, pixels, few, many = {arguments!r}
+    torch.set_num_threads(1)
+    found = []
+    for batch in (few, many):
+        network = Embedder(step_memory.spec(name))
+        options = Optimizer(name="adamw", learning_rate=0.001)
+        images = torch.zeros(batch, len(network.mean[0]), pixels, pixels)
+        optimizer = build_optimizer(options, [(network, 0.001)])
+        step_memory.steps(network, optimizer, images)
+        found.append(peak_memory())
+    counted = [step_memory.counted(name, pixels, batch, "float32") for batch in (few, many)]
+    print(json.dumps({{"measured": found[1] - found[0], "counted": counted[1] - counted[0]}}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [("convnet4", 28, 100, 1100), ("mobilenet_v2", 96, 4, 68)],
+)
+def test_what_is_counted_is_what_a_process_takes(arguments):
+    """To 20 percent: a CPU's kernels take room of their own, which a GPU's do elsewhere."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(MEASURED.format(arguments=arguments))],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["counted"] == pytest.approx(found["measured"], rel=0.2)

@@ -1,0 +1,122 @@
+"""karaman2021's study against what the thesis prints about it, and its rehearsal."""
+
+import csv
+import re
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from dmlbench.plan import pages
+from dmlbench.plan.mapping import read_mapping, table_id
+from project import CONFIG, load_studies, rehearse
+
+REFERENCE = CONFIG / "reference" / "karaman2021"
+STUDY = "karaman2021"
+OPTIONS = {"m": "margin", "m_1": "m1", "m_2": "m2"}
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load_studies(STUDY)
+
+
+@pytest.fixture(scope="module")
+def rehearsed():
+    return rehearse(STUDY)
+
+
+@pytest.fixture(scope="module")
+def by_place(loaded):
+    """(method, variant) -> the rows of the open-set split."""
+    found = {}
+    for row in loaded.rows(STUDY):
+        if row.split == "open-4fold":
+            found.setdefault((row.method, row.variant), []).append(row)
+    return found
+
+
+def printed():
+    """The cells of R@1 on CUB, one per printed row."""
+    for path in sorted(REFERENCE.glob("table_*.csv")):
+        with path.open(newline="") as file:
+            for cell in csv.DictReader(file):
+                if cell["metric"] == "recall_at_1" and cell["dataset"] == "cub200":
+                    yield cell | {"table": table_id(cell["table"])}
+
+
+def test_every_printed_hyper_parameter_reaches_its_loss(loaded, by_place):
+    mapping = read_mapping(REFERENCE)
+    for cell in printed():
+        if not cell["variant"]:
+            continue
+        place = mapping.place(cell)
+        for row in by_place[place.method, place.variant]:
+            options = loaded.spec(row).loss.hyperparameters
+            for part in cell["variant"].split(";"):
+                name, _, value = part.partition("=")
+                if name == "no_hinge":
+                    assert options.get("hinge") is False or options["m2"] == 1000
+                else:
+                    assert options[OPTIONS.get(name, name)] == pytest.approx(float(Fraction(value)))
+
+
+def test_the_best_rows_are_trainings_of_the_tables_that_they_repeat(loaded, by_place):
+    mapping = read_mapping(REFERENCE)
+    cells = list(printed())
+    repeated = [cell for cell in cells if cell["table"] in ("4_13", "4_14")]
+    assert len(repeated) == 19
+    for cell in repeated:
+        number, method, variant = re.match(
+            r"equals Table 4\.(\d+) (\w+) ?([^;]*)", cell["note"].replace("bold;", "")
+        ).groups()
+        parts = sorted(part for part in variant.split(",") if "=" in part or part == "no_hinge")
+        (source,) = (
+            other
+            for other in cells
+            if other["table"] == f"4_{int(number):02d}"
+            and other["method"] == method
+            and sorted(filter(None, other["variant"].split(";"))) == parts
+        )
+        places = [mapping.place(some) for some in (cell, source)]
+        one, other = (
+            [loaded.run(row).folder for row in by_place[place.method, place.variant]]
+            for place in places
+        )
+        assert one == other
+
+
+def test_the_protocol_is_the_printed_one(loaded):
+    for row in loaded.rows(STUDY):
+        spec = loaded.spec(row)
+        assert (spec.epochs, spec.iterations_per_epoch, spec.batch_size) == (500, 1000, 32)
+        assert (spec.optimizer.name, spec.optimizer.learning_rate) == ("rmsprop", 1e-6)
+        assert (spec.head_factor, spec.embedding_dim) == (1, 128)
+        assert spec.sampler.hyperparameters == {"images_per_class": 8}
+        assert (spec.patience, spec.evaluate_every) == (100, 1)
+        assert (spec.selection, spec.selection_metric) == ("best_validation_epoch", "map_at_r")
+        assert spec.miner is None
+        assert spec.normalize
+        assert spec.network.backbone.name == "resnet18_logits"
+        assert spec.fold in (0, 1, 2, 3)
+
+
+def test_each_setting_has_four_folds_and_is_trained_once(loaded, by_place):
+    assert {len(rows) for rows in by_place.values()} == {4}
+    settings = {loaded.run(row).folder for rows in by_place.values() for row in rows}
+    # 168 printed rows on CUB, of which 19 repeat others and table 4.11 repeats two of table 4.10.
+    assert len(list(printed())) == 168
+    assert len(settings) == 4 * (168 - 19 - 2)
+
+
+def test_a_rehearsal_trains_few_of_them(loaded, rehearsed):
+    assert rehearsed.rows(STUDY) == loaded.rows(STUDY)
+    assert pages.targets(rehearsed, STUDY).keys() == pages.targets(loaded, STUDY).keys()
+    assert len(rehearsed.runs(STUDY)) < 130
+    losses = Counter(row.method for row in rehearsed.rows(STUDY))
+    assert losses == Counter(row.method for row in loaded.rows(STUDY))
+    (hinge,) = {
+        rehearsed.spec(row).loss.hyperparameters["hinge"]
+        for row in rehearsed.rows(STUDY)
+        if "hinge" in row.variant
+    }
+    assert hinge is False

@@ -1,0 +1,107 @@
+"""musgrave2020's studies against the paper's protocol: searches, reruns, and what they share."""
+
+import pytest
+from dmlbench.plan import combinations, searches
+from dmlbench.plan.places import place_value
+from project import load_studies
+
+STUDY, OMNIGLOT = "musgrave2020", "musgrave2020_omniglot"
+# Table 6, by its column "Loss type".
+EMBEDDING = {"contrastive", "triplet", "margin", "fastap", "snr_contrastive"}
+EMBEDDING |= {"multi_similarity", "multi_similarity_miner"}
+CLASSIFICATION = {"proxy_nca", "normalized_softmax", "cosface", "arcface", "soft_triple"}
+DATASETS = ("cub200", "cars196", "sop")
+LOSSES = sorted(EMBEDDING | CLASSIFICATION)
+NAMES = [f"{dataset}_{loss}" for dataset in DATASETS for loss in LOSSES]
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load_studies(STUDY)
+
+
+@pytest.fixture(scope="module")
+def omniglot():
+    return load_studies(OMNIGLOT)
+
+
+def test_the_losses_are_those_of_table_6(loaded):
+    trained = {row.method for row in loaded.rows(STUDY)} - {"untrained"}
+    assert trained == EMBEDDING | CLASSIFICATION
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_search_makes_fifty_trials_of_four_folds(loaded, name):
+    search = loaded.searches[name]
+    assert (search.budget, search.folds, search.pruner) == (50, [0, 1, 2, 3], None)
+    for spec in searches.trial_specs(loaded, name):
+        assert spec.selection_metric == "map_at_r"
+        assert spec.batch_size == 32
+        images = 4 if search.run.method in EMBEDDING else 1
+        assert spec.sampler.hyperparameters["images_per_class"] == images
+        assert (spec.optimizer.name, spec.optimizer.learning_rate) == ("rmsprop", 1e-6)
+        assert spec.frozen_batchnorm == "both"
+
+
+def test_reruns_train_what_the_trials_of_their_search_do(loaded):
+    rows = [row for row in loaded.rows(STUDY) if row.variant == "tuned"]
+    assert len(rows) == 3 * 12 * 4 * 10
+    assert {loaded.search_of(row) for row in rows} == set(NAMES)
+    for row in rows:
+        if row.seed == 0:
+            tried = searches.trial_specs(loaded, loaded.search_of(row))[row.fold]
+            assert loaded.spec(row).model_copy(update={"search": None}) == tried
+
+
+def test_every_loss_that_learns_has_its_rate_searched(loaded):
+    learned = {name for name in NAMES if "loss_learning_rate" in loaded.searches[name].parameters}
+    losses = {name.partition("_")[2] for name in learned}
+    assert losses == CLASSIFICATION | {"margin"}
+
+
+def test_the_folds_of_a_rerun_are_scored_together(loaded):
+    found = combinations.combinations(loaded, STUDY)
+    assert {row.fold for row in found} == {"concatenated", "separated"}
+    assert {len(together.folds) for together in found.values()} == {4}
+    assert len(found) == 3 * 12 * 10 * 2
+
+
+def test_untrained_networks_learn_nothing(loaded):
+    for row in loaded.rows(STUDY):
+        if row.method == "untrained":
+            spec = loaded.spec(row)
+            assert spec.epochs == 0
+            assert (spec.network.weights is None) == (row.variant == "random_init")
+            reduced = spec.head_initialization == "principal_components"
+            assert reduced == (row.variant == "pca")
+
+
+def test_trials_can_be_given_on_the_command_line(loaded):
+    fewer = load_studies(STUDY, search_trials=7)
+    assert {fewer.searches[name].budget for name in NAMES} == {7}
+    name = "multi_similarity_coordinate"
+    assert fewer.searches[name].budget == loaded.searches[name].budget
+    assert loaded.searches["cub200_margin"].budget == 50
+
+
+def test_handwriting_has_all_losses_with_one_budget(omniglot):
+    rows = [row for row in omniglot.rows(OMNIGLOT) if row.method != "untrained"]
+    assert {row.method for row in rows} == EMBEDDING | CLASSIFICATION
+    used = {omniglot.search_of(row) for row in rows} - {None}
+    assert len(used) == 12
+    assert {omniglot.searches[name].budget for name in used} == {8}
+    assert {tuple(omniglot.searches[name].folds) for name in used} == {(0, 1, 2, 3)}
+    assert {row.split for row in rows} == {"official"}
+    assert {omniglot.searches[name].run.split for name in used} == {"official4fold"}
+
+
+def test_default_values_are_among_those_that_are_searched(omniglot):
+    for row in omniglot.rows(OMNIGLOT):
+        if row.variant == "tuned":
+            spec = omniglot.spec(row).as_dict()
+            parameters = omniglot.searches[omniglot.search_of(row)].parameters
+            for place, parameter in parameters.items():
+                value = place_value(spec, place)
+                if place == "loss_learning_rate" and value is None:
+                    value = spec["optimizer"]["learning_rate"] * spec["loss_factor"]
+                assert parameter.low <= value <= parameter.high, (row.method, place)

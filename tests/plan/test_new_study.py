@@ -1,0 +1,117 @@
+"""A study of the user's own images: written, loaded, and refused with nothing changed."""
+
+import shutil
+from pathlib import Path
+
+import new_study
+import pytest
+import yaml
+from dmlbench import plan
+from dmlbench.data.generate import generate
+from dmlbench.errors import UserError
+from dmlbench.plan.new_study import Pictures, write_study
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+BIRDS = Pictures("~/my birds", "class_folders", "half", [30] * 100, [29] * 100)
+
+
+@pytest.fixture
+def config(configured):
+    """A configuration of two studies, which loads fast."""
+    for file in (configured.folder / "studies").glob("*.yaml"):
+        if file.stem not in ("mine", "demo"):
+            file.unlink()
+    return configured.folder
+
+
+@pytest.fixture(autouse=True)
+def unread(monkeypatch):
+    """The folder need not be there: what it holds is given."""
+    monkeypatch.setattr("dmlbench.plan.data.contents_digest", lambda folder: "0" * 16)
+
+
+def loaded(config, *studies):
+    return plan.load({"pathvars": {"results": "results"}, "studies": list(studies)}, config)
+
+
+def texts(config):
+    return {path: path.read_text() for path in config.rglob("*.yaml")}
+
+
+@pytest.mark.parametrize(
+    ("network", "train", "batch"),
+    [
+        ("resnet18", [30] * 100, 60),
+        ("vit_s16", [8] * 7, 35),
+        ("mobilenet_v2", [3] * 50, 60),
+        ("convnet4", [1, 2, 2, 2, 9], 10),
+    ],
+)
+def test_what_is_written_is_a_study_whose_batches_fit(config, network, train, batch):
+    written = write_study(config, "birds", network, BIRDS._replace(train=train))
+    assert [path.name for path in written] == ["datasets.yaml", "recipes.yaml", "birds.yaml"]
+    study = loaded(config, "birds")
+    assert study.datasets["birds"].folder == "~/my birds"
+    specs = [run.spec for run in study.runs("birds")]
+    assert specs[0].loss is None
+    for spec in specs[1:]:
+        assert spec.batch_size == batch
+        assert spec.selection == "last_epoch"
+        assert batch // spec.sampler.hyperparameters["images_per_class"] <= len(train)
+        assert (spec.network.weights is None) == (network == "convnet4")
+
+
+def test_other_studies_are_as_they_were(config):
+    before = loaded(config, "demo").runs("demo")
+    kept = texts(config)
+    write_study(config, "birds", "resnet18", BIRDS)
+    assert loaded(config, "demo").runs("demo") == before
+    for path, text in kept.items():
+        assert path.read_text().startswith(text.rstrip())
+
+
+@pytest.mark.parametrize(
+    ("name", "network", "pictures", "said"),
+    [
+        ("demo", "resnet18", BIRDS, "has it under recipes"),
+        ("mine", "resnet18", BIRDS, "has it under studies"),
+        ("glyphs", "resnet18", BIRDS, "has it under datasets"),
+        ("My Birds", "resnet18", BIRDS, "name 'My Birds'; allowed"),
+        ("birds", "resnet19", BIRDS, "did you mean 'resnet18'"),
+        ("birds", "resnet18", BIRDS._replace(train=[5, 5]), "2 classes train; allowed: 4"),
+        ("birds", "resnet18", BIRDS._replace(layout="folders"), "unknown data/layouts 'folders'"),
+    ],
+)
+def test_what_cannot_be_a_study_changes_nothing(config, name, network, pictures, said):
+    before = texts(config)
+    with pytest.raises(UserError, match=said):
+        write_study(config, name, network, pictures)
+    assert texts(config) == before
+
+
+def test_a_folder_is_surveyed(tmp_path):
+    drawn = tmp_path / "drawn.zip"
+    generate("glyphs", drawn, characters=9, images_per_character=3, size=16)
+    found = new_study.surveyed(str(drawn), "class_folders")
+    assert (found.split, found.train, found.test) == ("half", [3] * 5, [3] * 4)
+    folder = tmp_path / "folder"
+    shutil.unpack_archive(drawn, folder / "train")
+    shutil.unpack_archive(drawn, folder / "test")
+    with pytest.raises(UserError, match="`layout: subset_folders`"):
+        new_study.surveyed(str(folder), "class_folders")
+
+
+@pytest.mark.parametrize(("tested", "split"), [("b", "official"), ("a", "official_closed")])
+def test_subsets_are_split_as_they_come(tmp_path, tested, split):
+    for folder in ("train/a", f"test/{tested}"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "1.png").touch()
+    found = new_study.surveyed(str(tmp_path), "subset_folders")
+    assert (found.split, found.train, found.test) == (split, [1], [1])
+
+
+def test_networks_with_published_weights_are_offered():
+    networks = yaml.safe_load((CONFIG / "networks.yaml").read_text())
+    offered = new_study.pretrained()
+    assert {"resnet18", "resnet50"} <= set(offered) < set(networks)
+    assert "mobilenet_v2" not in offered  # only mirrors have its file

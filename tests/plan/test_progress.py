@@ -1,0 +1,117 @@
+"""How far studies are, read from files as Snakemake and its jobs leave them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from dmlbench import plan
+from dmlbench.files import claim, claimed_by
+from dmlbench.plan import overview, views
+from dmlbench.plan.progress import Progress, of_study, of_view
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """The plan of the demo, whose results are in a folder of its own."""
+    configuration = {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
+    return plan.load(configuration, CONFIG)
+
+
+def made(results, stages):
+    for stage in stages:
+        file = results / stage.output
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+
+
+def logged(results, stage, text):
+    file = results / stage.log
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def progress(demo, tmp_path):
+    return Progress(tmp_path, of_study(demo, "demo"))
+
+
+def test_before_anything_has_run_all_of_it_is_missing(demo, tmp_path):
+    found = progress(demo, tmp_path)
+    assert found.missing == found.stages
+    assert len(set(found.stages)) == len(found.stages)
+    runs = demo.runs("demo")
+    assert found.done("train") == found.done("evaluate") == (0, len(runs))
+    assert list(found.ahead(demo).trainings) == runs
+    assert next(overview.of_one(demo, "demo", gpu=False)).startswith("demo: not begun")
+
+
+def test_a_finished_study_needs_no_images(demo, tmp_path):
+    stages = progress(demo, tmp_path).stages
+    images = ("draw", "index", "pack", "split")
+    made(tmp_path, [stage for stage in stages if stage.rule not in images])
+    assert progress(demo, tmp_path).missing == []
+    assert list(overview.of_one(demo, "demo", gpu=False)) == ["demo: done, 22 of 22 runs scored"]
+    trained = next(stage for stage in stages if stage.rule == "train")
+    (tmp_path / trained.output).unlink()
+    missing = progress(demo, tmp_path).missing
+    assert {stage.rule for stage in missing} == {"train", *images}
+
+
+def test_a_view_needs_what_it_shows(demo, tmp_path):
+    view = views.views(demo, "demo")["embedding_maps.unseen_characters"]
+    stages = list(of_view(demo, "demo", "embedding_maps.unseen_characters", view))
+    trained = [stage.row.method for stage in stages if stage.rule == "train"]
+    assert trained == ["untrained", "proxy_anchor"]
+    assert stages[-1].output == "studies/demo/figures/map_unseen_characters.png"
+
+
+def test_failed_and_killed_jobs_are_told_apart(demo, tmp_path):
+    trainings = [stage for stage in progress(demo, tmp_path).stages if stage.rule == "train"]
+    made(tmp_path, trainings[:1])
+    traceback = "Traceback (most recent call last):\n  File x\nRuntimeError: CUDA out of memory\n"
+    logged(tmp_path, trainings[0], traceback)
+    logged(tmp_path, trainings[1], f"epoch 1\n{traceback}")
+    logged(tmp_path, trainings[2], "epoch 1\n")
+    found = progress(demo, tmp_path)
+    assert [(stage, why) for stage, why in found.failed] == [
+        (trainings[1], "RuntimeError: CUDA out of memory")
+    ]
+    assert (found.running, found.stopped) == ([], trainings[2:3])
+    lines = "\n".join(overview.status(demo, gpu=False))
+    assert "no call is at work" in lines
+    assert "demo: unfinished, 0 of 22 runs scored, 1 failed" in lines
+    log = tmp_path / trainings[1].log
+    assert f"{trainings[1].what}: RuntimeError: CUDA out of memory ({log})" in lines
+    assert f"  stopped  train {trainings[2].what}: interrupted or killed" in lines
+    assert "21 trainings" in lines
+
+
+def test_what_the_call_at_work_has_begun_is_running(demo, tmp_path):
+    trainings = [stage for stage in progress(demo, tmp_path).stages if stage.rule == "train"]
+    assert claimed_by(tmp_path) is None
+    claim(tmp_path)
+    assert "snakemake (process " in claimed_by(tmp_path)
+    logged(tmp_path, trainings[3], "epoch 1\n")
+    assert progress(demo, tmp_path).running == trainings[3:4]
+    lines = overview.status(demo, gpu=False)
+    assert "is at work" in lines[0]
+    assert f"  running  train {trainings[3].what}" in lines
+
+
+def test_the_list_of_targets_has_all_of_them(demo):
+    lines = overview.targets(demo, gpu=False)
+    names = [line.split()[0] for line in lines]
+    targets = ["demo", "demo_tournament", "demo_table_recall", "demo_figure_unseen_characters"]
+    assert set(targets) < set(names)
+    assert {"all", "data_all", "status", *(f"search_{name}" for name in demo.searches)} < set(names)
+    (line,) = (line for line in lines if line.startswith("  demo_figure_unseen_characters"))
+    assert "0 of 2 runs; left: about a minute" in line
+
+
+def test_every_study_has_its_stages():
+    values = yaml.safe_load((CONFIG / "config.yaml").read_text())
+    loaded = plan.reload(values, CONFIG)
+    for study in loaded.studies:
+        stages = list(dict.fromkeys(of_study(loaded, study)))
+        assert len({stage.output for stage in stages}) == len(stages)

@@ -1,0 +1,26 @@
+"""YAML as the catalogues and studies may write it."""
+
+import pytest
+from dmlbench.errors import UserError
+from dmlbench.plan.read import read_mapping
+
+
+def read(tmp_path, text):
+    file = tmp_path / "some.yaml"
+    file.write_text(text)
+    return read_mapping(file)
+
+
+def test_a_mapping_may_bring_the_keys_of_another(tmp_path):
+    text = "one: &one {x: 1, y: 2}\ntwo: &two {<<: *one, y: 3}\nthree: {<<: *two, x: 4}\n"
+    assert read(tmp_path, text) == {
+        "one": {"x": 1, "y": 2},
+        "two": {"x": 1, "y": 3},
+        "three": {"x": 4, "y": 3},
+    }
+
+
+def test_a_key_written_twice_is_refused_next_to_a_merge(tmp_path):
+    text = "one: &one {x: 1}\ntwo:\n  <<: *one\n  y: 2\n  y: 3\n"
+    with pytest.raises(UserError, match="key 'y' is written twice, again in line 5"):
+        read(tmp_path, text)

@@ -1,0 +1,252 @@
+"""The sentences that answer a study's question."""
+
+import pandas as pd
+import pytest
+from dmlbench.errors import UserError
+from dmlbench.presentation.answer import answer
+from dmlbench.presentation.study import headline
+from dmlbench.presentation.table import write
+from dmlbench.presentation.tables.method_spread import MethodSpread
+from dmlbench.presentation.terminal import summary
+from dmlbench.statistics.tournament import rank_by_year, write_tournament
+from invented import invent
+from run_files import run_files
+
+
+def ranked(folder, scores, titles, methods, **study):
+    """A study with a tournament of these scores and nothing else."""
+    folder.mkdir(parents=True)
+    scores.to_parquet(folder / "scores.parquet")
+    rows, files = run_files(scores, folder / "runs")
+    options = {"metric": "recall_at_1", "methods": methods, "selection": "best_test_epoch"}
+    write_tournament(rows, files, folder / "tournament.csv", **options)
+    return {
+        "question": "Which loss?",
+        **options,
+        "ranked": rows,
+        "titles": titles,
+        "scores": folder / "scores.parquet",
+        "tournament": folder / "tournament.csv",
+        "tables": [],
+        **study,
+    }
+
+
+def test_a_tournament_that_sets_nothing_apart_says_so(tmp_path, synthetic_scores, titles, methods):
+    (said,) = answer(ranked(tmp_path / "demo", synthetic_scores(), titles, methods))
+    # Three losses in the same order twice: chi-square 4 of at most 2 * 2, p = exp(-2).
+    assert said == (
+        "Nothing is set apart: Friedman's test finds no difference between 3 losses in 2 "
+        "experiments (p = 0.135, Kendall's W = 1.00). ProxyAnchor has the best mean rank, 1.00, "
+        "20.00 points above Contrastive, and may have it by chance; one seed, and another one may "
+        "give another order."
+    )
+
+
+def test_a_clear_winner_is_set_apart_from_all_but_those_that_are_near(
+    tmp_path, synthetic_scores, titles, methods
+):
+    scores = synthetic_scores(dims=(16, 32, 64, 128), seeds=(0, 1))
+    (said,) = answer(ranked(tmp_path / "demo", scores, titles, methods))
+    # Nemenyi's difference of 3 methods in 4 experiments: 2.344 * sqrt(3 * 4 / (6 * 4)) = 1.66.
+    assert said == (
+        "ProxyAnchor has the best mean rank, 1.00, 20.00 points above Contrastive, and is set "
+        "apart from all but Contrastive (critical difference 1.66; 3 losses in 4 experiments, "
+        "Friedman's p = 0.0183, Kendall's W = 1.00)."
+    )
+
+
+def test_a_difference_that_sets_no_loss_apart_from_the_first_is_said_as_one(
+    tmp_path, synthetic_scores, titles, methods
+):
+    study = ranked(tmp_path / "demo", synthetic_scores(dims=(1, 2, 4, 8)), titles, methods)
+    board = pd.read_csv(study["tournament"]).assign(critical_difference=2.5)
+    board.to_csv(study["tournament"], index=False)
+    (said,) = answer(study)
+    assert said == (
+        "Friedman's test finds a difference between 3 losses in 4 experiments (p = 0.0183, "
+        "Kendall's W = 1.00), but sets the first apart from none of them alone (critical "
+        "difference 2.50). ProxyAnchor has the best mean rank, 1.00, 20.00 points above "
+        "Contrastive; one seed, and another one may give another order."
+    )
+    found = headline(study | {"baseline": None})
+    assert not found.apart
+    assert "No other method is further away than the critical difference." in found.caveats
+
+
+def test_one_experiment_tests_nothing(tmp_path, synthetic_scores, titles, methods):
+    scores = synthetic_scores(dims=[64])
+    (said,) = answer(ranked(tmp_path / "demo", scores, titles, methods))
+    assert said.startswith("ProxyAnchor has the best R@1 of 3 losses, 20.00 points above")
+    assert "One experiment says nothing about another one; one seed" in said
+
+
+def test_years_are_correlated_with_mean_ranks():
+    board = pd.DataFrame({"method": list("abcde"), "average_rank": [1, 2, 3, 4, 5.0]})
+    found = rank_by_year(board, {"a": 2020, "b": 2019, "c": 2017, "d": 2015, "e": 2006})
+    assert found.correlation == pytest.approx(-1)
+    assert found.losses == 5
+    assert rank_by_year(board, {"a": 2020, "b": 2019}) is None
+    assert rank_by_year(board, dict.fromkeys("abcde", 2020)) is None
+
+
+def differences(tmp_path, rows, **options):
+    csv = tmp_path / "differences.csv"
+    columns = ["panel", "Loss", "reference", "value", "difference", "low", "high", "p", "holm"]
+    pd.DataFrame(rows, columns=columns).to_csv(csv, index=False)
+    table = {
+        "id": "differences",
+        "csv": csv,
+        "kind": "paired_differences",
+        "options": {"metrics": ["recall_at_1", "map_at_r"], **options},
+    }
+    return {"tournament": None, "titles": {"profs": "PROFS"}, "tables": [table]}
+
+
+def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
+    rows = [
+        ("R@1", "Margin, PROFS", 70, 66, "-4.00", "-5.00", "-3.00", 0.001, 0.004),
+        ("R@1", "Triplet, PROFS", 70, 69, "-1.00", "-4.00", "+2.00", 0.2, 0.2),
+        ("R@1", "All losses, PROFS", 70, 67.5, "-2.50", "-4.00", "-1.00", 0.01, None),
+        ("MAP@R", "Margin, PROFS", 30, 40, "+10.00", "+9.00", "+11.00", 0.001, 0.004),
+    ]
+    together, single = answer(differences(tmp_path, rows))
+    assert together == (
+        "R@1 changes by −2.50 points [−4.00, −1.00] with PROFS against the loss alone (mean over 2 "
+        "losses, 95 % interval)."
+    )
+    assert single == (
+        "Against the loss alone, none of 2 is above in R@1, 1 below and 1 not set apart (p < 0.05 "
+        "after Holm's correction); differences go from −4.00 points [−5.00, −3.00] (Margin, PROFS) "
+        "to −1.00 points [−4.00, +2.00] (Triplet, PROFS)."
+    )
+
+
+def test_each_data_set_has_a_sentence_of_its_own(tmp_path):
+    rows = [
+        ("CUB, R@1", "Margin, PROFS", 70, 74, "+4.00", "+3.00", "+5.00", 0.001, 0.004),
+        ("CUB, MAP@R", "Margin, PROFS", 30, 40, "+10.00", "+9.00", "+11.00", 0.001, 0.004),
+        ("SOP, R@1", "Margin, PROFS", 60, 59, "-1.00", "-2.00", "+0.00", 0.05, 0.05),
+    ]
+    (said,) = answer(differences(tmp_path, rows))
+    assert said == (
+        "On CUB, against the loss alone, 1 of 1 is above in R@1, none below and none not set "
+        "apart (p < 0.05 after Holm's correction); differences go by +4.00 points [+3.00, +5.00] "
+        "(Margin, PROFS). On SOP, against the loss alone, none of 1 is above in R@1, none below "
+        "and 1 not set apart (p < 0.05 after Holm's correction); differences go by −1.00 points "
+        "[−2.00, +0.00] (Margin, PROFS)."
+    )
+
+
+def test_one_pair_of_trainings_has_no_interval(tmp_path):
+    study = differences(tmp_path, [], against="hard")
+    pd.DataFrame(
+        {
+            "panel": ["CUB, R@1"] * 3 + ["SOP, R@1"] * 3,
+            "Loss": ["Margin, PROFS", "Triplet, PROFS", "All losses, PROFS"] * 2,
+            "difference": ["+1.00", "+3.00", "+2.00", "-1.00", "+0.50", "-0.25"],
+        }
+    ).to_csv(study["tables"][0]["csv"], index=False)
+    together, single = answer(study)
+    assert together == (
+        'On CUB, R@1 changes by +2.00 points with PROFS against "hard" (mean over 2 losses, one '
+        'pair of trainings each). On SOP, R@1 changes by −0.25 points with PROFS against "hard" '
+        "(mean over 2 losses, one pair of trainings each)."
+    )
+    assert single.endswith(
+        "On SOP, R@1 changes by −1.00 points with Margin, PROFS and +0.50 points with Triplet, "
+        'PROFS against "hard", in one pair of trainings.'
+    )
+
+
+def test_spreads_of_several_data_sets_are_told_apart(tmp_path, synthetic_scores, titles):
+    scores = pd.concat(
+        [
+            synthetic_scores(dims=[64], seeds=(0, 1), dataset=dataset, variant="tuned")
+            for dataset in ("cub200", "sop")
+        ]
+    )
+    # Errors of the losses are halved on SOP, and so is their spread.
+    half = scores.dataset == "sop"
+    scores.loc[half, "value"] = 1 - (1 - scores.loc[half, "value"]) / 2
+    titles = titles | {"cub200": "CUB", "sop": "SOP", "tuned": "tuned", "recall_at_1": "R@1"}
+    kind = MethodSpread(
+        id="spread", title="", metrics=["recall_at_1"], selection="last_epoch", against="tuned"
+    )
+    csv = tmp_path / "spread.csv"
+    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
+    options = {"metrics": ["recall_at_1"], "against": "tuned"}
+    table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
+    (said,) = answer({"tournament": None, "titles": titles, "tables": [table]})
+    # Of 60, 50 and 80 percent, n - 1.
+    assert said == (
+        "The losses' R@1 has a standard deviation of 15.28 points tuned on CUB [15.28, 15.28] and "
+        "7.64 points tuned on SOP [7.64, 7.64] (95 % interval over seeds)."
+    )
+
+
+@pytest.mark.slow
+def test_can2019_is_answered_by_the_losses_with_and_without_a_miner(tmp_path):
+    page = invent("can2019", tmp_path, queries=12, figures=False)
+    mined, unmined = answer(page)
+    scores = pd.read_parquet(page["scores"])
+    chosen = scores[(scores.metric == "recall_at_1") & (scores.selection == "best_test_epoch")]
+    chosen = chosen[(chosen.network == "googlenet") & (chosen.dataset == "sop")]
+    for said, methods, reference in (
+        (mined, ["contrastive", "triplet", "margin"], "hard"),
+        (unmined, ["lifted_structure", "n_pair", "angular", "multi_similarity"], ""),
+    ):
+        arms = chosen[chosen.method.isin(methods)].groupby("variant")["value"].mean()
+        gain = 100 * (arms["profs"] - arms[reference])
+        assert f"On Stanford Online Products, R@1 changes by {gain:+.2f}".replace("-", "−") in said
+        assert f"mean over {len(methods)} losses, one pair of trainings each" in said
+
+
+def test_a_study_names_the_tables_that_answer(tmp_path):
+    rows = [("R@1", "Margin", 70, 66, "-4.00", "-5.00", "-3.00", 0.001, 0.004)]
+    study = differences(tmp_path, rows, between="method", against="triplet")
+    correlations = tmp_path / "correlations.csv"
+    correlations.write_text(
+        "With R@1,pearson,low,high,spearman,points\n"
+        "pi intra,+0.64,+0.36,+0.88,+0.73,14\n"
+        "pi inter,+0.28,-0.34,+0.72,+0.13,14\n"
+        "rho,-0.85,-0.94,-0.74,-0.84,14\n"
+    )
+    other = {"id": "c", "csv": correlations, "kind": "correlations", "options": {}}
+    study |= {"tables": [*study["tables"], other], "answer": ["c", "differences"]}
+    first, second = answer(study)
+    assert first == (
+        "R@1 goes with rho, r = −0.85 [−0.94, −0.74] and pi intra, r = +0.64 [+0.36, +0.88]; with "
+        "pi inter the interval has 0 in it (Pearson's correlation over 14 points, 95 % interval)."
+    )
+    assert second.startswith("Against triplet, none of 1 is above in R@1, 1 below and none not")
+
+
+def test_a_table_without_an_answer_is_no_answer(tmp_path):
+    plain = {"id": "scores", "kind": "scores_by_method", "options": {}, "csv": tmp_path / "none"}
+    study = {"tournament": None, "titles": {}, "tables": [plain]}
+    assert answer(study) == []
+    with pytest.raises(UserError, match=r"scores_by_method.*allowed: "):
+        answer(study | {"answer": ["scores"]})
+
+
+def test_the_terminal_says_question_and_answer(tmp_path, synthetic_scores, titles, methods):
+    study = ranked(
+        tmp_path / "demo",
+        synthetic_scores(),
+        titles,
+        methods,
+        title="Losses",
+        baseline="untrained",
+        figures=[],
+    )
+    lines = summary(study).splitlines()
+    assert lines[3] == "Which loss?"
+    assert lines[4].startswith("Nothing is set apart: Friedman's test finds no difference")
+    assert max(map(len, lines[:12])) <= 78
+
+
+def test_a_tournament_of_one_method_answers_nothing(tmp_path, synthetic_scores, titles):
+    scores = synthetic_scores()
+    alone = scores[scores.method == "contrastive"]
+    assert answer(ranked(tmp_path / "demo", alone, titles, ["contrastive"])) == []

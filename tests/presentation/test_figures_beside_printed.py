@@ -1,0 +1,59 @@
+"""Figures that mark printed numbers next to ours."""
+
+import re
+
+import matplotlib.colors as colors
+import pytest
+from beside_printed import SELECTION, ours, printed
+from dmlbench import registry
+from dmlbench.errors import UserError
+
+
+def figure(kind, frame, scores, **options):
+    context = {"title": "T", "selection": SELECTION, "baseline": None, "years": {}}
+    context["methods"] = list(dict.fromkeys(frame.method))
+    view = registry.build("presentation/figures", kind, context=context, **options)
+    return view(scores, {key: key for key in ("resnet50", "bninception", "googlenet")})
+
+
+def hollow(shown):
+    """Heights of the hollow marks, sorted."""
+    lines = [line for axes in shown.axes for line in axes.lines]
+    marks = [line for line in lines if line.get_marker() not in ("", "None", None)]
+    marks = [line for line in marks if colors.same_color(line.get_markerfacecolor(), "white")]
+    return sorted(float(y) for line in marks for y in line.get_ydata())
+
+
+@pytest.mark.parametrize(
+    ("kind", "tables", "where", "options"),
+    [
+        (
+            "recall_by_method",
+            ["06"],
+            {"embedding_dim": 128},
+            {"metrics": ["recall_at_1", "recall_at_2"], "embedding_dim": 128},
+        ),
+        ("recall_by_embedding_dim", ["06"], {"metric": "recall_at_1"}, {}),
+        (
+            "recall_by_network",
+            ["06", "07", "08"],
+            {"embedding_dim": 512, "metric": "recall_at_1"},
+            {},
+        ),
+    ],
+)
+def test_figures_mark_the_printed_numbers(kind, tables, where, options):
+    frame = printed(*tables, **where)
+    frame = frame[frame.metric.isin(["recall_at_1", "recall_at_2"])]
+    scores = ours(frame, add=[0.01])
+    shown = figure(kind, frame, scores, printed=printed(*tables), **options)
+    assert hollow(shown) == pytest.approx(sorted(frame.number))
+    texts = [text.get_text() for axes in shown.axes for text in axes.texts]
+    assert any(re.search(r"(Hollow|Diamond): printed", text) for text in texts)
+    assert hollow(figure(kind, frame, scores, **options)) == []
+
+
+def test_networks_of_several_sizes_do_not_go_into_one_figure():
+    frame = printed("06", "07", metric="recall_at_1")
+    with pytest.raises(UserError, match="several embedding sizes"):
+        figure("recall_by_network", frame, ours(frame))

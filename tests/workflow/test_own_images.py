@@ -1,0 +1,69 @@
+"""The README's "your own images", followed on drawn pictures: from a folder to a report."""
+
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from dmlbench.data.generate import generate
+from project import Project, environment
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project next to a folder of class folders."""
+    project = Project(tmp_path_factory.mktemp("project"))
+    project.results = project.folder / "results"
+    drawn = project.folder / "drawn.zip"
+    generate("glyphs", drawn, characters=16, images_per_character=6, size=16)
+    shutil.unpack_archive(drawn, project.folder / "my pictures")
+    shutil.unpack_archive(drawn, project.folder / "sorted" / "train")
+    shutil.unpack_archive(drawn, project.folder / "sorted" / "test")
+    return project
+
+
+def new_study(project, *arguments):
+    command = [sys.executable, "workflow/scripts/new_study.py", *arguments]
+    return subprocess.run(
+        command, cwd=project.folder, env=environment(), capture_output=True, text=True
+    )
+
+
+def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
+    done = new_study(project, str(project.folder / "my pictures"), "--network", "convnet3")
+    assert done.returncode == 0, done.stderr
+    assert "48 images of 8 classes train, 48 images of 8 classes test" in done.stdout
+    folder = project.folder / "results" / "studies" / "my_pictures"
+
+    # The score before any training, for which nothing is trained.
+    assert "snakemake --cores all my_pictures_table_zero_shot" in done.stdout
+    project.snakemake("my_pictures_table_zero_shot")
+    (before,) = pd.read_csv(folder / "tables" / "zero_shot.csv").to_dict("records")
+    assert before["Loss"].startswith("Untrained")
+
+    # What is left, in a few lines.
+    planned = project.snakemake("my_pictures", "-nq").splitlines()
+    said = [line for line in planned if line.startswith("dmlbench:")]
+    assert said[-1].startswith("dmlbench: 3 trainings")
+    assert len(planned) < 30
+
+    project.snakemake("my_pictures")
+    after = pd.read_csv(folder / "tables" / "retrieval.csv")
+    assert len(after) == 4
+    assert "Losses on my_pictures" in (project.folder / "results" / "report.html").read_text()
+    assert "my_pictures: done, 4 of 4 runs scored" in project.snakemake("status")
+
+
+def test_folders_of_subsets_are_refused_until_a_layout_says_so(project):
+    arguments = (str(project.folder / "sorted"), "--network", "convnet3")
+    refused = new_study(project, *arguments)
+    assert refused.returncode == 1
+    (line,) = refused.stderr.splitlines()
+    assert "`layout: subset_folders`" in line
+    done = new_study(project, *arguments, "--layout", "subset_folders")
+    assert "96 images of 16 classes train, 96 images of 16 classes test" in done.stdout
+    assert "official_closed" in (project.folder / "config" / "studies" / "sorted.yaml").read_text()
+    assert project.planned("sorted_table_zero_shot")["train"] == 1
