@@ -20,7 +20,6 @@ others keep their numbers.
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -28,7 +27,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from machine import machine, slug
+from machine import machine, peak_memory, slug
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
@@ -151,15 +150,14 @@ def measure(size: str, system: str, task: str) -> None:
     # Enough images for all that the measured call loads.
     run(vectors[:5000], labels[:5000] % 20, task)
     start = time.perf_counter() - start
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     walls, cpus = [], []
     while sum(walls) < REPEAT_FOR_S:
         wall, cpu = time.perf_counter(), time.process_time()
         scores = run(vectors, labels, task)
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1024 if sys.platform == "linux" else 1
+    peak = peak_memory()
     share = scores.pop("share", 1.0)
     found = {
         "wall_s": round(statistics.median(walls) / share, 3),
@@ -167,8 +165,8 @@ def measure(size: str, system: str, task: str) -> None:
         "runs": len(walls),
         "share": round(share, 4),
         "start_s": round(start, 3),
-        "peak_gb": round(peak * unit / 1e9, 3),
-        "peak_before_gb": round(before * unit / 1e9, 3),
+        "peak_gb": round(peak / 1e9, 3),
+        "peak_before_gb": round(before / 1e9, 3),
         "scores": scores,
     }
     print(json.dumps(found))

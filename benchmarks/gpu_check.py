@@ -1,0 +1,149 @@
+"""Is this GPU right, and is it fast? One command, a table and a file.
+
+    make gpu-check                                  # under 8 minutes on an H100 or H200
+    python benchmarks/gpu_check.py --part equal     # a part of it
+    python benchmarks/gpu_check.py --device cpu --toy   # all of it at toy size, without a GPU
+
+Right: every loss, miner, metric and transform next to the CPU's in float64, also of bfloat16
+embeddings; a training that is stopped and continued. Fast: training steps as a share of what large
+products reach in the same run; losses next to a step and next to pytorch-metric-learning; packed
+next to resident input; scoring; several trainings at once. Memory: what the plan predicts next to
+what a step takes.
+
+Prints a row for each number, and writes results/benchmarks/gpu-<device>.json. Ends with status 1 if
+a limit was missed. What cannot be measured in time is named and left out.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+# cuBLAS reads it when its first handle is made.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
+
+import gpu_equal  # noqa: E402
+import gpu_rates  # noqa: E402
+import torch  # noqa: E402
+from dmlbench import losses, miners  # noqa: E402
+from dmlbench.files import atomic_write  # noqa: E402
+from dmlbench.training.device import device_name  # noqa: E402
+from gpu_rates import Clock, Scale  # noqa: E402
+from gpu_report import Finding  # noqa: E402
+from machine import machine, slug  # noqa: E402
+
+FULL = Scale(
+    networks={
+        **dict.fromkeys(["convnet3", "convnet4", "convnet4_small"], 1024),
+        **dict.fromkeys(["googlenet", "bninception", "resnet18", "resnet18_logits"], 180),
+        **dict.fromkeys(["resnet50", "mobilenet_v2", "vit_s16"], 128),
+    },
+    compiled=("resnet50", "convnet4"),
+    pixels=224,
+    side=8192,
+    seconds=0.5,
+    spaces={"60,502 x 512": (60_502, 512, 11_316, 1.0), "1M x 128": (1_000_000, 128, 100_000, 60)},
+    jobs=(1, 2, 4, 8),
+    batch=(128, 100, 512),
+    library=None,
+)
+TOY = FULL._replace(
+    networks={"convnet4": 32, "resnet18": 4},
+    compiled=(),
+    pixels=64,
+    side=256,
+    seconds=0.05,
+    spaces={"600 x 16": (600, 16, 60, 1.0)},
+    jobs=(1, 2),
+    batch=(40, 20, 512),
+    library=("contrastive", "proxy_anchor"),
+)
+TOY_LOSSES = ("contrastive", "margin", "multi_similarity", "proxy_anchor", "triplet")
+PARTS = ("equal", "resuming", "steps", "losses", "input", "evaluation", "together")
+OPTIONAL_S = 330
+"""Seconds from the start after which what is only of interest is left out."""
+
+
+def findings(device: torch.device, scale: Scale, parts: list[str]):
+    """Everything that is found, part by part."""
+    begin = time.perf_counter()
+    clock = Clock(device, scale.seconds)
+    toy = scale is TOY
+    if "equal" in parts:
+        yield from gpu_equal.equal_losses(device, losses.available())
+        yield from gpu_equal.equal_miners(device, miners.available())
+        yield from gpu_equal.equal_metrics(device, 400 if toy else 20_000)
+        yield from gpu_equal.equal_images(device)
+    if "resuming" in parts:
+        for precision in ("float32", "bfloat16"):
+            yield gpu_equal.resumed(device, precision)
+        # The training lets nothing run that sums in any order; timing does.
+        torch.set_deterministic_debug_mode("default")
+    if "steps" in parts:
+        best = gpu_rates.ceiling(clock, scale.side)
+        for precision, rate in best.items():
+            yield Finding(
+                "ceiling", f"product of {scale.side}, {precision}", rate / 1e12, "TFLOP/s"
+            )
+
+        def left() -> float:
+            return OPTIONAL_S - (time.perf_counter() - begin)
+
+        yield from gpu_rates.step_rates(clock, scale, best, left)
+    if "losses" in parts:
+        names = TOY_LOSSES if toy else losses.available()
+        yield from gpu_rates.loss_shares(clock, scale, names)
+        yield from gpu_rates.library_ratios(clock, scale)
+    if "input" in parts:
+        yield from gpu_rates.input_rates(clock, scale)
+    if "evaluation" in parts:
+        yield from gpu_rates.evaluations(clock, scale)
+    if "together" in parts:
+        yield from gpu_rates.together(clock, scale)
+
+
+def main() -> None:
+    """Check, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--toy", action="store_true", help="everything at toy size")
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    if options.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("torch sees no GPU here; allowed: --device cpu --toy")
+    device = torch.device(options.device, 0 if options.device == "cuda" else None)
+    name = device_name(device) if device.type == "cuda" else f"cpu-{slug()}"
+    found, begin = [], time.perf_counter()
+    for finding in findings(device, TOY if options.toy else FULL, options.part):
+        print(finding.line, flush=True)
+        found.append(finding)
+    missed = [finding for finding in found if finding.verdict == "MISSED"]
+    seconds = time.perf_counter() - begin
+    kind = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ("-toy" if options.toy else "")
+    output = options.output or REPOSITORY / "results" / "benchmarks" / f"gpu-{kind}.json"
+    report = {
+        "device": name,
+        "toy": options.toy,
+        "seconds": round(seconds, 1),
+        "machine": machine(("torch", "torchvision", "numpy")),
+        "findings": [each._asdict() | {"verdict": each.verdict} for each in found],
+    }
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(output) as unfinished:
+        unfinished.write_text(json.dumps(report, indent=1) + "\n")
+    limits = sum(finding.verdict != "" for finding in found)
+    print(f"{limits - len(missed)} of {limits} limits kept in {seconds:.0f} s; written to {output}")
+    for finding in missed:
+        print(f"missed: {finding.line}")
+    sys.exit(bool(missed))
+
+
+if __name__ == "__main__":
+    main()
