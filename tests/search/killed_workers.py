@@ -1,4 +1,4 @@
-"""Workers of one search of trainings, killed at random moments, until they were 30.
+"""Workers of one search of trainings, killed 30 times: at random moments, and amid trials.
 
 Run as a process of its own that does no work itself: its workers are forks and start at once.
 With the folder of a database's files as the third argument the trials are in that database, and
@@ -15,10 +15,11 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from dmlbench.search import worker_job
+from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.outcome import finalize
 from dmlbench.search.state import open_trials
 from dmlbench.search.storage import DATABASE
-from dmlbench.search.worker_job import run_worker
 from dmlbench.training import checkpoint
 from optuna.storages.journal._storage import JournalOperation
 from optuna.trial import TrialState
@@ -38,21 +39,41 @@ GIVEN = facts(
 ) | {"parameters": {"optimizer.learning_rate": RATES}, "most_failed": 1.0}
 
 
-def worker(data: dict, folder: Path, number: int) -> int:
-    """Start a worker; returns the process."""
-    pid = os.fork()
-    if pid == 0:
-        checkpoint.INTERVAL = 0.02
-        run_worker("killed", GIVEN, folder=folder, output=folder / f"worker{number}.yaml", **data)
-        os._exit(0)
-    return pid
+class Worker:
+    """A process that works on a search, and says when it begins a trial."""
 
+    def __init__(self, data: dict, folder: Path, number: int):
+        self.number = number
+        self._trials, announcing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
 
-def ended(pid: int, *, database: bool) -> bool:
-    """Wait for a worker: whether it came to its end, or was killed or lost its database."""
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in ((0, 1, -signal.SIGKILL) if database else (0, -signal.SIGKILL)), status
-    return status == 0
+            class Announced(TrainingObjective):
+                def evaluate(self, *arguments):
+                    os.write(announcing, b".")
+                    return super().evaluate(*arguments)
+
+            checkpoint.INTERVAL = 0.02
+            worker_job.TrainingObjective = Announced
+            output = folder / f"worker{number}.yaml"
+            worker_job.run_worker("killed", GIVEN, folder=folder, output=output, **data)
+            os._exit(0)
+        os.close(announcing)
+
+    def wait_for_trial(self) -> None:
+        """Wait until it has begun a trial since the last call, or has ended."""
+        os.read(self._trials, 1)
+
+    def kill(self) -> None:
+        """End it, wherever it is."""
+        os.kill(self.pid, signal.SIGKILL)
+
+    def ended(self, *, database: bool) -> bool:
+        """Wait for it: whether it came to its end, or was killed or lost its database."""
+        os.close(self._trials)
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        assert status in ((0, 1, -signal.SIGKILL) if database else (0, -signal.SIGKILL)), status
+        return status == 0
 
 
 def found(data: dict, folder: Path) -> list[dict]:
@@ -78,27 +99,27 @@ def main(data_folder: Path, folder: Path, server: Server | None = None) -> None:
     data |= {"device": "cpu", "threads": 1}
     chance = random.Random(0)
     start = time.monotonic()
-    assert ended(worker(data, folder / "undisturbed", 0), database=False)
-    pause = (time.monotonic() - start) / KILLS
+    assert Worker(data, folder / "undisturbed", 0).ended(database=False)
+    of_trial = (time.monotonic() - start) / BUDGET
     expected = found(data, folder / "undisturbed")
     if server:
         os.environ[DATABASE] = server.url
-    disturbed, kills, lost = folder / "disturbed", 0, 0
-    running = {worker(data, disturbed, number): number for number in range(WORKERS)}
-    while kills < KILLS and running:
-        time.sleep(chance.uniform(0, pause))
-        kills += 1
-        if server and kills % 10 == 0:
+    disturbed, lost = folder / "disturbed", 0
+    running = [Worker(data, disturbed, number) for number in range(WORKERS)]
+    for kill in range(1, KILLS + 1):
+        if server and kill % 10 == 0:
             server.kill()
             server.start()
             continue
-        pid = chance.choice(sorted(running))
-        os.kill(pid, signal.SIGKILL)
-        number = running.pop(pid)
-        lost += not ended(pid, database=server is not None)
-        running[worker(data, disturbed, number)] = number
-    lost += sum(not ended(pid, database=server is not None) for pid in running)
-    assert ended(worker(data, disturbed, 0), database=False)
+        worker = running.pop(chance.randrange(WORKERS))
+        if kill % 2:
+            worker.wait_for_trial()
+        time.sleep(chance.uniform(0, of_trial))
+        worker.kill()
+        lost += not worker.ended(database=server is not None)
+        running.append(Worker(data, disturbed, worker.number))
+    lost += sum(not worker.ended(database=server is not None) for worker in running)
+    assert Worker(data, disturbed, 0).ended(database=False)
     assert found(data, disturbed) == expected, "other trials"
     if server:
         assert not list(disturbed.glob("*/journal.log")), "not in the database"
@@ -112,7 +133,7 @@ def main(data_folder: Path, folder: Path, server: Server | None = None) -> None:
     assert problems
     assert all("fold" in problem for problem in problems)
     assert states["COMPLETE"] > 0
-    print(f"{kills} kills, {sum(attempts) - BUDGET} attempts repeated, {dict(states)}")
+    print(f"{KILLS} kills, {sum(attempts) - BUDGET} attempts repeated, {dict(states)}")
 
 
 FILES = {

@@ -22,7 +22,7 @@ def killed(data, tmp_path, *server):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
 
