@@ -29,13 +29,15 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 import gpu_equal  # noqa: E402
+import gpu_input  # noqa: E402
 import gpu_rates  # noqa: E402
+import gpu_sharing  # noqa: E402
 import torch  # noqa: E402
 from dmlbench import losses, miners  # noqa: E402
 from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.training.device import device_name  # noqa: E402
-from gpu_rates import Clock, Scale  # noqa: E402
 from gpu_report import Finding  # noqa: E402
+from gpu_step import Clock, Scale  # noqa: E402
 from machine import machine, slug  # noqa: E402
 
 FULL = Scale(
@@ -101,11 +103,11 @@ def findings(device: torch.device, scale: Scale, parts: list[str]):
         yield from gpu_rates.loss_shares(clock, scale, names)
         yield from gpu_rates.library_ratios(clock, scale)
     if "input" in parts:
-        yield from gpu_rates.input_rates(clock, scale)
+        yield from gpu_input.input_rates(clock, scale)
     if "evaluation" in parts:
         yield from gpu_rates.evaluations(clock, scale)
     if "together" in parts:
-        yield from gpu_rates.together(clock, scale)
+        yield from gpu_sharing.together(clock, scale)
 
 
 def main() -> None:
