@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import duration, rounded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,3 +39,17 @@ def test_what_has_so_many_decimals_stays(number, decimals):
 @given(st.floats(-1000, 1000), st.integers(0, 4))
 def test_nothing_moves_by_more_than_half_a_unit(value, decimals):
     assert abs(float(rounded(value, decimals)) - value) <= 0.5 * 10**-decimals + 1e-8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (4.21, "4.2 s"),
+        (59.97, "1 min 00 s"),
+        (200, "3 min 20 s"),
+        (3599.6, "1 h 00 min"),
+        (7500, "2 h 05 min"),
+    ],
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text.replace(" ", "\N{NO-BREAK SPACE}")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.presentation.report import duration, report
+from dmlbench.presentation.report import report
 from dmlbench.presentation.study import headline
 from dmlbench.presentation.terminal import summary
 from dmlbench.statistics.audit import audit
@@ -187,20 +187,6 @@ def test_the_same_studies_give_the_same_bytes_and_none_is_an_error(study, tmp_pa
     assert one == two
     with pytest.raises(UserError, match="at least one study"):
         report([], tmp_path / "results" / "none.html")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (4.21, "4.2 s"),
-        (59.97, "1 min 00 s"),
-        (200, "3 min 20 s"),
-        (3599.6, "1 h 00 min"),
-        (7500, "2 h 05 min"),
-    ],
-)
-def test_durations(seconds, text):
-    assert duration(seconds) == text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_the_page_names_machine_and_software(study, tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import jinja2
 
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import duration, rounded
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -18,5 +18,5 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["rounded"] = rounded
+    found.filters |= {"rounded": rounded, "duration": duration}
     return found

@@ -48,7 +48,6 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     folder = Path(output).parent
     audited = {str(study["audit"]["csv"]): study for study in studies if study.get("audit")}
     templates = environment()
-    templates.filters["duration"] = duration
     templates.filters["inline"] = _inline
     templates.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
     templates.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
@@ -61,18 +60,6 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     )
     with atomic_write(output) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a reader says them: 4.2 s, 3 min 20 s, 2 h 05 min (spaces that do not break)."""
-    minutes, rest = divmod(round(seconds), 60)
-    if seconds < 59.95:
-        text = f"{seconds:.1f} s"
-    elif minutes < 60:
-        text = f"{minutes} min {rest:02d} s"
-    else:
-        text = f"{minutes // 60} h {minutes % 60:02d} min"
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _view(study: Study) -> dict:
