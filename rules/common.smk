@@ -13,8 +13,8 @@ LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan
+from dmlbench.claims import claim
 from dmlbench.errors import UserError, entry
-from dmlbench.files import claim
 from dmlbench.plan import cluster, combinations, data, naming, searches
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder

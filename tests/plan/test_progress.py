@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from dmlbench import plan
-from dmlbench.files import claim, claimed_by
+from dmlbench.claims import claim, claimed_by
 from dmlbench.plan import overview, views
 from dmlbench.plan.progress import Progress, of_study, of_view
 

@@ -6,7 +6,6 @@ import fcntl
 import glob
 import hashlib
 import os
-import socket
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,43 +57,6 @@ def _marked_as_alive(unfinished: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def claim(folder: str | os.PathLike) -> None:
-    """Keep other calls of Snakemake out of a folder until this process ends, however it ends.
-
-    Raises:
-        UserError: another one is at work there.
-    """
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    # Never closed: the kernel frees the lock with the process.
-    descriptor = os.open(Path(folder, ".claimed"), os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(descriptor, 500).decode()
-        raise UserError(
-            f"{folder}: {holder} is at work here; wait for it, or use another folder: "
-            "--config 'pathvars={results: ...}'"
-        ) from None
-    except OSError:
-        # Some network file systems know no locks: there it is for the user to look after.
-        return
-    os.truncate(descriptor, 0)
-    os.write(descriptor, f"snakemake (process {os.getpid()} on {socket.gethostname()})".encode())
-
-
-def claimed_by(folder: str | os.PathLike) -> str | None:
-    """Which call of Snakemake is at work in a folder; None for none, or where locks do not work."""
-    try:
-        with open(Path(folder, ".claimed")) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return file.read(500)
-    except OSError:
-        pass
-    return None
 
 
 def _to_disk(path: Path) -> None:

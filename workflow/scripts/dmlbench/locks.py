@@ -27,6 +27,16 @@ def try_acquire(path: Path) -> int | None:
         return None
 
 
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock of a file; only looks, and needs no right to write."""
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[None]:
     """Hold a lock while the block runs, after waiting until it is free."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from dmlbench.files import claimed_by
+from dmlbench.claims import claimed_by
 from dmlbench.plan import costs, views
 from dmlbench.plan.cost_model import CostModel
 from dmlbench.plan.plan import Plan

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from dmlbench.files import claimed_by
+from dmlbench.claims import claimed_by
 from dmlbench.logs import failure
 from dmlbench.plan import searches, views
 from dmlbench.plan.combinations import combinations

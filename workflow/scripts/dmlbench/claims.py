@@ -1,0 +1,41 @@
+"""One call of Snakemake at a time in a results folder."""
+
+import os
+import socket
+from pathlib import Path
+
+from dmlbench import locks
+from dmlbench.errors import UserError
+
+_FILE = ".claimed"
+
+
+def claim(folder: str | os.PathLike) -> None:
+    """Keep other calls of Snakemake out of a folder until this process ends, however it ends.
+
+    Raises:
+        UserError: another one is at work there.
+    """
+    path = Path(folder, _FILE)
+    try:
+        # Never closed: the kernel frees the lock with the process.
+        descriptor = locks.try_acquire(path)
+    except OSError:
+        # Some network file systems know no locks: there it is for the user to look after.
+        return
+    if descriptor is None:
+        raise UserError(
+            f"{folder}: {path.read_text()} is at work here; wait for it, or use another folder: "
+            "--config 'pathvars={results: ...}'"
+        )
+    os.truncate(descriptor, 0)
+    os.write(descriptor, f"snakemake (process {os.getpid()} on {socket.gethostname()})".encode())
+
+
+def claimed_by(folder: str | os.PathLike) -> str | None:
+    """Which call of Snakemake is at work in a folder; None for none, or where locks do not work."""
+    path = Path(folder, _FILE)
+    try:
+        return path.read_text() if locks.is_held(path) else None
+    except OSError:
+        return None
