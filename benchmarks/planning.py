@@ -36,6 +36,7 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 from dmlbench import plan  # noqa: E402
 from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.plan import pages  # noqa: E402
+from dmlbench.plan.index import FILE, RunIndex  # noqa: E402
 from machine import machine  # noqa: E402
 from storage import estimate_run, weigh_runs  # noqa: E402
 
@@ -131,7 +132,11 @@ def project(folder: Path, runs: int) -> plan.Plan:
     configuration = yaml.safe_load((folder / "config/config.yaml").read_text())
     configuration["studies"] = ["scaling"]
     (folder / "config/config.yaml").write_text(yaml.safe_dump(configuration))
-    return plan.load(configuration, folder / "config")
+    found = plan.load(configuration, folder / "config")
+    # What a call that submits jobs leaves for them.
+    (folder / "results").mkdir()
+    RunIndex(found, folder / "results" / FILE, fresh=True).write()
+    return found
 
 
 def pretend_done(folder: Path, study: plan.Plan) -> None:
@@ -156,10 +161,13 @@ def calls(study: plan.Plan) -> dict[str, list[str]]:
     batches = max(1, len(runs) // RUNS_A_BATCH)
     quiet = [*SNAKEMAKE, "--dry-run", "--quiet", "all"]
     touch = [*SNAKEMAKE, "--touch", "--forceall", "--quiet", "all", "--cores", "1000"]
+    job = ["--mode", "remote", "--allowed-rules", "train", "--force", "--nolock", "--cores", "1"]
+    job += ["--target-jobs", f"train:run={runs[-1].folder}"]
     batch = ["--batch", f"aggregate=1/{batches}", "--", "results/studies/scaling/scores.parquet"]
     return {
         "plan.load": [sys.executable, "-c", LOAD],
         "one run": [*quiet, "--", f"results/runs/{runs[-1].folder}/scores.parquet"],
+        "a job of a cluster": [*quiet, *job],
         f"a batch of {min(RUNS_A_BATCH, len(runs)):,}": [*quiet, *batch],
         "all": [*quiet, "--", "scaling"],
         DONE: [*quiet, "--", "scaling"],
@@ -167,14 +175,16 @@ def calls(study: plan.Plan) -> dict[str, list[str]]:
     }
 
 
-def plan_studies(sizes: Sequence[int]) -> list[dict]:
-    """A row a size and call."""
+def plan_studies(sizes: Sequence[int], chosen: Sequence[str] | None) -> list[dict]:
+    """A row a size and call, of the chosen calls or of all."""
     rows, ended = [], {}
     for runs in sizes:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             study = project(folder, runs)
             for what, command in calls(study).items():
+                if chosen and what not in chosen:
+                    continue
                 row = {"runs": runs, "call": what}
                 if what in ended:
                     row["ended"] = f"not tried, see {ended[what]:,} runs"
@@ -274,6 +284,7 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, nargs="+", default=RUNS, help="multiples of 20")
+    parser.add_argument("--calls", nargs="+", help="measure these alone, as 'a job of a cluster'")
     parser.add_argument("--account", help="what jobs on the Slurm are charged to; none for no jobs")
     parser.add_argument("--results", type=Path, nargs="+", default=[REPOSITORY / "results"])
     output = REPOSITORY / "results/benchmarks/planning.json"
@@ -282,10 +293,13 @@ def main() -> None:
     report = {
         "machine": machine(("snakemake", "pydantic")),
         "limits": {"cpu_s": CPU_LIMIT, "s": SECONDS_LIMIT, "bytes": MEMORY_LIMIT},
-        "planning": plan_studies(options.runs),
-        "scheduling": schedule_jobs(options.account),
-        "storage": weigh_runs(options.results) + estimate_run("resnet50", 512, EMBEDDED),
+        "planning": plan_studies(options.runs, options.calls),
+        "scheduling": [],
+        "storage": [],
     }
+    if not options.calls:
+        report["scheduling"] = schedule_jobs(options.account)
+        report["storage"] = weigh_runs(options.results) + estimate_run("resnet50", 512, EMBEDDED)
     with atomic_write(options.output) as path:
         path.write_text(json.dumps(report, indent=1) + "\n")
     print(tables(report))
