@@ -50,14 +50,14 @@ def test_a_study_runs_with_one_job_a_run(finished):
     project, call = finished
     assert (project.folder / "results/report.html").exists()
     jobs = call.jobs()
-    assert [job.rules for job in jobs] == ["draw", "index", "pack", GROUP, GROUP]
+    assert [job.rules for job in jobs] == ["draw", "index", "pack", GROUP, GROUP, "neighbors"]
     assert {job.state for job in jobs} == {"COMPLETED"}
 
 
 def test_a_run_asks_for_one_gpu_and_the_sum_of_its_times(finished):
     _, call = finished
-    (*data, first, second) = call.jobs()
-    assert [job.gpus for job in data] == [0, 0, 0]
+    (*data, first, second, neighbors) = call.jobs()
+    assert [job.gpus for job in (*data, neighbors)] == [0, 0, 0, 0]
     for job in (first, second):
         assert (job.gpus, job.minutes, job.mem) == (1, 3 * 10, "2000M")
 
