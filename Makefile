@@ -106,6 +106,10 @@ publish: ## copy what STUDY=... has found from results/ to results/published/, t
 record-training: .venv/ready ## record the code of training and data, once versions are raised where they must be
 	@PYTHONPATH=workflow/scripts $(BIN)/python tests/training/record_sources.py
 
+.PHONY: protocols
+protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
+	@$(BIN)/python docs/from_plan.py
+
 .PHONY: lock
 lock: ## resolve the dependencies again, for pip and for conda
 	@$(BIN)/uv pip compile pyproject.toml --group test --universal --python-version 3.11 \

@@ -1,0 +1,25 @@
+"""docs/protocols.md has the tables that follow from the configuration now."""
+
+import importlib.util
+
+import pytest
+from project import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def from_plan():
+    spec = importlib.util.spec_from_file_location("from_plan", REPOSITORY / "docs" / "from_plan.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_are_those_of_the_configuration(from_plan):
+    (written,) = from_plan.MARKS.findall(from_plan.PAGE.read_text())
+    assert written == from_plan.tables(), "config/ has changed: `make protocols`"
+
+
+def test_a_fact_that_nothing_decides_is_refused(from_plan):
+    rows = from_plan.protocol(from_plan.load_plan(), "psomas2020")
+    with pytest.raises(ValueError, match="neither data set nor network"):
+        from_plan.by_place(rows, lambda spec: spec.loss.name)
