@@ -1,0 +1,70 @@
+"""docs/own.md, followed to the letter in a copy of the project."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from project import REPOSITORY, Project, environment
+
+PAGE = (REPOSITORY / "docs" / "own.md").read_text()
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\S+)\n(.*)", re.DOTALL)
+TABLE = re.compile(r"^\|:---.*\n((?:\|.*\n)+)", re.MULTILINE)
+LOSS = ("workflow/scripts/dmlbench/losses/my_loss.py", "config/methods.yaml")
+
+
+def add(folder: Path, block: str) -> None:
+    """Write a block whose first line names its file, after what is in it."""
+    name, text = FILE.fullmatch(block).groups()
+    file = folder / name
+    file.write_text((file.read_text() + "\n" if file.exists() else "") + text)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with its Makefile, this environment and CONTRIBUTING.md's loss."""
+    folder = tmp_path_factory.mktemp("own") / "dmlbench"
+    folder.mkdir()
+    project = Project(folder)
+    shutil.copy(REPOSITORY / "Makefile", project.folder)
+    (project.folder / ".venv").symlink_to(sys.prefix)
+    for kind, block in FENCED.findall((REPOSITORY / "CONTRIBUTING.md").read_text()):
+        if kind in ("python", "yaml") and FILE.fullmatch(block)[1] in LOSS:
+            add(project.folder, block)
+    return project
+
+
+def run(folder: Path, commands: str) -> str:
+    """What commands of the page print; the environment is the one that runs the tests."""
+    commands = re.sub(r"^make ", "make -o .venv/ready ", commands, flags=re.MULTILINE)
+    own = environment() | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
+    done = subprocess.run(
+        ["bash", "-ec", commands], cwd=folder, env=own, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.workflow
+def test_the_page_runs_and_prints_what_it_shows(project):
+    printed = ""
+    for kind, block in FENCED.findall(PAGE):
+        if kind in ("python", "yaml"):
+            add(project.folder, block)
+        elif kind == "bash":
+            printed = run(project.folder, block)
+        else:
+            assert [line for line in block.splitlines() if line not in printed] == []
+
+    # Another CPU has other digits, and the same rows.
+    studies = project.folder / "results" / "studies"
+    losses, mine, _ = (rows.splitlines() for rows in TABLE.findall(PAGE))
+    for study, rows in (("digits", losses), ("digits_my_loss", mine)):
+        found = pd.read_csv(studies / study / "tables" / "retrieval.csv")
+        assert list(found["Loss"]) == [row.split("|")[1].strip() for row in rows]
+    differences = pd.read_csv(studies / "digits_my_loss" / "tables" / "differences.csv")
+    assert list(differences["panel"]) == ["R@1", "MAP@R"]
