@@ -110,8 +110,20 @@ record-training: .venv/ready ## record the code of training and data, once versi
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
 
+# The site has an environment of its own, so that what runs experiments stays as it is.
+.venv-docs/ready: docs/requirements.lock
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-docs
+	@$(BIN)/uv pip install --quiet --python .venv-docs/bin/python --require-hashes -r $<
+	@touch $@
+
+.PHONY: docs
+docs: .venv/ready .venv-docs/ready ## the pages and the library's reference as a site: site/index.html
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+
 .PHONY: lock
 lock: ## resolve the dependencies again, for pip and for conda
 	@$(BIN)/uv pip compile pyproject.toml --group test --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --quiet --output-file requirements.lock
 	@$(BIN)/python envs/from_lock.py
+	@$(BIN)/uv pip compile --group docs --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --quiet --output-file docs/requirements.lock

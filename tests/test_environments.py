@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOCK = (REPOSITORY / "requirements.lock").read_text()
+SITE = (REPOSITORY / "docs" / "requirements.lock").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +38,13 @@ def test_conda_and_pip_install_the_same_versions():
                 assert f"\n{package}=={version} " in f"\n{LOCK}", package
 
 
-def test_every_locked_package_has_a_hash_and_no_address():
-    entries = re.split(r"\n(?=\S)", LOCK.strip())
-    assert len(entries) > 100
+@pytest.mark.parametrize(("lock", "fewest"), [(LOCK, 100), (SITE, 20)])
+def test_every_locked_package_has_a_hash_and_no_address(lock, fewest):
+    entries = re.split(r"\n(?=\S)", lock.strip())
+    assert len(entries) > fewest
     for entry in entries:
         assert "--hash=sha256:" in entry, entry.splitlines()[0]
-    assert "://" not in LOCK
+    assert "://" not in lock
     assert "://" not in (REPOSITORY / "envs" / "gpu.yaml").read_text()
 
 
@@ -50,3 +53,11 @@ def test_what_pyproject_pins_is_what_is_locked():
     pinned = re.findall(r'"([\w-]+==[\w.]+)"', text)
     assert len(pinned) >= 8
     assert all(f"\n{pin} " in f"\n{LOCK}" for pin in pinned)
+
+
+def test_the_site_has_a_lock_of_its_own():
+    """What builds the site is no part of what runs experiments."""
+    groups = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["dependency-groups"]
+    for package in groups["docs"]:
+        assert f"\n{package}==" in f"\n{SITE}"
+        assert f"\n{package}==" not in f"\n{LOCK}"

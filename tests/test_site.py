@@ -1,0 +1,61 @@
+"""The site that `make docs` builds: complete, and readable without a network."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from dmlbench import registry
+from project import REPOSITORY
+
+MKDOCS = REPOSITORY / ".venv-docs" / "bin" / "mkdocs"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not MKDOCS.exists(), reason="no .venv-docs; `make docs` makes it"),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site: place of each page -> its HTML."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [MKDOCS, "build", "--strict", "--site-dir", folder],
+        cwd=REPOSITORY,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return {page: page.read_text() for page in folder.rglob("*.html")}
+
+
+def test_every_page_is_there(site):
+    names = {page.stem for page in site}
+    assert {page.stem for page in (REPOSITORY / "docs").glob("*.md")} <= names
+    assert {"index", "CONTRIBUTING", "CHANGELOG"} <= names
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    loaded = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*")
+    assert [found for text in site.values() for found in loaded.findall(text)] == []
+
+
+def test_every_link_of_a_page_leads_to_a_file(site):
+    link = re.compile(r'(?:href|src)="([^"#:]+)(?:#[^"]*)?"')
+    missing = [
+        f"{page.name}: {target}"
+        for page, text in site.items()
+        for target in link.findall(text.partition("<article")[2].partition("</article>")[0])
+        if not (page.parent / target).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("room", ["losses", "miners", "samplers", "regularizers"])
+def test_every_method_has_its_docstring_in_the_reference(site, room):
+    (text,) = (text for page, text in site.items() if page == Path(page.parent, f"{room}.html"))
+    for name in registry.available(room):
+        assert f'id="dmlbench.{room}.{name}"' in text
