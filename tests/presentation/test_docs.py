@@ -51,9 +51,3 @@ def test_the_lines_for_pandas_run(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert "multi_similarity" in shown
     assert "hit" in shown
-
-
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page):
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []

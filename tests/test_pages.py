@@ -1,0 +1,131 @@
+"""README, CONTRIBUTING and docs/: every link leads somewhere, every command can be given."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from dmlbench.plan import pages
+from dmlbench.plan.plan import study_files
+from project import CONFIG, REPOSITORY, Project, environment, load_studies
+from snakemake.cli import get_argument_parser
+
+DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *DOCS]
+PLANNED = [page for page in DOCS if page.stem in ("running", "concepts")]
+"""Pages whose calls are planned: profiles and files are no targets that `make dry-run` plans."""
+
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^    (\S.*)$", re.MULTILINE)
+QUOTED = re.compile(r"`([^`]+)`")
+LEFT_OPEN = re.compile(r"<|\.\.\.|\$|…|--help")
+"""In a command that the reader completes, or that Snakemake answers by itself."""
+
+OWN = re.compile(r"(birds|digits|my_study)\w*$")
+"""Targets of studies that a page makes, whose own tests follow it."""
+
+
+def commands(page: Path) -> list[str]:
+    """What a page gives to type: blocks without a language or of a shell, and in its sentences."""
+    text = page.read_text().replace("\\\n", " ")
+    blocks = [block for kind, block in FENCED.findall(text) if kind in ("", "bash", "sh")]
+    rest = FENCED.sub("", text)
+    lines = [line for block in blocks for line in block.splitlines()]
+    lines += INDENTED.findall(rest) + [" ".join(words.split()) for words in QUOTED.findall(rest)]
+    return list(dict.fromkeys(line.partition("  #")[0].strip() for line in lines))
+
+
+def given(program: str, those: list[Path] = PAGES) -> list:
+    """The commands of a program by their first page, without those that are left open."""
+    found: dict[str, str] = {}
+    for page in those:
+        for command in commands(page):
+            if command.startswith(f"{program} ") and not LEFT_OPEN.search(command):
+                found.setdefault(command, page.stem)
+    return [pytest.param(command, id=f"{page}: {command}") for command, page in found.items()]
+
+
+@pytest.fixture(scope="module")
+def targets():
+    """Every target by name."""
+    loaded = load_studies(*study_files(CONFIG))
+    rules = (REPOSITORY / "rules").glob("*.smk")
+    found = {name for file in rules for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
+    found |= {f"search_{name}" for name in loaded.searches}
+    found |= {f"experiment_{name}" for name in loaded.experiments}
+    for study in loaded.studies:
+        found |= {study, f"{study}_tournament", *pages.targets(loaded, study)}
+    return found
+
+
+@pytest.mark.parametrize("command", given("snakemake"))
+def test_a_call_has_options_and_targets_that_there_are(command, targets):
+    called = get_argument_parser().parse_args(shlex.split(command)[1:])
+    words = [target for target in called.targets if "/" not in target and not OWN.match(target)]
+    assert set(words) <= targets
+    for profile in called.profile or []:
+        assert (REPOSITORY / profile / "config.yaml").is_file()
+
+
+@pytest.mark.parametrize("command", given("make"))
+def test_a_target_of_make_is_there(command):
+    makefile = (REPOSITORY / "Makefile").read_text()
+    target = next(word for word in command.split()[1:] if "=" not in word)
+    assert re.search(rf"^{target}: .*##|^{target}:.*##", makefile, re.MULTILINE)
+    for name in re.findall(r"\b([A-Z]+)=", command):
+        assert f"$({name})" in makefile
+
+
+@pytest.mark.parametrize("command", given("python"))
+def test_a_script_is_there(command):
+    script = command.split()[1]
+    made = re.findall(r"^```python\n# (\S+)", "".join(page.read_text() for page in PAGES), re.M)
+    assert script in made or (REPOSITORY / script).is_file() or script.startswith("-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_and_headings(page):
+    for target, _, anchor in re.findall(
+        r"\]\(([^):#]*)(#([^)]*))?\)", FENCED.sub("", page.read_text())
+    ):
+        path = page.parent / target if target else page
+        assert path.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", FENCED.sub("", path.read_text()), re.MULTILINE)
+            assert anchor in {heading_anchor(heading) for heading in headings}, (target, anchor)
+
+
+def heading_anchor(heading: str) -> str:
+    """How forges name a heading: in lower case, dashes for spaces, no punctuation."""
+    return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def test_the_readme_links_every_page():
+    linked = re.findall(r"\]\((docs/[^)#]+\.md)", (REPOSITORY / "README.md").read_text())
+    assert {f"docs/{page.name}" for page in DOCS} <= set(linked)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project whose cluster has an account."""
+    project = Project(tmp_path_factory.mktemp("project"))
+    (project.folder / "slurm").symlink_to("profiles/slurm")
+    site = project.folder / "profiles" / "slurm" / "site.yaml"
+    site.write_text(site.read_text().replace("account:", "account: mine"))
+    return project
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("command", given("snakemake", PLANNED))
+def test_a_call_can_be_planned(project, command):
+    words = shlex.split(command)
+    # Without a number of cores as well: a plan needs none.
+    done = subprocess.run(
+        [*words[:1], "-n", *words[1:]],
+        cwd=project.folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
