@@ -15,13 +15,14 @@ import optuna
 import pytest
 import torch
 from dmlbench import plan
+from dmlbench.claims import claim
 from dmlbench.data.archives import Archive
 from dmlbench.data.download import download
 from dmlbench.data.index import index
 from dmlbench.data.layouts.class_folders import ClassFolders
 from dmlbench.errors import UserError
 from dmlbench.evaluation import score
-from dmlbench.files import claim, damage_is_named, full_disk_is_a_user_error
+from dmlbench.files import damage_is_named, full_disk_is_a_user_error
 from dmlbench.plan import costs
 from dmlbench.plan.call import check_results
 from dmlbench.plan.cluster import read_site
