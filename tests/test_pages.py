@@ -64,6 +64,8 @@ def test_a_call_has_options_and_targets_that_there_are(command, targets):
     called = get_argument_parser().parse_args(shlex.split(command)[1:])
     words = [target for target in called.targets if "/" not in target and not OWN.match(target)]
     assert set(words) <= targets
+    # Without any of these Snakemake asks for a number of cores.
+    assert called.profile or called.cores or called.dryrun, command
     for profile in called.profile or []:
         assert (REPOSITORY / profile / "config.yaml").is_file()
 
