@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 import yaml
@@ -163,6 +165,32 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
         hours = len(left) * 3607 / 3600
         assert f"about {hours:.0f} hours (fitted on 6 trainings here: 7 s +" in of_network
         assert total == f"16 trainings: about {hours:.0f} hours, one job after the other"
+
+
+def test_images_of_a_folder_are_counted_once_it_is_indexed(configured, tmp_path):
+    results = tmp_path / "results"
+    for label in range(8):
+        (tmp_path / "pictures" / str(label)).mkdir(parents=True)
+        (tmp_path / "pictures" / str(label) / "0.png").touch()
+    own = {"title": "Own", "splits": {"half": "half"}, "metrics": ["recall_at_1"]}
+    own["folder"] = str(tmp_path / "pictures")
+    configured.change("datasets", ["own"], own)
+    configured.grid(dataset="own")
+    plan_of_own = configured.load(pathvars={"results": str(results)})
+    spec = next(run.spec for run in plan_of_own.runs() if run.spec.loss)
+
+    def estimate():
+        return cost_model.CostModel(plan_of_own, results, gpu=False).estimate("convnet3", spec)
+
+    assert estimate().seconds is None
+    index = results / "data" / plan_of_own.data("own").folder / "images.parquet"
+    index.parent.mkdir(parents=True)
+    index.write_bytes(b"damaged")
+    assert estimate().seconds is None
+    pq.write_table(pa.table({"image_id": range(400)}), index)
+    few = estimate().seconds
+    pq.write_table(pa.table({"image_id": range(4000)}), index)
+    assert 0 < few < estimate().seconds
 
 
 def test_other_networks_and_specs_of_other_versions_do_not_count(loaded, tmp_path):

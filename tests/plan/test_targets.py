@@ -46,6 +46,11 @@ def test_an_unknown_target_says_what_to_do(configured):
     assert "a new study" not in str(unknown_target(loaded, "mine_table_6", []))
 
 
+def test_an_option_among_the_targets_is_no_study(configured):
+    line = str(unknown_target(configured.load(), "-nq", ["mine"]))
+    assert line == "option -nq stands after `--`; options come before it"
+
+
 @pytest.mark.parametrize("name", ["demo", "demo_table_recall"])
 def test_a_study_that_the_configuration_leaves_out_says_so(configured, name):
     line = str(unknown_target(configured.load(), name, ["mine"]))

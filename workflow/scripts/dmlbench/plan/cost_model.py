@@ -119,10 +119,11 @@ class CostModel:
     """
 
     def __init__(self, plan: Plan, results: Path, *, gpu: bool):
-        self.plan = plan
+        self.plan, self.results = plan, results
         self.gpu = gpu
         self.prior = read_yaml(plan.folder / "costs.yaml", Prior)
-        self.fits = _fits(plan, results)
+        self._indexed: dict[str, int] = {}
+        self.fits = self._fits()
 
     def estimate(self, network: str, spec: Spec) -> Estimate:
         """Of one training.
@@ -130,7 +131,7 @@ class CostModel:
         Args:
             network: the id of the spec's network.
         """
-        images, fit = _images(self.plan, spec), self.fits.get(_kind(spec))
+        images, fit = self._images(spec), self.fits.get(_kind(spec))
         if images is None:
             return Estimate(None, "how many images there are is known once they are indexed")
         if fit:
@@ -161,6 +162,47 @@ class CostModel:
             return Estimate(on_a_core, f"as timed on {cpu.title}")
         return Estimate(None, "nothing like it has run here", on_a_gpu)
 
+    def _fits(self) -> dict[tuple, Fit]:
+        points: dict[tuple, list[tuple[float, float]]] = {}
+        for spec, seconds in _measured(self.results):
+            images = self._images(spec)
+            if images is not None:
+                points.setdefault(_kind(spec), []).append((images, seconds))
+        return {kind: fit(found) for kind, found in points.items()}
+
+    def _images(self, spec: Spec) -> float | None:
+        """Images learnt from, and a third of those evaluated; half of a data set tests.
+
+        None where neither the catalogue nor an index says how many images there are.
+        """
+        # In a rehearsal every data set is the same toy.
+        toy = next(iter(self.plan.datasets)) if self.plan.configuration.rehearsal else None
+        name = toy or spec.dataset
+        if name not in self.plan.datasets:
+            return None
+        dataset = self.plan.datasets[name]
+        drawn = dataset.generator.hyperparameters if dataset.generator else {}
+        images = dataset.images or drawn.get("characters", 0) * drawn.get("images_per_character", 0)
+        images = images or self._in_index(name)
+        if not images:
+            return None
+        epoch = (spec.iterations_per_epoch or 0) * spec.batch_size or images / 2
+        evaluations = -(-spec.epochs // spec.evaluate_every)
+        return spec.epochs * epoch + evaluations * images / 2 * _FORWARD
+
+    def _in_index(self, dataset: str) -> int:
+        """Images of a folder of one's own, once it is indexed; 0 before."""
+        if dataset not in self._indexed:
+            # Here, because other plans need no pyarrow.
+            import pyarrow.parquet as pq
+
+            index = self.results / "data" / self.plan.data(dataset).folder / "images.parquet"
+            self._indexed[dataset] = 0
+            # Not there yet, or damaged, which is for its reader to say.
+            with contextlib.suppress(OSError, ValueError):
+                self._indexed[dataset] = pq.read_metadata(index).num_rows
+        return self._indexed[dataset]
+
 
 def fit(points: Sequence[tuple[float, float]]) -> Fit:
     """Least squares of seconds over images, neither part of which may be negative.
@@ -188,15 +230,6 @@ def pixels_learnt_from(spec: Spec) -> int:
     return next((size for size in reversed(sizes) if size), spec.network.pixels)
 
 
-def _fits(plan: Plan, results: Path) -> dict[tuple, Fit]:
-    points: dict[tuple, list[tuple[float, float]]] = {}
-    for spec, seconds in _measured(results):
-        images = _images(plan, spec)
-        if images is not None:
-            points.setdefault(_kind(spec), []).append((images, seconds))
-    return {kind: fit(found) for kind, found in points.items()}
-
-
 def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
     """Specs and the seconds that their trainings took, the mean where one was repeated."""
     benchmarks = results / "costs" / "train"
@@ -215,22 +248,3 @@ def _kind(spec: Spec) -> tuple:
     """What trainings must share to cost the same an image."""
     backbone = spec.network.backbone.model_dump_json()
     return backbone, pixels_learnt_from(spec), spec.precision, spec.compile
-
-
-def _images(plan: Plan, spec: Spec) -> float | None:
-    """Images learnt from, and a third of those evaluated; half of a data set tests.
-
-    None where the catalogue does not say how many images there are, or has no such data set.
-    """
-    # In a rehearsal every data set is the same toy.
-    toy = next(iter(plan.datasets.values())) if plan.configuration.rehearsal else None
-    dataset = toy or plan.datasets.get(spec.dataset)
-    if dataset is None:
-        return None
-    drawn = dataset.generator.hyperparameters if dataset.generator else {}
-    images = dataset.images or drawn.get("characters", 0) * drawn.get("images_per_character", 0)
-    if not images:
-        return None
-    epoch = (spec.iterations_per_epoch or 0) * spec.batch_size or images / 2
-    evaluations = -(-spec.epochs // spec.evaluate_every)
-    return spec.epochs * epoch + evaluations * images / 2 * _FORWARD

@@ -25,6 +25,8 @@ def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
                 f"{plan.folder / 'config.yaml'}; add {study!r} there, or remove `studies:`, and "
                 "every file of the folder is a study"
             )
+    if name.startswith("-"):
+        return UserError(f"option {name} stands after `--`; options come before it")
     near = nearest(name, targets)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     study = (
