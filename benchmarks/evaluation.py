@@ -115,7 +115,7 @@ def theirs(vectors, labels, task: str) -> dict[str, float]:
     from pytorch_metric_learning.utils.inference import FaissKMeans
 
     names = ("NMI",) if task == "nmi" else tuple(list(THEIR_NAMES)[:3])
-    # The fewest neighbours these metrics need: the library's own faster setting.
+    # The fewest neighbors these metrics need: the library's own faster setting.
     calculator = AccuracyCalculator(
         include=names,
         k="max_bin_count",

@@ -23,7 +23,7 @@ def neighbours(
     distance="cosine",
     positives_first=None,
 ):
-    """For each query with a positive: its row, its class size and which neighbours are positive.
+    """For each query with a positive: its row, its class size and which neighbors are positive.
 
     Exact ties are broken by id, or for (True) or against (False) the positives.
     """

@@ -135,7 +135,7 @@ def keeps_all_that_ranking_keeps(m1):
 
 
 def smallest_ellipse():
-    """Squared semi-axes of the smallest ellipse around both circles: B.4 minimised by B.5."""
+    """Squared semi-axes of the smallest ellipse around both circles: B.4 minimized by B.5."""
     b = RADIUS**2 + (D * math.sqrt(D**2 + 32 * RADIUS**2) - D**2) / 16
     return b * (1 + D**2 / 4 / (b - RADIUS**2)), b
 

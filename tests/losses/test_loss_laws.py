@@ -109,7 +109,7 @@ def test_ranking_losses_work_in_blocks(monkeypatch):
 
 
 # can2019, proposition 4.1: embeddings in which positives are nearer than eps_plus and negatives
-# farther than eps_minus minimise the three losses, whose minimum is zero
+# farther than eps_minus minimize the three losses, whose minimum is zero
 feasible = st.tuples(
     st.integers(2, 5), st.integers(1, 4), st.floats(0.01, 0.4), st.integers(0, 2**31)
 )

@@ -94,7 +94,7 @@ def test_agrees_on_tuples(name, labels):
     loss = build_loss(name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM, **hyperparameters)
     expected = value_and_gradients(library(), x, y)[:2]
     expected[0] = expected[0].reshape(()).double()
-    if name == "angular_only":  # ours has no gradient along x, as it normalises
+    if name == "angular_only":  # ours has no gradient along x, as it normalizes
         expected[1] -= (expected[1] * x).sum(1, keepdim=True) * x
     torch.testing.assert_close(value_and_gradients(loss, x, y)[:2], expected, atol=1e-6, rtol=1e-6)
 

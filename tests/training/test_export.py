@@ -77,7 +77,7 @@ def test_scores_are_long_and_carry_their_selection(tmp_path):
     rows = pd.read_parquet(tmp_path / "scores.parquet")
     assert list(rows.columns) == SCORES.names
     values = rows.set_index(["role", "selection", "metric"])["value"]
-    # Nearest to 0.25 is 0.1, of the other class; all others have a neighbour of their own.
+    # Nearest to 0.25 is 0.1, of the other class; all others have a neighbor of their own.
     assert values["test", "best_test_epoch", "recall_at_1"] == 4 / 5
     assert values["validation", "best_test_epoch", "recall_at_1"] == 1
     assert values["test", "last_epoch", "recall_at_1"] == 1 / 5

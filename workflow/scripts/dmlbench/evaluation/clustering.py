@@ -36,7 +36,7 @@ def contingency(labels: np.ndarray, assignment: np.ndarray) -> Contingency:
 
 
 def nmi(table: Contingency) -> float:
-    """Normalised mutual information 2 I / (H_classes + H_clusters), in [0, 1].
+    """Normalized mutual information 2 I / (H_classes + H_clusters), in [0, 1].
 
     roth2020 eq. 27 as printed, I / (2 (H + H)), could not exceed 0.25; musgrave2020 eq. 7 has
     this form. One class in one cluster scores 1.

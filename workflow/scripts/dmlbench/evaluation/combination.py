@@ -11,7 +11,7 @@ from dmlbench.evaluation.scoring import score
 
 
 def concatenate(parts: Sequence):
-    """Normalise each model's embeddings, set them side by side and normalise again.
+    """Normalize each model's embeddings, set them side by side and normalize again.
 
     Args:
         parts: one [N, D_i] array or tensor a model, rows in the same order.

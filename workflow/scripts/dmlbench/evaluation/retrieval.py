@@ -80,9 +80,9 @@ def map_at_r(ranks: Ranks) -> np.ndarray:
 
 
 def map_at_r_eq_2_35(ranks: Ranks) -> np.ndarray:
-    """R-precision where the R-th neighbour is a positive, else 0 (karaman2021 eq. 2.35).
+    """R-precision where the R-th neighbor is a positive, else 0 (karaman2021 eq. 2.35).
 
-    As printed, only queries whose R-th neighbour is a positive count at all. The printed values
+    As printed, only queries whose R-th neighbor is a positive count at all. The printed values
     have the size of `map_at_r`, which is what that study's tables are compared with. It never
     exceeds `r_precision`.
     """
@@ -93,7 +93,7 @@ def map_at_r_eq_2_35(ranks: Ranks) -> np.ndarray:
 def map_at_c(ranks: Ranks) -> np.ndarray:
     """Precision at each positive among the n nearest, divided by the class size n (roth2020).
 
-    n counts the query, which is no neighbour of itself, so that the score cannot exceed
+    n counts the query, which is no neighbor of itself, so that the score cannot exceed
     (n - 1) / n. Of the forms tried this one fits the printed tables best, judged by the tables of
     two papers and not by images: eq. 29 is a kind of R-precision and would be half as large again
     (printed 22-23% on CUB200 at recall@1 62%, where musgrave2020
@@ -106,7 +106,7 @@ def map_at_c(ranks: Ranks) -> np.ndarray:
 def map_at_c_eq_29(ranks: Ranks) -> np.ndarray:
     """Share of positives among the n nearest, n the class size with the query (roth2020 eq. 29).
 
-    It cannot exceed (n - 1) / n, the query not being its own neighbour.
+    It cannot exceed (n - 1) / n, the query not being its own neighbor.
     """
     return ranks.hits(ranks.class_size) / ranks.class_size
 

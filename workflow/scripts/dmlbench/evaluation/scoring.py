@@ -84,7 +84,7 @@ def evaluate(
     """Score an embedding space.
 
     Retrieval ranks the gallery for each query; clustering and structure look at the embeddings
-    alone, normalised for "cosine".
+    alone, normalized for "cosine".
 
     Args:
         embeddings: [N, D] array or tensor of real numbers; the queries. Scaling all by a power
@@ -92,12 +92,12 @@ def evaluate(
         labels: class of each row, [N]: numbers or strings, none missing.
         metrics: a list of names, see `metric_names()`.
         gallery: [M, D], the images to search (In-Shop); by default the embeddings themselves,
-            where a query is no neighbour of itself.
+            where a query is no neighbor of itself.
         gallery_labels: class of each gallery row, [M].
         ids: image ids [N]; at exactly equal distance the lower id is the nearer. By default the
             row number.
         gallery_ids: image ids of the gallery rows, [M].
-        distance: "cosine" normalises each row, after which cosine and Euclidean distance rank
+        distance: "cosine" normalizes each row, after which cosine and Euclidean distance rank
             alike; "euclidean" takes rows as they are.
         seeds: of k-means, at least one whole number; a clustering metric is the mean over them.
         restarts: of k-means for each seed, of which the one of least inertia counts.

@@ -28,7 +28,7 @@ class Spread(NamedTuple):
 def class_spread(vectors: torch.Tensor, classes: torch.Tensor) -> Spread:
     """Distances within and between classes (roth2020, section 5, implications (i) to (iii)).
 
-    The paper leaves the normalisation Z open; here both are means over pairs. A class of one
+    The paper leaves the normalization Z open; here both are means over pairs. A class of one
     image has no pair. NaN where no class has a pair, or where there is one class.
 
     Args:

@@ -15,7 +15,7 @@ class Angular(nn.Module):
     """N-pair loss plus weight / B times the sum over positive pairs of the angular term.
 
     The angular term is log(1 + sum_n exp(4 t (x_a + x_p) x_n - 2 (1 + t) x_a x_p)) with
-    t = tan(alpha)^2, over the negatives n of a, x normalised. The N-pair loss sees the
+    t = tan(alpha)^2, over the negatives n of a, x normalized. The N-pair loss sees the
     embeddings as given. Source: roth2020 eq. 5, its garbled exponent from Wang et al. 2017 eq. 8.
     The angular term alone is `angular_only`.
 

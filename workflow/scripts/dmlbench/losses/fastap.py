@@ -14,7 +14,7 @@ class FastAP(nn.Module):
 
     AP = 1/N+ sum_l h+_l H+_l / H_l, where h+ is the histogram of the anchor's squared distances
     to its positives on [0, 4], H+ its cumulative sum, H that of positives and negatives, and N+
-    the number of positives. Embeddings are normalised. Source: Cakir et al. 2019 eq. 9, which
+    the number of positives. Embeddings are normalized. Source: Cakir et al. 2019 eq. 9, which
     musgrave2020 runs.
 
     Args:

@@ -1,4 +1,4 @@
-"""Generalised lifted structure loss."""
+"""Generalized lifted structure loss."""
 
 from torch import Tensor, nn
 
@@ -11,7 +11,7 @@ class GeneralizedLifted(nn.Module):
     """Mean over anchors of [log sum_p e^d_ap + log sum_n e^(margin - d_an)]_+, plus l2 mean |x|^2.
 
     p runs over the positives of a (not a itself), n over its negatives; d is the Euclidean
-    distance of the embeddings as given, which the study does not normalise. An anchor without
+    distance of the embeddings as given, which the study does not normalize. An anchor without
     positives or without negatives counts 0.
     Source: roth2020 eq. 3, whose first sum is divided by B here, as its second is there;
     Hermans et al. 2017.

@@ -12,7 +12,7 @@ class NPair(nn.Module):
     """Mean over anchors of log(1 + sum_j,k e^(S_ik - S_ij)), plus l2 times the mean of |x_i|^2.
 
     j runs over the positives of i, k over its negatives; S is the dot product of the embeddings
-    as given: on normalised ones the l2 term is a constant.
+    as given: on normalized ones the l2 term is a constant.
     Source: psomas2020 eq. 2.22, where all positives of an anchor share one logarithm;
     `n_pair_per_pair` has one for each (roth2020 eq. 4), `n_pair_one_per_class` is the original.
 

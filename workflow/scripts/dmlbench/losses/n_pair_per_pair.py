@@ -12,8 +12,8 @@ class NPairPerPair(nn.Module):
     """Sum over positive pairs of log(1 + sum_n e^(S_an - S_ap)), over B, plus l2 mean |x|^2.
 
     n runs over the negatives of a; S is the dot product of the embeddings as given, which the
-    study does not normalise. Source: roth2020 eq. 4 (its phi_n, printed without the star, is
-    read as not normalised either). `n_pair` has one logarithm per anchor.
+    study does not normalize. Source: roth2020 eq. 4 (its phi_n, printed without the star, is
+    read as not normalized either). `n_pair` has one logarithm per anchor.
 
     Args:
         l2: weight of the mean squared length of the embeddings (nu in the paper).

@@ -1,4 +1,4 @@
-"""Normalised softmax loss."""
+"""Normalized softmax loss."""
 
 from torch import Tensor, nn
 from torch.nn.functional import softplus

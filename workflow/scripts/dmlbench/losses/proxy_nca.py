@@ -12,7 +12,7 @@ class ProxyNca(nn.Module):
 
     The own proxy is not in the denominator, so the loss may be negative.
     Source: psomas2020 eq. 2.27 (a sum over the batch there, the mean here); proxies and
-    embeddings are normalised as in Movshovitz-Attias et al. 2017, whose squared distances
+    embeddings are normalized as in Movshovitz-Attias et al. 2017, whose squared distances
     are scale=2. roth2020 eq. 13 has plain distances: `proxy_nca_euclidean`.
 
     Args:

@@ -25,7 +25,7 @@ class DistanceWeighted:
     the weight stays constant. Its authors' code has no upper cutoff: `upper_cutoff = 2`.
 
     An anchor without a negative within the upper cutoff gives no triplet. Embeddings must be
-    L2-normalised, D >= 2. Draws come from torch's global generator of the embeddings' device.
+    L2-normalized, D >= 2. Draws come from torch's global generator of the embeddings' device.
 
     Args:
         lower_cutoff: distance l, in (0, 2).

@@ -12,7 +12,7 @@ from dmlbench.tuples import Triplets, all_pairs
 class Hard:
     """Each anchor's farthest positive with its nearest negative, by Euclidean distance.
 
-    On normalised embeddings these are the least similar positive and the most similar negative of
+    On normalized embeddings these are the least similar positive and the most similar negative of
     psomas2020, equations 2.18 and 2.19. Of equals, one is taken. An anchor without a positive or
     without a negative gives no triplet.
 

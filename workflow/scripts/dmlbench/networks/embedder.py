@@ -1,4 +1,4 @@
-"""From images to embeddings: backbone, pooling, one linear layer, L2 normalisation."""
+"""From images to embeddings: backbone, pooling, one linear layer, L2 normalization."""
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +20,7 @@ class Embedder(nn.Module):
     """The network of a spec, in its precision; embeddings are float32 all the same.
 
     Args:
-        spec: says which backbone, pooling, embedding size and input normalisation.
+        spec: says which backbone, pooling, embedding size and input normalization.
     """
 
     def __init__(self, spec: Spec):
@@ -43,7 +43,7 @@ class Embedder(nn.Module):
         self.frozen_batchnorm = spec.frozen_batchnorm
         self.channels = network.channels
         for name, values in (("mean", network.mean), ("std", network.std)):
-            # Divided by the scale, they normalise images in [0, 1].
+            # Divided by the scale, they normalize images in [0, 1].
             values = torch.tensor([value / network.scale for value in values]).view(1, -1, 1, 1)
             self.register_buffer(name, values, persistent=False)
         # Twice as fast in training and three times in evaluation on a CPU, faster on a GPU.

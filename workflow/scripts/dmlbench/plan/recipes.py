@@ -118,7 +118,7 @@ class Training(Model):
         warmup_epochs: first epochs, in which only head and loss learn.
         clip_value: largest absolute gradient; none for no clipping.
         frozen_batchnorm: what of BatchNorm does not learn: its running statistics (with which it
-            then normalises), its affine parameters, both or none.
+            then normalizes), its affine parameters, both or none.
         precision: in which the network computes; bfloat16 by autocast, weights and loss in float32;
             tf32: products and convolutions of float32 with ten bits, on GPUs that have it.
         compile: whether torch.compile makes the network's training step.

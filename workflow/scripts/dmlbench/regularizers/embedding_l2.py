@@ -1,4 +1,4 @@
-"""Embedding L2: keeps unnormalised embeddings from growing."""
+"""Embedding L2: keeps unnormalized embeddings from growing."""
 
 from torch import Tensor
 
@@ -8,8 +8,8 @@ from dmlbench.values import NotNegative
 class EmbeddingL2:
     """weight / B times the sum of the squared norms of the embeddings.
 
-    The term of generalised lifted structure and N-pair in roth2020 (equations 3 and 4, nu = 0.005)
-    and of N-pair in psomas2020 (table 4, 0.02). On normalised embeddings it is a constant.
+    The term of generalized lifted structure and N-pair in roth2020 (equations 3 and 4, nu = 0.005)
+    and of N-pair in psomas2020 (table 4, 0.02). On normalized embeddings it is a constant.
 
     Args:
         weight: >= 0.

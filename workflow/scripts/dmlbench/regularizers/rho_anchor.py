@@ -10,7 +10,7 @@ from dmlbench.values import Share
 class RhoAnchor:
     """With probability p_switch a triplet (a, p, n) becomes (a, a, p): nothing pulls, p is pushed.
 
-    The behaviour of the public code of roth2020, which made the printed numbers; the text's is
+    The behavior of the public code of roth2020, which made the printed numbers; the text's is
     `rho`. A positive pair (a, p) becomes negative, and a random negative pair of the same anchor
     is dropped. At most one tuple of an anchor is switched. Draws come from torch's global
     generator of the tuples' device.

@@ -1,7 +1,7 @@
 """How sure the ranks of a tournament are: other test images, and other seeds where there are any.
 
 Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks with applications to mobility
-across neighbourhoods and academic achievement across countries, Review of Economic Studies 91,
+across neighborhoods and academic achievement across countries, Review of Economic Studies 91,
 2024. Resampling ranks themselves would not do: noise pulls every average rank to the middle.
 """
 

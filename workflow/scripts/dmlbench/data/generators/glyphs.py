@@ -51,7 +51,7 @@ class Glyphs:
         self.seed = seed
 
     def draw(self, output: Path) -> None:
-        """Write one zip of greyscale PNGs, `<number>_<class name>/<number>.png`.
+        """Write one zip of grayscale PNGs, `<number>_<class name>/<number>.png`.
 
         The number in front of a class keeps the shuffled order where folders are sorted by name.
         """
@@ -69,7 +69,7 @@ class Glyphs:
 
 
 def draw_character(character: str, size: int, rng: np.random.Generator) -> Image.Image:
-    """One distorted greyscale picture [size, size] of a character, dark on light."""
+    """One distorted grayscale picture [size, size] of a character, dark on light."""
     large = size * _OVERSAMPLING
     glyph = _glyph(character, large, rng)
     glyph = _place(glyph, large, rng).resize((size, size), Image.Resampling.BOX)

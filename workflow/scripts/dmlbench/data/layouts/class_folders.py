@@ -12,7 +12,7 @@ from dmlbench.errors import UserError
 class ClassFolders:
     """The class of an image is its folder, below the deepest folder that holds all classes.
 
-    Folders of one name in several archives are one class. Classes are labelled in alphabetical
+    Folders of one name in several archives are one class. Classes are labeled in alphabetical
     order; the subset is 'all'.
 
     Raises:

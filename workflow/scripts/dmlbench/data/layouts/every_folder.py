@@ -10,7 +10,7 @@ from dmlbench.data.layouts._rows import rows
 class EveryFolder:
     """The class of an image is the path of its folder: 'greek/alpha' and 'latin/a' are two.
 
-    Paths begin below the deepest folder that holds all images. Classes are labelled in alphabetical
+    Paths begin below the deepest folder that holds all images. Classes are labeled in alphabetical
     order; the subset is 'all'.
 
     Raises:

@@ -25,7 +25,7 @@ _ORDER = ["train", "validation", "test", "query", "gallery"]
 class SubsetFolders:
     """The class of an image is the folder below that of its subset: 'train/rose', 'test/rose'.
 
-    A class that two subsets share has one label. Classes are labelled in the order of subsets
+    A class that two subsets share has one label. Classes are labeled in the order of subsets
     (train, validation, test, query, gallery), then in alphabetical order.
 
     Raises:

@@ -10,7 +10,7 @@ from dmlbench.data.layouts._rows import rows
 class TopFolders:
     """The class of an image is the uppermost folder that it is in: 'rose/2019' belongs to 'rose'.
 
-    It is the first below the deepest folder that holds all images. Classes are labelled in
+    It is the first below the deepest folder that holds all images. Classes are labeled in
     alphabetical order; the subset is 'all'.
 
     Raises:

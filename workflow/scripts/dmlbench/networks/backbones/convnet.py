@@ -14,7 +14,7 @@ class ConvNet(nn.Module):
     With four blocks of 64 channels this is the network that few-shot learning runs on Omniglot.
 
     Args:
-        input_channels: 1 for grey images, 3 for color.
+        input_channels: 1 for gray images, 3 for color.
         widths: channels of each block; every block halves the image.
     """
 
