@@ -66,7 +66,8 @@ def test_all_files_are_there(files):
 
 def test_no_cell_is_empty_without_a_reason(files):
     for file in files:
-        if file.suffix == ".csv":
+        # The audit is of printed numbers alone, and a check that holds has nothing to explain.
+        if file.suffix == ".csv" and file.parent.name != "audit":
             cells = pd.read_csv(file, dtype=str, keep_default_na=False)
             assert len(cells), file
             assert not cells.isin(["not run", "nan"]).any(axis=None), file
@@ -77,6 +78,8 @@ def test_no_cell_is_empty_without_a_reason(files):
 
 def is_explained(row, column):
     """Whether a number cannot be there: a spread of one, a difference from what is not printed."""
+    if row.get("verdict") == "cited":
+        return column not in ("printed", "value")
     if "verdict" in row and column in NOT_ALL_VERDICTS_HAVE:
         return column not in ("low", "high") or row["rule"] == "distance"
     stem, _, last = column.rpartition("_")
