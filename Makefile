@@ -97,8 +97,9 @@ gpu-check: .venv/ready ## is this GPU right and fast? a table and results/benchm
 publish: ## copy what STUDY=... has found from results/ to results/published/, to be committed
 	@for study in $(STUDY); do \
 		mkdir -p results/published/$$study; \
-		(cd results/studies/$$study && find . -name '*.csv' -o -name '*.md' -o -name '*.png' \
-			-o -name '*.parquet') | tar -C results/studies/$$study -cf - -T - \
+		(cd results/studies/$$study && find . -name neighbors -prune -o \
+			\( -name '*.csv' -o -name '*.md' -o -name '*.png' -o -name '*.parquet' \) -print) \
+			| tar -C results/studies/$$study -cf - -T - \
 			| tar -C results/published/$$study -xf - || exit 1; \
 	done
 
