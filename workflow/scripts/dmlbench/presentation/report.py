@@ -18,7 +18,7 @@ from dmlbench.presentation._scatter import scatter
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
-from dmlbench.presentation.runs import ending_of, endings
+from dmlbench.presentation.run_facts import ending_of, endings
 from dmlbench.presentation.study import Study, headline, read_tournament
 from dmlbench.statistics.agreement import RULE, summary
 from dmlbench.statistics.audit import RULES

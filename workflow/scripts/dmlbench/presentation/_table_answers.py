@@ -1,0 +1,187 @@
+"""What a table says of a study's question, as sentences from its CSV."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dmlbench.presentation import _variants
+from dmlbench.presentation._sentences import listed, minus
+from dmlbench.presentation.names import name
+
+SIGNIFICANT = 0.05
+"""p-value below which a test finds a difference."""
+
+_MANY = 4
+"""Differences above which a sentence says the extremes instead of all."""
+
+
+def _of_differences(
+    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
+) -> list[str]:
+    """Of all losses together, where the table has them, then loss by loss."""
+    metric = name(titles, options["metrics"][0])
+    unit = " points" if _is_percent(options["metrics"][0]) else ""
+    if "panel" not in frame:
+        return _on_one_dataset(frame, "", metric, unit, options, titles)
+    if len(options["metrics"]) > 1:
+        frame = frame[frame["panel"].str.endswith(metric)]
+    by_dataset = [
+        _on_one_dataset(found, _on(panel, metric), metric, unit, options, titles)
+        for panel, found in frame.groupby("panel", sort=False)
+    ]
+    # What is of all losses comes first, whatever the data set.
+    longest = max(map(len, by_dataset))
+    return [
+        " ".join(said[place - longest] for said in by_dataset if len(said) >= longest - place)
+        for place in range(longest)
+    ]
+
+
+def _on(panel: str, metric: str) -> str:
+    """`On <data set>, ` where the panels of a table have data sets."""
+    dataset = panel.removesuffix(metric).removesuffix(", ")
+    return f"On {dataset}, " if dataset else ""
+
+
+def _on_one_dataset(
+    frame: pd.DataFrame,
+    on: str,
+    metric: str,
+    unit: str,
+    options: Mapping[str, Any],
+    titles: Mapping[str, str],
+) -> list[str]:
+    losses = frame[~frame["Loss"].str.startswith("All losses")]
+    together = frame[frame["Loss"].str.startswith("All losses")]
+    against, tested = _reference(options, titles), "low" in frame
+    sentences = []
+    if len(together):
+        count = losses["Loss"].str.partition(", ")[0].nunique()
+        found = [(row["Loss"].removeprefix("All losses, "), row) for _, row in together.iterrows()]
+        said = _differences(found, unit, tested)
+        sure = "95 % interval" if tested else "one pair of trainings each"
+        sentences.append(
+            f"{on}{metric} changes by {said} against {against} (mean over {count} losses, {sure})."
+        )
+    found = [(row["Loss"], row) for _, row in losses.iterrows()]
+    if not tested:
+        said = _differences(found, unit, tested)
+        return [
+            *sentences,
+            f"{on}{metric} changes by {said} against {against}, in one pair of trainings.",
+        ]
+    sure = losses[_numbers(losses["holm"]) < SIGNIFICANT]
+    up = int((_numbers(sure["difference"]) > 0).sum())
+    sentences.append(
+        f"{on}{'against' if on else 'Against'} {against}, {_count(up)} of {len(losses)} {_are(up)} "
+        f"above in {metric}, {_count(len(sure) - up)} below and {_count(len(losses) - len(sure))} "
+        f"not set apart (p < {SIGNIFICANT:g} after Holm's correction); differences go "
+        f"{_extremes(found, unit, tested)}."
+    )
+    return sentences
+
+
+def _reference(options: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    if options.get("change"):
+        return "the same without the change"
+    against = options.get("against", "base")
+    if against == "base":
+        return "the loss alone"
+    label = _variants.label(titles, against)
+    return label if options.get("between") == "method" else f'"{label}"'
+
+
+def _differences(found: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -> str:
+    if len(found) > _MANY:
+        return _extremes(found, unit, tested)
+    return listed([f"{_change(row, unit, tested)} {_with(label)}" for label, row in found])
+
+
+def _with(label: str) -> str:
+    return label if label.startswith("with") else f"with {label}"
+
+
+def _extremes(found: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -> str:
+    ordered = sorted(found, key=lambda item: float(item[1]["difference"]))
+    ends = dict.fromkeys([0, len(ordered) - 1])
+    said = [f"{_change(ordered[i][1], unit, tested)} ({ordered[i][0]})" for i in ends]
+    return f"from {' to '.join(said)}" if len(said) > 1 else f"by {said[0]}"
+
+
+def _change(row: pd.Series, unit: str, tested: bool) -> str:
+    change = f"{minus(row['difference'])}{unit}"
+    return f"{change} [{minus(row['low'])}, {minus(row['high'])}]" if tested else change
+
+
+def _of_correlations(
+    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
+) -> list[str]:
+    label = next(column for column in frame if column.startswith("With "))
+    if "panel" in frame:
+        frame = frame[frame["panel"] == frame["panel"].iloc[0]]
+    low, high = _numbers(frame["low"]), _numbers(frame["high"])
+    order = _numbers(frame["pearson"]).abs().sort_values(ascending=False).index
+    sure = [index for index in order if low[index] * high[index] > 0]
+    rest = [frame[label][index] for index in order if index not in sure]
+    metric, points = label.removeprefix("With "), frame["points"].iloc[0]
+    said = listed([_correlation(frame.loc[index], label) for index in sure])
+    found = f"{metric} goes with {said}" if sure else f"{metric} goes with nothing measured"
+    unsure = f"; with {listed(rest)} the interval has 0 in it" if rest else ""
+    return [f"{found}{unsure} (Pearson's correlation over {points} points, 95 % interval)."]
+
+
+def _correlation(row: pd.Series, label: str) -> str:
+    interval = f"[{minus(row['low'])}, {minus(row['high'])}]"
+    return f"{row[label]}, r = {minus(row['pearson'])} {interval}"
+
+
+def _of_spread(
+    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
+) -> list[str]:
+    metric = options["metrics"][0]
+    said = [
+        f"{row[metric]} points {row['Variant']}"
+        + (f" on {row['panel']}" if "panel" in frame else "")
+        + (f" [{row[f'{metric}_low']}, {row[f'{metric}_high']}]" if row[f"{metric}_low"] else "")
+        for _, row in frame.iterrows()
+    ]
+    return [
+        f"The losses' {name(titles, metric)} has a standard deviation of {listed(said)} "
+        "(95 % interval over seeds)."
+    ]
+
+
+def _of_ranks(
+    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
+) -> list[str]:
+    best = frame.iloc[0]
+    interval = f" [{best['rank_low']}, {best['rank_high']}]" if "rank_low" in frame else ""
+    first = f", first in {best['percent_first']} % of draws" if "percent_first" in frame else ""
+    return [f"{best['Loss']} has the best mean rank, {best['average_rank']}{interval}{first}."]
+
+
+ANSWERING: dict[str, Callable[[pd.DataFrame, Mapping, Mapping], list[str]]] = {
+    "paired_differences": _of_differences,
+    "correlations": _of_correlations,
+    "method_spread": _of_spread,
+    "tournament": _of_ranks,
+}
+"""Kinds of tables that can answer a question -> from the table's CSV to sentences."""
+
+
+def _is_percent(metric: str) -> bool:
+    return not re.fullmatch(r"pi_\w+|rho|displacement\w*", metric)
+
+
+def _numbers(texts: pd.Series) -> pd.Series:
+    return pd.to_numeric(texts, errors="coerce")
+
+
+def _count(number: int) -> str:
+    return str(number) if number else "none"
+
+
+def _are(number: int) -> str:
+    return "is" if number in (0, 1) else "are"

@@ -1,0 +1,136 @@
+"""What the files of a run say, one by one; any of them may be missing."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dmlbench.machine import PROVENANCE
+from dmlbench.parquet import read_metadata, read_table
+from dmlbench.plan.read import read_mapping
+from dmlbench.presentation._curve import curve
+from dmlbench.presentation._queries import worst_queries
+
+_ENDS = 5
+"""Classes of a run that are shown from below and from above."""
+
+
+@dataclass
+class Ending:
+    """Where the curve of a run is highest.
+
+    Attributes:
+        epoch: the epoch with the best watched score; None where none was watched.
+        last: whether it is the last one that was scored, of at least two.
+        scored: how many epochs were scored.
+    """
+
+    epoch: int | None = None
+    last: bool = False
+    scored: int = 0
+
+
+@dataclass
+class Found:
+    """What is known of one run but for its scores: all of it may be missing."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    ending: Ending = field(default_factory=Ending)
+    curve: str = ""
+    device: str = ""
+    worst: list[dict] = field(default_factory=list)
+    classes: list[dict] = field(default_factory=list)
+    class_count: int = 0
+
+
+def look(run: Path, rule: str) -> Found:
+    """What the files of a run in a folder say; the queries under a selection rule."""
+    found = Found()
+    spec = {}
+    if (run / "spec.yaml").is_file():
+        spec = read_mapping(run / "spec.yaml")
+        found.settings = _flat(spec)
+    if (run / "history.parquet").is_file():
+        history = _history(run / "history.parquet")
+        watched = spec.get("selection_metric", "")
+        found.ending = _ending(history, watched)
+        found.curve = curve(history, _watched(history, watched))
+        known = read_metadata(run / "history.parquet").get(PROVENANCE)
+        found.device = json.loads(known)["device"] if known else ""
+    if (run / "queries.parquet").is_file():
+        _add_queries(found, run / "queries.parquet", rule)
+    return found
+
+
+def ending_of(run: Path, metric: str = "") -> Ending:
+    """Where the watched score of a run in a folder is highest; nothing where there is no history.
+
+    Args:
+        metric: the watched one; the first in the history if not said.
+    """
+    file = run / "history.parquet"
+    return _ending(_history(file), metric) if file.is_file() else Ending()
+
+
+def endings(found: Sequence[Ending]) -> dict[str, int]:
+    """How many runs were watched in several epochs, and how many of them end at their best."""
+    watched = [ending for ending in found if ending.scored > 1]
+    return {"watched": len(watched), "last": sum(ending.last for ending in watched)}
+
+
+def _history(file: Path) -> pd.DataFrame:
+    return read_table(file).to_pandas()
+
+
+def _watched(history: pd.DataFrame, metric: str) -> str | None:
+    """The column of the watched score."""
+    if metric in history:
+        return metric
+    others = [name for name in history if name not in _NO_SCORES]
+    return others[0] if others else None
+
+
+_NO_SCORES = {"epoch", "learning_rate", "loss", "zero_losses"}
+
+
+def _ending(history: pd.DataFrame, metric: str) -> Ending:
+    column = _watched(history, metric)
+    scored = history.dropna(subset=[column]) if column else history.iloc[:0]
+    if scored.empty:
+        return Ending()
+    best = int(scored["epoch"][scored[column].idxmax()])
+    several = len(scored) > 1
+    return Ending(best, several and best == int(scored["epoch"].iloc[-1]), len(scored))
+
+
+def _add_queries(found: Found, file: Path, rule: str) -> None:
+    """The worst queries, and the classes with the lowest and the highest recall@1."""
+    queries, worst = worst_queries(file, rule)
+    found.worst = queries.iloc[worst].to_dict("records")
+    labels, ranks = queries["label"].to_numpy(), queries["first_rank"].to_numpy()
+    names, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    means = np.bincount(places, weights=ranks == 1, minlength=len(names)) / np.maximum(sizes, 1)
+    rising = np.argsort(means, kind="stable")
+    if len(rising) > 2 * _ENDS:
+        rising = np.concatenate([rising[:_ENDS], rising[-_ENDS:]])
+    found.classes = [
+        {"label": int(names[i]), "mean": float(means[i]), "size": int(sizes[i])} for i in rising
+    ]
+    found.class_count = len(names)
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    """Nested settings as `loss.margin: 0.1`; what is not set is left out."""
+    if isinstance(value, Mapping):
+        parts = [
+            _flat(each, f"{prefix}.{key}" if prefix else str(key)) for key, each in value.items()
+        ]
+        return {key: text for part in parts for key, text in part.items()}
+    if value is None or value == []:
+        return {}
+    text = value if isinstance(value, str) else json.dumps(value)
+    return {prefix: text}
