@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 from dmlbench.plan import pages, views
+from dmlbench.plan.spec import Spec
 from dmlbench.plan.views import View
 from project import CONFIG, load_studies, rehearse
 
@@ -62,6 +63,13 @@ def views_of(description) -> dict[str, list[str | None] | dict[str, View]]:
         "figure": description.figures,
         "map": description.embedding_maps,
     }
+
+
+def test_a_job_reads_the_spec_that_was_planned(study, loaded):
+    """Snakemake hands a job plain values; those of equal specs are read once."""
+    planned = {run.spec.digest: run.spec for run in loaded.runs(study)}
+    for spec in planned.values():
+        assert Spec.model_validate(spec.as_dict()) == spec
 
 
 def test_a_rehearsal_keeps_rows_and_names(study, loaded, rehearsed):

@@ -66,7 +66,8 @@ Metric = Annotated[str, BeforeValidator(_checked_metric)]
 class Model(BaseModel):
     """A model that refuses unknown keys and never changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # As JSON an infinite margin would become none otherwise.
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
 
 _CHECKED: set[tuple[str, str, str]] = set()
@@ -79,7 +80,7 @@ class Choice(BaseModel):
     A part without options may be written as its name alone.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, ser_json_inf_nan="constants")
     room: ClassVar[str]
     name: str
 
