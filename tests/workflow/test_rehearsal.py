@@ -70,14 +70,21 @@ def test_no_cell_is_empty_without_a_reason(files):
         if file.suffix == ".csv" and file.parent.name != "audit":
             cells = pd.read_csv(file, dtype=str, keep_default_na=False)
             assert len(cells), file
-            assert not cells.isin(["not run", "nan"]).any(axis=None), file
+            assert not (cells == "nan").any(axis=None), file
             for row in cells.to_dict("records"):
-                empty = {column for column in row if row[column] == ""}
-                assert all(is_explained(row, column) for column in empty), (file, row, empty)
+                missing = {column for column in row if row[column] in ("", "not run")}
+                wrong = {column for column in missing if not is_explained(row, column)}
+                assert not wrong, (file, row, wrong)
 
 
 def is_explained(row, column):
     """Whether a number cannot be there: a spread of one, a difference from what is not printed."""
+    if row[column] == "not run":
+        # Nothing asks for what no paper prints.
+        return row.get(f"{column.removesuffix('_last_epoch')}_printed") == "not printed"
+    if column in ("p", "holm"):
+        # Toy trainings may differ by the same in all pairs, which no test can judge.
+        return row["low"] == row["high"]
     if row.get("verdict") == "cited":
         return column not in ("printed", "value")
     if "verdict" in row and column in NOT_ALL_VERDICTS_HAVE:
