@@ -1,5 +1,6 @@
 """Grouped bars: recall at every k, loss by loss."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,6 +15,12 @@ from dmlbench.values import Count, Fact, Metric, Printed
 
 _HOLDS_A_NUMBER = 12
 """Percent from which a bar is high enough for its number."""
+
+_LINE = 15
+"""Letters of a name after which it goes on below, at a space."""
+
+_INCHES_A_LETTER = 0.072
+"""Of names below the bars, with room between two of them."""
 
 
 class RecallByMethod:
@@ -74,7 +81,10 @@ class RecallByMethod:
         last = pick(of_size, selection="last_epoch", **options)
         methods = present(shown, self.methods)
         with style.house():
-            figure = Figure(figsize=(max(6.0, 1.6 + 0.92 * len(methods)), 4.3))
+            labels = [textwrap.fill(name(titles, m), _LINE) + self._year(m) for m in methods]
+            longest = max(len(line) for label in labels for line in label.splitlines())
+            room = max(0.92, _INCHES_A_LETTER * longest)
+            figure = Figure(figsize=(max(6.0, 1.6 + room * len(methods)), 4.3))
             axes = figure.subplots()
             self._bars(axes, shown, last, methods, titles)
             self._baseline(axes, shown, len(methods), titles)
@@ -83,7 +93,6 @@ class RecallByMethod:
             axes.set_ylabel("test images with a hit (%)")
             axes.set_xlim(-0.6, len(methods) - 0.4)
             axes.set_ylim(0, 100)
-            labels = [name(titles, m) + self._year(m) for m in methods]
             axes.set_xticks(range(len(methods)), labels, fontsize=8)
         return figure
 
