@@ -81,7 +81,7 @@ class RecallByMethod:
         last = pick(of_size, selection="last_epoch", **options)
         methods = present(shown, self.methods)
         with style.house():
-            labels = [textwrap.fill(name(titles, m), _LINE) + self._year(m) for m in methods]
+            labels = [_in_lines(name(titles, m)) + self._year(m) for m in methods]
             longest = max(len(line) for label in labels for line in label.splitlines())
             room = max(0.92, _INCHES_A_LETTER * longest)
             figure = Figure(figsize=(max(6.0, 1.6 + room * len(methods)), 4.3))
@@ -158,3 +158,7 @@ class RecallByMethod:
 
     def _year(self, method: str) -> str:
         return f"\n{self.years[method]}" if method in self.years else ""
+
+
+def _in_lines(title: str) -> str:
+    return textwrap.fill(title, _LINE, break_long_words=False)
