@@ -14,19 +14,11 @@ of docs/scaling.md.
 
 import argparse
 import json
-import os
-import resource
 import shutil
-import signal
-import statistics
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
@@ -37,14 +29,13 @@ from dmlbench import plan  # noqa: E402
 from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.plan import pages  # noqa: E402
 from dmlbench.plan.index import FILE, RunIndex  # noqa: E402
+from limited import CPU_LIMIT, MEMORY_LIMIT, SECONDS_LIMIT, SNAKEMAKE, call  # noqa: E402
 from machine import machine  # noqa: E402
+from scheduling import schedule_jobs  # noqa: E402
 from storage import estimate_run, weigh_runs  # noqa: E402
 
 RUNS = (100, 1_000, 10_000, 100_000)
 RUNS_A_BATCH = 1_000
-CPU_LIMIT, SECONDS_LIMIT, MEMORY_LIMIT = 600, 900, 10 * 10**9  # the last in bytes
-JOBS = {"one core": 200, "Slurm": 20}
-MB = 10**6
 DONE, TOUCH = "all, everything done", "all, `--touch --forceall`"
 # Test images of the data sets' official halves.
 EMBEDDED = {"cub200": 5_924, "cars196": 8_131, "sop": 60_502}
@@ -52,7 +43,6 @@ METHODS = (
     *("contrastive", "triplet", "lifted_structure", "n_pair", "proxy_nca", "margin"),
     *("arcface", "multi_similarity", "soft_triple", "proxy_anchor"),
 )
-SNAKEMAKE = (sys.executable, "-m", "snakemake")
 LOAD = """
 import sys, yaml
 sys.path.insert(0, "workflow/scripts")
@@ -60,55 +50,6 @@ from pathlib import Path
 from dmlbench import plan
 plan.load(yaml.safe_load(Path("config/config.yaml").read_text()), Path("config"))
 """
-EMPTY_JOBS = """
-rule all:
-    localrule: True
-    input: [f"jobs/{number}" for number in range(config["jobs"])]
-rule job:
-    output: touch("jobs/{number}")
-    script: "empty.py"
-"""
-
-
-class Spent(NamedTuple):
-    """What a call took; `ended` says by which limit it was ended, if it was."""
-
-    seconds: float
-    cpu_seconds: float
-    peak_mb: float
-    ended: str | None
-
-
-def call(command: Sequence[str], folder: Path) -> Spent:
-    """Run a command under the limits."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 5))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
-
-    with tempfile.TemporaryFile("w+") as output:
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            command, cwd=folder, preexec_fn=limit, stdout=output, stderr=subprocess.STDOUT
-        )
-        timer = threading.Timer(SECONDS_LIMIT, process.kill)
-        timer.start()
-        _, status, used = os.wait4(process.pid, 0)
-        timer.cancel()
-        seconds = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        said = output.read()
-    ended = None
-    if process.returncode == -signal.SIGKILL and seconds > SECONDS_LIMIT:
-        ended = f"ended at {SECONDS_LIMIT} seconds"
-    elif process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        ended = f"ended at {CPU_LIMIT} CPU seconds"
-    elif "MemoryError" in said:
-        ended = f"ended at {MEMORY_LIMIT / 10**9:g} GB"
-    elif process.returncode:
-        sys.exit(f"{' '.join(command)}: status {process.returncode}\n{said[-2000:]}")
-    return Spent(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / MB, ended)
 
 
 def project(folder: Path, runs: int) -> plan.Plan:
@@ -176,7 +117,7 @@ def calls(study: plan.Plan) -> dict[str, list[str]]:
 
 
 def plan_studies(sizes: Sequence[int], chosen: Sequence[str] | None) -> list[dict]:
-    """A row a size and call, of the chosen calls or of all."""
+    """One row for each size and call; all calls where none are chosen."""
     rows, ended = [], {}
     for runs in sizes:
         with tempfile.TemporaryDirectory() as name:
@@ -197,52 +138,6 @@ def plan_studies(sizes: Sequence[int], chosen: Sequence[str] | None) -> list[dic
                 rows.append(row)
                 print(row, file=sys.stderr, flush=True)
     return rows
-
-
-def schedule_jobs(account: str | None) -> list[dict]:
-    """What Snakemake, and Slurm where an account is given, add to each job."""
-    places = {"one core": ["--cores", "1"]}
-    if account:
-        places["Slurm"] = _on_slurm(account)
-    rows = []
-    for where, options in places.items():
-        with tempfile.TemporaryDirectory() as name:
-            folder, jobs = Path(name), JOBS[where]
-            (folder / "Snakefile").write_text(EMPTY_JOBS)
-            (folder / "empty.py").write_text("")
-            command = [*SNAKEMAKE, "--quiet", "all", "--config", f"jobs={jobs}"]
-            start = call([*command, "--dry-run"], folder)
-            spent = call([*command, *options], folder)
-            row = {"where": where, "jobs": jobs}
-            row["seconds_a_job"] = (spent.seconds - start.seconds) / jobs
-            row["cpu_seconds_a_job"] = (spent.cpu_seconds - start.cpu_seconds) / jobs
-            if where == "Slurm":
-                row["seconds_in_a_job"] = _seconds_in_jobs(folder)
-            rows.append(row)
-            print(row, file=sys.stderr, flush=True)
-    return rows
-
-
-def _on_slurm(account: str) -> list[str]:
-    needs = [f"slurm_account={account}", "mem_mb=500", "runtime=5"]
-    return [
-        *("--executor", "slurm", "--jobs", "100", "--latency-wait", "10"),
-        *("--default-resources", *needs, "--slurm-status-command", "squeue"),
-        *("--slurm-init-seconds-before-status-checks", "10"),
-        *("--slurm-keep-successful-logs", "--slurm-logdir", "logs"),
-    ]
-
-
-def _seconds_in_jobs(folder: Path) -> float:
-    """Median time that Slurm gave to the jobs whose logs lie in a folder."""
-    ids = ",".join(log.stem for log in folder.glob("logs/**/*.log"))
-    lines = subprocess.run(
-        ["sacct", "-XnP", f"--jobs={ids}", "--format=ElapsedRaw"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    return statistics.median(map(int, lines))
 
 
 def markdown(heads: list[str], rows: list[list]) -> str:
