@@ -101,9 +101,8 @@ def psomas(similarity, x, w, y, alpha, margin, negatives=None):
     push = 0
     for c in range(len(w)):
         others = [v for v in (range(len(w)) if negatives is None else negatives) if v != c]
-        push = push + torch.log(
-            1 + sum(torch.exp(alpha * (similarity(c, v) + margin)) for v in others)
-        )
+        terms = (torch.exp(alpha * (similarity(c, v) + margin)) for v in others)
+        push = push + torch.log(1 + sum(terms, w.new_zeros(())))
     return pull(x, w, y, alpha, margin) + push / len(w)
 
 
@@ -175,12 +174,39 @@ def test_the_block_size_of_the_gram_matrix_does_not_matter(name, block, monkeypa
     torch.testing.assert_close(value_and_gradients(loss, x, y), expected)
 
 
-def test_a_batch_with_every_class_has_no_absent_proxies_to_push():
+ABSENT = ["psomas_proxy_1_absent", "psomas_proxy_2_absent"]
+
+
+@pytest.mark.parametrize("present", [range(6), range(5), range(4)])
+@pytest.mark.parametrize("name", ABSENT)
+def test_proxies_of_few_absent_classes_push_as_the_equation_says(name, present):
+    oracle, _ = LOSSES[name]
     torch.manual_seed(0)
-    loss = build_loss("psomas_proxy_1_absent", num_classes=3, embedding_dim=4).double()
-    x, y = torch.randn(6, 4, dtype=torch.float64), torch.tensor([0, 1, 2, 0, 1, 2])
-    expected = pull(unit(x), unit(loss.proxies), y, loss.alpha, loss.margin)
-    torch.testing.assert_close(loss(x, y), expected)
+    loss = build_loss(name, num_classes=6, embedding_dim=4).double()
+    y = torch.tensor([c for c in present for _ in range(2)])
+    x = torch.randn(len(y), 4, dtype=torch.float64, requires_grad=True)
+    value = oracle(x, loss.proxies, y, loss.alpha, loss.margin)
+    expected = [value.detach(), *torch.autograd.grad(value, [x, loss.proxies])]
+    torch.testing.assert_close(value_and_gradients(loss, x.detach(), y), expected)
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_present_proxies_may_be_far_more_alike_than_absent_ones(name):
+    """In single precision, where the difference of their products is beyond exp's range."""
+    oracle, _ = LOSSES[name]
+    torch.manual_seed(0)
+    loss = build_loss(name, num_classes=6, embedding_dim=4, alpha=60)
+    x, y = torch.randn(24, 4), torch.arange(24) % 4
+    with torch.no_grad():
+        x[:, 0] += 9
+        loss.proxies[:4] = torch.randn(4, 4) / 9 + torch.tensor([1, 0, 0, 0])
+        loss.proxies[4:] = torch.eye(4)[2:]
+    found = value_and_gradients(loss, x, y)
+    x, w = x.double().requires_grad_(), loss.proxies.detach().double().requires_grad_()
+    value = oracle(x, w, y, loss.alpha, loss.margin)
+    expected = [value.detach(), *torch.autograd.grad(value, [x, w])]
+    expected = [tensor.float() for tensor in expected]
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_centres_that_have_merged_have_finite_gradients():

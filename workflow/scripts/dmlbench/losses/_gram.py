@@ -27,7 +27,8 @@ class _LogSumExpOfOthers(torch.autograd.Function):
         firsts = range(0, len(x), _BLOCK)
         blocks = (_block(x, scale, first).masked_fill_(~among, NEVER) for first in firsts)
         result = torch.cat([softmax_and_log_sum_exp(block)[1] for block in blocks])
-        ctx.save_for_backward(x, result, among)
+        # a row without others has no share in anything: e^(NEVER - 0) is none
+        ctx.save_for_backward(x, result.masked_fill(result < NEVER / 2, 0), among)
         ctx.scale = scale
         return result
 
@@ -46,8 +47,9 @@ class _LogSumExpOfOthers(torch.autograd.Function):
 
 
 def _share(block: Tensor, log_sum: Tensor) -> Tensor:
-    # exp is slow on a CPU where it underflows, below about -87
-    return (block - log_sum).clamp_min_(-80).exp_()
+    # exp is slow on a CPU where it underflows, below about -87; a row that does not count may be
+    # far above the sum
+    return (block - log_sum).clamp_(-80, 0).exp_()
 
 
 def _block(x: Tensor, scale: float, first: int) -> Tensor:

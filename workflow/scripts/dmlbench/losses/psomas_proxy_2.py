@@ -8,6 +8,8 @@ from dmlbench.losses._gram import log_sum_exp_of_others
 from dmlbench.losses._proxies import new_proxies, pull_to_proxies
 from dmlbench.values import Positive
 
+VERSION = 2
+
 
 class PsomasProxy2(nn.Module):
     """Proxies softly pull their far positives and push each other as the batch sees them.

@@ -8,6 +8,8 @@ from dmlbench.losses._gram import log_sum_exp_of_others
 from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
 from dmlbench.values import Positive
 
+VERSION = 2
+
 
 class PsomasProxy2Absent(nn.Module):
     """As `psomas_proxy_2`, but only proxies of classes without a sample in the batch push.
