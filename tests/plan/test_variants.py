@@ -153,6 +153,7 @@ def test_what_is_wrong_is_one_line(configured, variant, parts):
         ({"set": {"epochs": 1}, "place": "epochs"}, "needs one of set"),
         ({"set": {"epochs": 1}, "values": [1]}, "has values but is no axis"),
         ({"search": "small", "values": [1]}, "has values but is no axis"),
+        ({"place": "epochs", "rehearsed": 1}, "has rehearsed but no values"),
         ({"set": {"epochs": 1}, "choices": {"a": {}}}, "needs one of set"),
         ({"choices": {"a": {}}, "values": [1]}, "has values but is no axis"),
         ({"choices": {"a=b": {}}}, "choices"),
@@ -245,3 +246,8 @@ def test_a_rehearsal_keeps_words_and_takes_the_first_number_of_an_axis():
         ("", ""),
     ):
         assert variants.rehearsed(variant, axes) == expected
+
+
+def test_an_axis_may_name_the_number_that_stands_for_all_in_a_rehearsal():
+    axes = {"m": Variant(place="loss.margin", values=[0.1, 2], rehearsed=40)}
+    assert variants.rehearsed("m=0.1", axes) == variants.rehearsed("m=2", axes) == "m=40"

@@ -46,6 +46,7 @@ class Variant(Model):
             `{method}` and `{split}` stand for the row's, `{value}` for the value of an axis.
         place: where in the spec an axis varies; several places get the same value.
         values: of an axis of places or searches, in order.
+        rehearsed: the number that stands for all of them in a rehearsal; the first if not given.
         choices: the values of an axis by name, each with what it lays over the spec.
     """
 
@@ -55,6 +56,7 @@ class Variant(Model):
     search: str | None = None
     place: Place | list[Place] | None = None
     values: list[Value] = []
+    rehearsed: int | float | None = None
     choices: dict[ChoiceName, Alternative] = {}
 
     @model_validator(mode="after")
@@ -69,6 +71,8 @@ class Variant(Model):
             raise ValueError(
                 "has values but is no axis; allowed: with place, or `{value}` in search"
             )
+        if self.rehearsed is not None and not self.values:
+            raise ValueError("has rehearsed but no values; allowed: with values")
         for value in map(value_text, self.values):
             if not value or set(value) & set(",=") or value != value.strip():
                 raise ValueError(f"has the value {value!r}; allowed: without spaces, , and =")
@@ -116,9 +120,10 @@ def changed(values: dict, variant: str, variants: Variants, row) -> dict:
 
 
 def rehearsed(variant: str, variants: Variants) -> str:
-    """A variant with the first number of each axis instead of its own; words stay as they are.
+    """A variant with one number of each axis instead of its own; words stay as they are.
 
-    What a number changes is no other code, so one of them rehearses all.
+    It is the axis's first, or the one that it names. What a number changes is no other code, so one
+    of them rehearses all.
 
     >>> axes = {"m": Variant(place="loss.margin", values=[0.1, 0.2])}
     >>> rehearsed("m=0.2", axes)
@@ -126,7 +131,9 @@ def rehearsed(variant: str, variants: Variants) -> str:
     """
     factors = []
     for name, value in _factors(variant):
-        numbers = [text for text in map(value_text, variants[name].values) if _is_number(text)]
+        axis = variants[name]
+        numbers = [axis.rehearsed] if axis.rehearsed is not None else axis.values
+        numbers = [text for text in map(value_text, numbers) if _is_number(text)]
         value = numbers[0] if numbers and _is_number(value) else value
         factors.append(f"{name}={value}" if value else name)
     return ",".join(factors)
