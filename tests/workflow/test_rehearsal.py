@@ -87,8 +87,14 @@ def is_explained(row, column):
         return row["low"] == row["high"]
     if row.get("verdict") == "cited":
         return column not in ("printed", "value")
+    if "verdict" in row and column in ("network", "split"):
+        # An experiment has neither.
+        return row["network"] == row["split"] == ""
     if "verdict" in row and column in NOT_ALL_VERDICTS_HAVE:
         return column not in ("low", "high") or row["rule"] == "distance"
+    if row.get("Source") == "seed":
+        # What others are tested against.
+        return column.endswith("_p")
     stem, _, last = column.rpartition("_")
     return last == "std" or (
         last in ("difference", "inside")

@@ -153,6 +153,28 @@ def _of_spread(
     ]
 
 
+def _of_shares(
+    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
+) -> list[str]:
+    metric = options["metrics"][0]
+    sentences = []
+    for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
+        said = [
+            f"{row[f'{metric}_share']} %"
+            + (
+                f" [{row[f'{metric}_low']}, {row[f'{metric}_high']}]"
+                if f"{metric}_low" in row
+                else ""
+            )
+            + f" goes with the {row['Source']}"
+            for _, row in found.iterrows()
+        ]
+        on = f" on {panel}" if panel else ""
+        sentences.append(f"Of the variance of {name(titles, metric)}{on}, {listed(said)}.")
+    interval = " (95 % intervals over seeds)" if f"{metric}_low" in frame else ""
+    return [" ".join(sentences)[:-1] + f"{interval}."]
+
+
 def _of_ranks(
     frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
 ) -> list[str]:
@@ -166,6 +188,7 @@ ANSWERING: dict[str, Callable[[pd.DataFrame, Mapping, Mapping], list[str]]] = {
     "paired_differences": _of_differences,
     "correlations": _of_correlations,
     "method_spread": _of_spread,
+    "variance_shares": _of_shares,
     "tournament": _of_ranks,
 }
 """Kinds of tables that can answer a question -> from the table's CSV to sentences."""

@@ -1,0 +1,72 @@
+"""How much is the loss, how much the batch: the table of shares, and its sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from dmlbench import registry
+from dmlbench.presentation.answer import answer
+from dmlbench.presentation.table import write
+from dmlbench.statistics.variance import variance_shares
+
+TITLES = {"sampler": "batch sampler", "recall_at_1": "R@1", "cub200": "CUB", "sop": "SOP"}
+OPTIONS = {"axis": "sampler", "metrics": ["recall_at_1"]}
+
+
+def scores(seeds, datasets=("cub200",)):
+    """Scores of two losses with three samplers; one loss has a miner with all of them."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"dataset": dataset, "method": method, "variant": variant, "seed": seed, "value": value}
+        for dataset in datasets
+        for method, before in (("margin", "miner=D,"), ("n_pair", ""))
+        for variant in (f"{before}sampler={sampler}" for sampler in ("a", "b", "c"))
+        for seed in range(seeds)
+        for value in [rng.uniform() + (method == "margin")]
+    ]
+    return pd.DataFrame(rows).assign(metric="recall_at_1", role="test", selection="last_epoch")
+
+
+def table(frame):
+    kind = registry.build(
+        *("presentation/tables", "variance_shares"),
+        **{"id": "t", "title": "T", "selection": "last_epoch"} | OPTIONS,
+    )
+    return kind(frame, TITLES)
+
+
+def test_a_variants_other_parts_belong_to_the_loss():
+    frame = scores(3)
+    found = table(frame)
+    assert [row.label for row in found.rows] == [
+        *("loss", "batch sampler", "loss and batch sampler together", "seed")
+    ]
+    sampler = frame["variant"].str.removeprefix("miner=D,")
+    expected = variance_shares(frame.assign(sampler=sampler), "method", "sampler")
+    assert [row.cells[0].value for row in found.rows] == pytest.approx(
+        [100 * source.share for source in expected.values()]
+    )
+    assert "2 losses and 3 values of batch sampler with 3 seeds" in found.caption
+
+
+def test_few_seeds_have_no_interval_and_one_seed_no_interaction():
+    names = [column.name for column in table(scores(2)).columns]
+    assert names == ["recall_at_1_share", "recall_at_1_std", "recall_at_1_p"]
+    found = table(scores(1))
+    assert [row.label for row in found.rows] == ["loss", "batch sampler", "seed"]
+    assert "is in the seed's row" in found.caption
+
+
+def test_each_data_set_has_a_panel_and_a_sentence(tmp_path):
+    csv = tmp_path / "t.csv"
+    found = table(scores(3, ("cub200", "sop")))
+    write(found, csv=csv)
+    assert [row.panel for row in found.rows] == ["CUB"] * 4 + ["SOP"] * 4
+    shown = {"id": "t", "csv": csv, "kind": "variance_shares", "options": OPTIONS}
+    (said,) = answer({"tournament": None, "titles": TITLES, "tables": [shown]})
+    loss = found.rows[0].cells
+    low, high = (f"{cell.value:.1f}" for cell in loss[1:3])
+    assert said.startswith(
+        f"Of the variance of R@1 on CUB, {loss[0].value:.1f} % [{low}, {high}] goes with the loss, "
+    )
+    assert "Of the variance of R@1 on SOP, " in said
+    assert said.endswith("goes with the seed (95 % intervals over seeds).")

@@ -1,0 +1,128 @@
+"""How much of the scores' variance is the loss's, and how much that of an axis of the variants."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from dmlbench.presentation import _variants
+from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.variance import FIRST, REST, SECOND, TOGETHER, Source, variance_shares
+from dmlbench.values import Fact, Metric
+
+
+class VarianceShares:
+    """Analysis of variance of losses with each value of an axis: a panel for each data set.
+
+    Args:
+        id: the table's id, for labels and links.
+        title: printed above the table.
+        axis: the other factor, an axis of the variants (`sampler`). What else a variant has
+            belongs to the loss.
+        metrics: the groups of columns.
+        selection: the selection rule of the scores.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: Fact[str],
+        title: Fact[str],
+        axis: str,
+        metrics: Sequence[Metric],
+        selection: Fact[str],
+    ):
+        self.id = id
+        self.title = title
+        self.axis = axis
+        self.metrics = list(metrics)
+        self.selection = selection
+
+    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+        """The table of a study's scores.
+
+        Raises:
+            UserError: losses that lack a value of the axis or a seed of others.
+        """
+        shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
+        shown = shown.assign(
+            loss=[
+                (row.method, _variants.without(row.variant, (self.axis,)))
+                for row in shown.itertuples()
+            ],
+            other=_variants.values_of(shown, self.axis),
+        )
+        several = shown.dataset.nunique() > 1
+        losses, others, seeds = (shown[part].nunique() for part in ("loss", "other", "seed"))
+        intervals = seeds > 2
+        rows = [
+            _row(source, found, name(titles, dataset) if several else "", intervals)
+            for dataset, ours in shown.groupby("dataset", sort=False)
+            for source, found in self._sources(ours, titles)
+        ]
+        return Table(
+            id=self.id,
+            title=self.title,
+            caption=self._caption(losses, others, seeds, titles),
+            row_header="Source",
+            columns=tuple(
+                column
+                for metric in self.metrics
+                for column in _columns(metric, titles, intervals=intervals)
+            ),
+            rows=tuple(rows),
+        )
+
+    def _sources(
+        self, scores: pd.DataFrame, titles: Mapping[str, str]
+    ) -> Iterator[tuple[str, list[Source]]]:
+        """A reader's name of each source, and what is found of it metric by metric."""
+        found = [
+            variance_shares(scores[scores.metric == metric], "loss", "other")
+            for metric in self.metrics
+        ]
+        other = name(titles, self.axis)
+        labels = {
+            FIRST: "loss",
+            SECOND: other,
+            TOGETHER: f"loss and {other} together",
+            REST: "seed",
+        }
+        for source in found[0]:
+            yield labels[source], [sources[source] for sources in found]
+
+    def _caption(self, losses: int, others: int, seeds: int, titles: Mapping[str, str]) -> str:
+        caption = (
+            f"Two-way analysis of variance of {losses} losses and {others} values of "
+            f"{name(titles, self.axis)} with {seeds} {'seeds' if seeds > 1 else 'seed'}. Share of "
+            "the test scores' variance (omega squared), the standard deviation that goes with it, "
+            f"and the F test that it is nothing. {selected(self.selection)}"
+        )
+        if seeds < 2:
+            return f"{caption} With one seed, what both do together is in the seed's row."
+        return f"{caption} In 95 %: jackknife over seeds." if seeds > 2 else caption
+
+
+def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Row:
+    cells = []
+    for source in found:
+        percents = (source.share, source.low, source.high) if intervals else (source.share,)
+        cells += [Cell(100 * value) for value in (*percents, source.deviation)]
+        cells.append(Cell(None if np.isnan(source.p_value) else source.p_value))
+    return Row(label, tuple(cells), panel=panel)
+
+
+def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list[Column]:
+    group = name(titles, metric)
+    percent = {"decimals": 1, "better": ""}
+    interval = [
+        Column(f"{metric}_low", "from", f"{group}, in 95 %", **percent),
+        Column(f"{metric}_high", "to", f"{group}, in 95 %", **percent),
+    ]
+    return [
+        Column(f"{metric}_share", "percent", group, **percent),
+        *(interval if intervals else []),
+        Column(f"{metric}_std", "points", group, better=""),
+        Column(f"{metric}_p", "p", group, decimals=3, better=""),
+    ]
