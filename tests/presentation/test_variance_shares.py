@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench import registry
+from dmlbench.errors import UserError
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.table import write
 from dmlbench.statistics.variance import variance_shares
@@ -26,10 +27,10 @@ def scores(seeds, datasets=("cub200",)):
     return pd.DataFrame(rows).assign(metric="recall_at_1", role="test", selection="last_epoch")
 
 
-def table(frame):
+def table(frame, **options):
     kind = registry.build(
         *("presentation/tables", "variance_shares"),
-        **{"id": "t", "title": "T", "selection": "last_epoch"} | OPTIONS,
+        **{"id": "t", "title": "T", "selection": "last_epoch"} | OPTIONS | options,
     )
     return kind(frame, TITLES)
 
@@ -46,6 +47,14 @@ def test_a_variants_other_parts_belong_to_the_loss():
         [100 * source.share for source in expected.values()]
     )
     assert "2 losses and 3 values of batch sampler with 3 seeds" in found.caption
+
+
+def test_values_that_some_losses_lack_may_be_left_out():
+    frame = scores(3)
+    lacking = frame[(frame.method == "margin") | ~frame.variant.str.endswith("=c")]
+    with pytest.raises(UserError, match="no score with loss"):
+        table(lacking)
+    assert "2 values" in table(lacking, values=["a", "b"]).caption
 
 
 def test_few_seeds_have_no_interval_and_one_seed_no_interaction():

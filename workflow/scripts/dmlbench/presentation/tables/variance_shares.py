@@ -21,6 +21,7 @@ class VarianceShares:
         axis: the other factor, an axis of the variants (`sampler`). What else a variant has
             belongs to the loss.
         metrics: the groups of columns.
+        values: the values of the axis that take part; all if none are given.
         selection: the selection rule of the scores.
     """
 
@@ -31,12 +32,14 @@ class VarianceShares:
         title: Fact[str],
         axis: str,
         metrics: Sequence[Metric],
+        values: Sequence[str] | None = None,
         selection: Fact[str],
     ):
         self.id = id
         self.title = title
         self.axis = axis
         self.metrics = list(metrics)
+        self.values = values
         self.selection = selection
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
@@ -53,6 +56,8 @@ class VarianceShares:
             ],
             other=_variants.values_of(shown, self.axis),
         )
+        if self.values is not None:
+            shown = shown[shown["other"].isin(self.values)]
         several = shown.dataset.nunique() > 1
         losses, others, seeds = (shown[part].nunique() for part in ("loss", "other", "seed"))
         intervals = seeds > 2
