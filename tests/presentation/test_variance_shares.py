@@ -77,5 +77,26 @@ def test_each_data_set_has_a_panel_and_a_sentence(tmp_path):
     assert said.startswith(
         f"Of the variance of R@1 on CUB, {loss[0].value:.1f} % [{low}, {high}] goes with the loss, "
     )
-    assert "Of the variance of R@1 on SOP, " in said
+    assert "; of the variance of R@1 on SOP, " in said
     assert said.endswith("goes with the seed (95 % intervals over seeds).")
+
+
+def test_printed_numbers_have_a_panel_of_their_own(tmp_path):
+    frame = scores(5)
+    groups = frame.groupby(["dataset", "method", "variant"], sort=False)["value"]
+    printed = groups.agg(number="mean", printed_std="std").reset_index()
+    printed[["number", "printed_std"]] *= 100
+    printed = printed.assign(metric="recall_at_1", runs=5.0)
+    found = table(frame, printed=printed)
+    ours, theirs = found.rows[:4], found.rows[4:]
+    assert {row.panel for row in theirs} == {"CUB, printed"}
+    for row, same in zip(ours, theirs, strict=True):
+        assert row.cells[0].value == pytest.approx(same.cells[0].value)
+        assert row.cells[3].value == pytest.approx(same.cells[3].value)
+        assert same.cells[1].value is None
+    csv = tmp_path / "t.csv"
+    write(found, csv=csv)
+    shown = {"id": "t", "csv": csv, "kind": "variance_shares", "options": OPTIONS}
+    (said,) = answer({"tournament": None, "titles": TITLES, "tables": [shown]})
+    share = theirs[0].cells[0].value
+    assert f"; of the variance of R@1 on CUB, printed, {share:.1f} % goes with the loss, " in said

@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.statistics.variance import FIRST, REST, SECOND, TOGETHER, variance_shares
+from dmlbench.statistics.variance import (
+    FIRST,
+    REST,
+    SECOND,
+    TOGETHER,
+    shares_of_summaries,
+    variance_shares,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -105,6 +112,19 @@ def test_the_interval_has_the_true_share_in_nineteen_of_twenty_draws():
             inside[source] += found[source].low <= share <= found[source].high
     # 100 draws of 95 % are 88 or more with probability 0.998.
     assert min(inside.values()) >= 88, inside
+
+
+def test_means_and_deviations_say_as_much_as_the_values():
+    cube = np.random.default_rng(3).normal(size=(3, 4, 5)) + np.arange(3)[:, None, None]
+    groups = frame(cube).groupby(["loss", "batch"], sort=False)["value"]
+    found = shares_of_summaries(
+        groups.agg(value="mean", std="std").reset_index(), "loss", "batch", repetitions=5
+    )
+    for source, expected in shares(cube).items():
+        same = [getattr(expected, part) for part in ("share", "deviation", "f", "p_value")]
+        ours = [getattr(found[source], part) for part in ("share", "deviation", "f", "p_value")]
+        assert ours == pytest.approx(same, nan_ok=True)
+        assert np.isnan(found[source].low)
 
 
 def test_equal_values_have_no_variance_to_share():

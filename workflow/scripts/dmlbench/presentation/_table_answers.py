@@ -144,7 +144,7 @@ def _of_spread(
     said = [
         f"{row[metric]} points {row['Variant']}"
         + (f" on {row['panel']}" if "panel" in frame else "")
-        + (f" [{row[f'{metric}_low']}, {row[f'{metric}_high']}]" if row[f"{metric}_low"] else "")
+        + _interval(row, metric)
         for _, row in frame.iterrows()
     ]
     return [
@@ -160,19 +160,19 @@ def _of_shares(
     sentences = []
     for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
         said = [
-            f"{row[f'{metric}_share']} %"
-            + (
-                f" [{row[f'{metric}_low']}, {row[f'{metric}_high']}]"
-                if f"{metric}_low" in row
-                else ""
-            )
-            + f" goes with the {row['Source']}"
+            f"{row[f'{metric}_share']} %{_interval(row, metric)} goes with the {row['Source']}"
             for _, row in found.iterrows()
         ]
         on = f" on {panel}" if panel else ""
-        sentences.append(f"Of the variance of {name(titles, metric)}{on}, {listed(said)}.")
-    interval = " (95 % intervals over seeds)" if f"{metric}_low" in frame else ""
-    return [" ".join(sentences)[:-1] + f"{interval}."]
+        sentences.append(f"of the variance of {name(titles, metric)}{on}, {listed(said)}")
+    sure = " (95 % intervals over seeds)" if f"{metric}_low" in frame else ""
+    found = "; ".join(sentences)
+    return [f"{found[0].upper()}{found[1:]}{sure}."]
+
+
+def _interval(row: pd.Series, stem: str) -> str:
+    low, high = row.get(f"{stem}_low"), row.get(f"{stem}_high")
+    return f" [{low}, {high}]" if low else ""
 
 
 def _of_ranks(

@@ -1,6 +1,6 @@
 """How much of the scores' variance goes with one factor, with another, with both together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,26 +56,43 @@ def variance_shares(
     Source: W. L. Hays, Statistics for Psychologists, 1963 (omega squared); B. Efron, The
     Jackknife, the Bootstrap and Other Resampling Plans, 1982.
     """
-    cube = _cube(values, first, second, repetition)
-    sources = _analysis(cube)
+    cube = _cube(values, [first, second, repetition])
+    sources = _of_cube(cube)
     count = cube.shape[2]
     if count < 3:
         return sources
-    left_out = [_analysis(np.delete(cube, place, axis=2)) for place in range(count)]
+    left_out = [_of_cube(np.delete(cube, place, axis=2)) for place in range(count)]
     return {
         source: found._replace(**_jackknife(found.share, [each[source].share for each in left_out]))
         for source, found in sources.items()
     }
 
 
-def _cube(values: pd.DataFrame, first: str, second: str, repetition: str) -> np.ndarray:
-    """Values [A, B, n] by level of the factors and repetition."""
-    by = [values[first], values[second], values[repetition]]
+def shares_of_summaries(
+    summaries: pd.DataFrame, first: str, second: str, repetitions: int
+) -> dict[str, Source]:
+    """The same of means and standard deviations, as documents print them; without intervals.
+
+    Args:
+        summaries: one row for each combination, with the columns named here, `value` and `std`
+            (n - 1).
+        first, second: the columns of the factors.
+        repetitions: how many values each mean is of, at least 2.
+
+    Returns and raises: as `variance_shares`.
+    """
+    means = _cube(summaries, [first, second])
+    return _analysis(means, float((summaries["std"] ** 2).mean()), repetitions)
+
+
+def _cube(values: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """Values by the levels of these columns: an axis for each."""
+    by = [values[column] for column in columns]
     table = values.groupby(by, sort=False)["value"].agg(["size", "mean"])
     levels = [column.nunique() for column in by]
-    if levels[0] < 2 or levels[1] < 2:
+    if min(levels[:2]) < 2:
         raise UserError(
-            f"shares of variance: {levels[0]} values of {first}, {levels[1]} of {second}; "
+            f"shares of variance: {levels[0]} values of {columns[0]}, {levels[1]} of {columns[1]}; "
             "allowed: at least 2 of each"
         )
     full = pd.MultiIndex.from_product([column.unique() for column in by])
@@ -83,29 +100,34 @@ def _cube(values: pd.DataFrame, first: str, second: str, repetition: str) -> np.
     if len(lacking) or (table["size"] > 1).any():
         where = lacking[0] if len(lacking) else table.index[table["size"] > 1][0]
         found = "no score" if len(lacking) else "several scores"
-        raise UserError(
-            f"shares of variance: {found} with {first} {where[0]}, {second} {where[1]}, "
-            f"{repetition} {where[2]}; allowed: one of each combination"
-        )
+        which = ", ".join(f"{name} {level}" for name, level in zip(columns, where, strict=True))
+        raise UserError(f"shares of variance: {found} with {which}; allowed: one of each")
     return table["mean"].reindex(full).to_numpy().reshape(levels)
 
 
-def _analysis(cube: np.ndarray) -> dict[str, Source]:
-    rows, columns, repetitions = cube.shape
-    mean = cube.mean()
-    by_row, by_column = cube.mean((1, 2), keepdims=True), cube.mean((0, 2), keepdims=True)
-    cell = cube.mean(2, keepdims=True)
+def _of_cube(cube: np.ndarray) -> dict[str, Source]:
+    count = cube.shape[2]
+    within = float(cube.var(axis=2, ddof=1).mean()) if count > 1 else np.nan
+    return _analysis(cube.mean(axis=2), within, count)
+
+
+def _analysis(means: np.ndarray, within: float, count: int) -> dict[str, Source]:
+    """Of the means [A, B] of `count` values each, whose variance is `within` on average."""
+    rows, columns = means.shape
+    mean = means.mean()
+    by_row, by_column = means.mean(1, keepdims=True), means.mean(0, keepdims=True)
 
     def squares(deviations: np.ndarray) -> float:
-        return float((np.broadcast_to(deviations, cube.shape) ** 2).sum())
+        return count * float((np.broadcast_to(deviations, means.shape) ** 2).sum())
 
+    free = rows * columns * (count - 1)
     sums = {
         FIRST: (squares(by_row - mean), rows - 1),
         SECOND: (squares(by_column - mean), columns - 1),
-        TOGETHER: (squares(cell - by_row - by_column + mean), (rows - 1) * (columns - 1)),
-        REST: (squares(cube - cell), rows * columns * (repetitions - 1)),
+        TOGETHER: (squares(means - by_row - by_column + mean), (rows - 1) * (columns - 1)),
+        REST: (free * within, free),
     }
-    if repetitions == 1:
+    if count == 1:
         sums[REST] = sums.pop(TOGETHER)
     return _sources(sums)
 

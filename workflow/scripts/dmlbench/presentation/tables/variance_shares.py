@@ -8,12 +8,22 @@ import pandas as pd
 from dmlbench.presentation import _variants
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.statistics.variance import FIRST, REST, SECOND, TOGETHER, Source, variance_shares
-from dmlbench.values import Fact, Metric
+from dmlbench.statistics.variance import (
+    FIRST,
+    REST,
+    SECOND,
+    TOGETHER,
+    Source,
+    shares_of_summaries,
+    variance_shares,
+)
+from dmlbench.values import Fact, Metric, Printed
 
 
 class VarianceShares:
     """Analysis of variance of losses with each value of an axis: a panel for each data set.
+
+    Printed means with their standard deviations over seeds have panels of their own.
 
     Args:
         id: the table's id, for labels and links.
@@ -22,6 +32,7 @@ class VarianceShares:
             belongs to the loss.
         metrics: the groups of columns.
         values: the values of the axis that take part; all if none are given.
+        printed: the printed numbers at their places, if any are shown.
         selection: the selection rule of the scores.
     """
 
@@ -33,6 +44,7 @@ class VarianceShares:
         axis: str,
         metrics: Sequence[Metric],
         values: Sequence[str] | None = None,
+        printed: Printed | None = None,
         selection: Fact[str],
     ):
         self.id = id
@@ -40,6 +52,7 @@ class VarianceShares:
         self.axis = axis
         self.metrics = list(metrics)
         self.values = values
+        self.printed = printed
         self.selection = selection
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
@@ -48,23 +61,14 @@ class VarianceShares:
         Raises:
             UserError: losses that lack a value of the axis or a seed of others.
         """
-        shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
-        shown = shown.assign(
-            loss=[
-                (row.method, _variants.without(row.variant, (self.axis,)))
-                for row in shown.itertuples()
-            ],
-            other=_variants.values_of(shown, self.axis),
-        )
-        if self.values is not None:
-            shown = shown[shown["other"].isin(self.values)]
-        several = shown.dataset.nunique() > 1
-        losses, others, seeds = (shown[part].nunique() for part in ("loss", "other", "seed"))
+        ours = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
+        ours = self._factors(ours)
+        losses, others, seeds = (ours[part].nunique() for part in ("loss", "other", "seed"))
         intervals = seeds > 2
         rows = [
-            _row(source, found, name(titles, dataset) if several else "", intervals)
-            for dataset, ours in shown.groupby("dataset", sort=False)
-            for source, found in self._sources(ours, titles)
+            _row(source, found, panel, intervals)
+            for panel, analyzed in self._panels(ours, titles)
+            for source, found in self._sources(analyzed, titles)
         ]
         return Table(
             id=self.id,
@@ -79,14 +83,42 @@ class VarianceShares:
             rows=tuple(rows),
         )
 
+    def _factors(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Rows of the values that take part, with the columns `loss` and `other`."""
+        without = [_variants.without(variant, (self.axis,)) for variant in frame.variant]
+        frame = frame.assign(
+            loss=list(zip(frame.method, without, strict=True)),
+            other=_variants.values_of(frame, self.axis),
+        )
+        return frame if self.values is None else frame[frame["other"].isin(self.values)]
+
+    def _panels(
+        self, ours: pd.DataFrame, titles: Mapping[str, str]
+    ) -> Iterator[tuple[str, list[dict[str, Source]]]]:
+        """A heading and what is found of each metric: ours, then printed, by data set."""
+        alone = self.printed is None and ours.dataset.nunique() == 1
+        for dataset, scores in ours.groupby("dataset", sort=False):
+            by_metric = [scores[scores.metric == metric] for metric in self.metrics]
+            heading = "" if alone else name(titles, dataset)
+            yield heading, [variance_shares(found, "loss", "other") for found in by_metric]
+        if self.printed is None:
+            return
+        printed = self._factors(self.printed[self.printed.dataset.isin(ours.dataset)])
+        printed = printed.assign(value=printed.number / 100, std=printed.printed_std / 100)
+        for dataset, numbers in printed.groupby("dataset", sort=False):
+            by_metric = [numbers[numbers.metric == metric] for metric in self.metrics]
+            yield (
+                f"{name(titles, dataset)}, printed",
+                [
+                    shares_of_summaries(found, "loss", "other", int(found.runs.iloc[0]))
+                    for found in by_metric
+                ],
+            )
+
     def _sources(
-        self, scores: pd.DataFrame, titles: Mapping[str, str]
+        self, found: list[dict[str, Source]], titles: Mapping[str, str]
     ) -> Iterator[tuple[str, list[Source]]]:
         """A reader's name of each source, and what is found of it metric by metric."""
-        found = [
-            variance_shares(scores[scores.metric == metric], "loss", "other")
-            for metric in self.metrics
-        ]
         other = name(titles, self.axis)
         labels = {
             FIRST: "loss",
@@ -113,9 +145,13 @@ def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Ro
     cells = []
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
-        cells += [Cell(100 * value) for value in (*percents, source.deviation)]
-        cells.append(Cell(None if np.isnan(source.p_value) else source.p_value))
+        cells += [_cell(100 * value) for value in (*percents, source.deviation)]
+        cells.append(_cell(source.p_value))
     return Row(label, tuple(cells), panel=panel)
+
+
+def _cell(value: float) -> Cell:
+    return Cell(None if np.isnan(value) else value)
 
 
 def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list[Column]:
