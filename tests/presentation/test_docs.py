@@ -51,3 +51,11 @@ def test_the_lines_for_pandas_run(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert "multi_similarity" in shown
     assert "hit" in shown
+
+
+def test_the_shares_of_printed_variance_are_what_the_lines_print(monkeypatch, capsys):
+    monkeypatch.chdir(DOCS.parent)
+    page = (DOCS / "roth2020.md").read_text()
+    (lines, said) = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()
+    exec(compile(lines, "roth2020.md", "exec"), {})  # noqa: S102 (our own documentation)
+    assert capsys.readouterr().out == said
