@@ -39,14 +39,14 @@ def test_a_variants_other_parts_belong_to_the_loss():
     frame = scores(3)
     found = table(frame)
     assert [row.label for row in found.rows] == [
-        *("loss", "batch sampler", "loss and batch sampler together", "seed")
+        *("loss (2)", "batch sampler (3)", "loss and batch sampler together", "seed")
     ]
     sampler = frame["variant"].str.removeprefix("miner=D,")
     expected = variance_shares(frame.assign(sampler=sampler), "method", "sampler")
     assert [row.cells[0].value for row in found.rows] == pytest.approx(
         [100 * source.share for source in expected.values()]
     )
-    assert "2 losses and 3 values of batch sampler with 3 seeds" in found.caption
+    assert "3 seeds; in 95 %: jackknife" in found.caption
 
 
 def test_values_that_some_losses_lack_may_be_left_out():
@@ -54,15 +54,15 @@ def test_values_that_some_losses_lack_may_be_left_out():
     lacking = frame[(frame.method == "margin") | ~frame.variant.str.endswith("=c")]
     with pytest.raises(UserError, match="no score with loss"):
         table(lacking)
-    assert "2 values" in table(lacking, values=["a", "b"]).caption
+    assert table(lacking, values=["a", "b"]).rows[1].label == "batch sampler (2)"
 
 
 def test_few_seeds_have_no_interval_and_one_seed_no_interaction():
     names = [column.name for column in table(scores(2)).columns]
     assert names == ["recall_at_1_share", "recall_at_1_std", "recall_at_1_p"]
     found = table(scores(1))
-    assert [row.label for row in found.rows] == ["loss", "batch sampler", "seed"]
-    assert "is in the seed's row" in found.caption
+    assert [row.label for row in found.rows] == ["loss (2)", "batch sampler (3)", "seed"]
+    assert "what both do together is in its row" in found.caption
 
 
 def test_each_data_set_has_a_panel_and_a_sentence(tmp_path):
@@ -75,9 +75,10 @@ def test_each_data_set_has_a_panel_and_a_sentence(tmp_path):
     loss = found.rows[0].cells
     low, high = (f"{cell.value:.1f}" for cell in loss[1:3])
     assert said.startswith(
-        f"Of the variance of R@1 on CUB, {loss[0].value:.1f} % [{low}, {high}] goes with the loss, "
+        f"Of the variance of R@1 of 2 losses on CUB, {loss[0].value:.1f} % [{low}, {high}] goes "
+        "with the loss, "
     )
-    assert "; of the variance of R@1 on SOP, " in said
+    assert "; of the variance of R@1 of 2 losses on SOP, " in said
     assert said.endswith("goes with the seed (95 % intervals over seeds).")
 
 
@@ -99,4 +100,7 @@ def test_printed_numbers_have_a_panel_of_their_own(tmp_path):
     shown = {"id": "t", "csv": csv, "kind": "variance_shares", "options": OPTIONS}
     (said,) = answer({"tournament": None, "titles": TITLES, "tables": [shown]})
     share = theirs[0].cells[0].value
-    assert f"; of the variance of R@1 on CUB, printed, {share:.1f} % goes with the loss, " in said
+    assert (
+        f"; of the variance of R@1 of 2 losses on CUB, printed, {share:.1f} % goes with the loss, "
+        in said
+    )

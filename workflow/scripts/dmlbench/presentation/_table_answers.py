@@ -159,12 +159,13 @@ def _of_shares(
     metric = options["metrics"][0]
     sentences = []
     for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
+        sources = found["Source"].str.extract(r"(?P<name>[^(]+?)(?: \((?P<levels>\d+)\))?$")
         said = [
-            f"{row[f'{metric}_share']} %{_interval(row, metric)} goes with the {row['Source']}"
-            for _, row in found.iterrows()
+            f"{row[f'{metric}_share']} %{_interval(row, metric)} goes with the {source}"
+            for (_, row), source in zip(found.iterrows(), sources["name"], strict=True)
         ]
-        on = f" on {panel}" if panel else ""
-        sentences.append(f"of the variance of {name(titles, metric)}{on}, {listed(said)}")
+        of = f"of {sources['levels'].iloc[0]} losses" + (f" on {panel}" if panel else "")
+        sentences.append(f"of the variance of {name(titles, metric)} {of}, {listed(said)}")
     sure = " (95 % intervals over seeds)" if f"{metric}_low" in frame else ""
     found = "; ".join(sentences)
     return [f"{found[0].upper()}{found[1:]}{sure}."]

@@ -63,17 +63,17 @@ class VarianceShares:
         """
         ours = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
         ours = self._factors(ours)
-        losses, others, seeds = (ours[part].nunique() for part in ("loss", "other", "seed"))
+        seeds = ours.seed.nunique()
         intervals = seeds > 2
         rows = [
-            _row(source, found, panel, intervals)
-            for panel, analyzed in self._panels(ours, titles)
-            for source, found in self._sources(analyzed, titles)
+            _row(label, found, panel, intervals)
+            for panel, analyzed, factors in self._panels(ours, titles)
+            for label, found in self._labeled(analyzed, factors, titles)
         ]
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(losses, others, seeds, titles),
+            caption=self._caption(seeds),
             row_header="Source",
             columns=tuple(
                 column
@@ -94,13 +94,13 @@ class VarianceShares:
 
     def _panels(
         self, ours: pd.DataFrame, titles: Mapping[str, str]
-    ) -> Iterator[tuple[str, list[dict[str, Source]]]]:
-        """A heading and what is found of each metric: ours, then printed, by data set."""
+    ) -> Iterator[tuple[str, list[dict[str, Source]], pd.DataFrame]]:
+        """A heading, what is found of each metric, and in which rows: ours, then printed."""
         alone = self.printed is None and ours.dataset.nunique() == 1
         for dataset, scores in ours.groupby("dataset", sort=False):
             by_metric = [scores[scores.metric == metric] for metric in self.metrics]
             heading = "" if alone else name(titles, dataset)
-            yield heading, [variance_shares(found, "loss", "other") for found in by_metric]
+            yield heading, [variance_shares(some, "loss", "other") for some in by_metric], scores
         if self.printed is None:
             return
         printed = self._factors(self.printed[self.printed.dataset.isin(ours.dataset)])
@@ -110,35 +110,36 @@ class VarianceShares:
             yield (
                 f"{name(titles, dataset)}, printed",
                 [
-                    shares_of_summaries(found, "loss", "other", int(found.runs.iloc[0]))
-                    for found in by_metric
+                    shares_of_summaries(some, "loss", "other", int(some.runs.iloc[0]))
+                    for some in by_metric
                 ],
+                numbers,
             )
 
-    def _sources(
-        self, found: list[dict[str, Source]], titles: Mapping[str, str]
+    def _labeled(
+        self, found: list[dict[str, Source]], rows: pd.DataFrame, titles: Mapping[str, str]
     ) -> Iterator[tuple[str, list[Source]]]:
         """A reader's name of each source, and what is found of it metric by metric."""
         other = name(titles, self.axis)
         labels = {
-            FIRST: "loss",
-            SECOND: other,
+            FIRST: f"loss ({rows.loss.nunique()})",
+            SECOND: f"{other} ({rows.other.nunique()})",
             TOGETHER: f"loss and {other} together",
             REST: "seed",
         }
         for source in found[0]:
             yield labels[source], [sources[source] for sources in found]
 
-    def _caption(self, losses: int, others: int, seeds: int, titles: Mapping[str, str]) -> str:
+    def _caption(self, seeds: int) -> str:
         caption = (
-            f"Two-way analysis of variance of {losses} losses and {others} values of "
-            f"{name(titles, self.axis)} with {seeds} {'seeds' if seeds > 1 else 'seed'}. Share of "
-            "the test scores' variance (omega squared), the standard deviation that goes with it, "
-            f"and the F test that it is nothing. {selected(self.selection)}"
+            "Two-way analysis of variance (numbers of levels in brackets): share of the test scores' "
+            "variance (omega squared), the standard deviation that goes with it, "
+            f"and the F test that it is nothing. {selected(self.selection)} "
+            f"{seeds} {'seeds' if seeds > 1 else 'seed'}"
         )
         if seeds < 2:
-            return f"{caption} With one seed, what both do together is in the seed's row."
-        return f"{caption} In 95 %: jackknife over seeds." if seeds > 2 else caption
+            return f"{caption}: what both do together is in its row."
+        return f"{caption}; in 95 %: jackknife over them." if seeds > 2 else f"{caption}."
 
 
 def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Row:
