@@ -132,8 +132,8 @@ class VarianceShares:
 
     def _caption(self, seeds: int) -> str:
         caption = (
-            "Two-way analysis of variance (numbers of levels in brackets): share of the test scores' "
-            "variance (omega squared), the standard deviation that goes with it, "
+            "Two-way analysis of variance (numbers of levels in brackets): share of the test "
+            "scores' variance (omega squared), the standard deviation that goes with it, "
             f"and the F test that it is nothing. {selected(self.selection)} "
             f"{seeds} {'seeds' if seeds > 1 else 'seed'}"
         )
