@@ -13,7 +13,6 @@ from dmlbench.evaluation.speed import coarse_precision
 
 _NARROWEST = 512
 _WORTH_ROUNDING = 8192
-_MANY = 16_384
 # int8 products of more dimensions may exceed int32.
 _MOST_DIMENSIONS = 1 << 15
 
@@ -41,7 +40,7 @@ def walk_ranks(
     """
     # The n-th nearest positive has a rank of n or more.
     keep = np.minimum(positives, np.maximum(limit, np.minimum(first_limit, 1)))
-    side = _tile_side(memory, device, len(space.queries.vectors))
+    side = _tile_side(memory, device)
     products = Products(as_tensors(space, device), side * side)
     walk = _Walk(products, _ladder(precision, space, device), side)
     symmetric = space.own and space.distance == "cosine"
@@ -65,14 +64,9 @@ def walk_ranks(
     return tuple(found)
 
 
-def _tile_side(memory: int, device, queries: int) -> int:
-    """A tile takes 13 bytes an entry and its candidates about as much again.
-
-    On the diagonal half of a tile is made in vain: on a CPU, few queries have small tiles.
-    """
-    largest = 8192
-    if torch.device(device).type == "cpu":
-        largest = 2048 if queries > _MANY else 1024
+def _tile_side(memory: int, device) -> int:
+    """A tile takes 13 bytes an entry and its candidates about as much again."""
+    largest = 2048 if torch.device(device).type == "cpu" else 8192
     return int(np.clip(2 ** int(np.log2((memory / 32) ** 0.5)), _NARROWEST, largest))
 
 
