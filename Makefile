@@ -76,7 +76,7 @@ lint: .venv/ready ## style of Python and Snakemake files
 
 .PHONY: dry-run
 dry-run: .venv/ready ## plan every study, in one call
-	@$(BIN)/snakemake --dry-run --quiet all -- $(basename $(notdir $(wildcard config/studies/*.yaml)))
+	@$(BIN)/snakemake --dry-run --quiet rules -- $(basename $(notdir $(wildcard config/studies/*.yaml)))
 
 .PHONY: rehearsal
 rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studies or of STUDY=...
