@@ -103,8 +103,11 @@ def is_explained(file, row, column):
         or (column == "largest_difference" and row.get("printed_is_right") == "right")
         # A number that only we have.
         or (column == "printed" and "Number" in row)
-        # Others are tested against the seed's variance.
-        or (last == "p" and row.get("Source") == "seed")
+        # Others are tested against the seed's variance, and toy seeds are one training.
+        or (row.get("Source") == "seed" and last == "p")
+        or ("Source" in row and last == "p" and row[f"{stem}_low"] == row[f"{stem}_high"] != "")
+        # A share of printed variance has no interval.
+        or (last in ("low", "high") and row.get("panel", "").endswith(", printed"))
         or last == "std"
         or (last in ("difference", "inside") and (printed == "not printed" or row[stem] == "cited"))
     )
