@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from project import REPOSITORY, Project, environment
+from project import REPOSITORY, Project, local_environment
 
 PAGE = (REPOSITORY / "docs" / "own.md").read_text()
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ def project(tmp_path_factory):
 def run(folder: Path, commands: str) -> str:
     """What commands of the page print; the environment is the one that runs the tests."""
     commands = re.sub(r"^make ", "make -o .venv/ready ", commands, flags=re.MULTILINE)
-    own = environment() | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
+    own = local_environment() | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
     done = subprocess.run(
         ["bash", "-ec", commands], cwd=folder, env=own, capture_output=True, text=True
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dmlbench.plan import pages
 from dmlbench.plan.plan import study_files
-from project import CONFIG, REPOSITORY, Project, environment, load_studies
+from project import CONFIG, REPOSITORY, Project, load_studies, local_environment
 from snakemake.cli import get_argument_parser
 
 DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
@@ -126,7 +126,7 @@ def test_a_call_can_be_planned(project, command):
     done = subprocess.run(
         [*words[:1], "-n", *words[1:]],
         cwd=project.folder,
-        env=environment(),
+        env=local_environment(),
         capture_output=True,
         text=True,
     )

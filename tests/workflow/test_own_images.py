@@ -7,7 +7,7 @@ import sys
 import pandas as pd
 import pytest
 from dmlbench.data.generate import generate
-from project import Project, environment
+from project import Project, local_environment
 
 pytestmark = pytest.mark.workflow
 
@@ -28,7 +28,7 @@ def project(tmp_path_factory):
 def new_study(project, *arguments):
     command = [sys.executable, "workflow/scripts/new_study.py", *arguments]
     return subprocess.run(
-        command, cwd=project.folder, env=environment(), capture_output=True, text=True
+        command, cwd=project.folder, env=local_environment(), capture_output=True, text=True
     )
 
 

@@ -11,7 +11,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.plan import pages
 from latex import typeset
-from project import REPOSITORY, environment
+from project import REPOSITORY, local_environment
 
 CONFIG = REPOSITORY / "config"
 PAPERS = sorted(folder.name for folder in (CONFIG / "reference").iterdir() if folder.is_dir())
@@ -47,7 +47,7 @@ def files(request, tmp_path_factory):
             *("--", *request.param),
         ],
         cwd=REPOSITORY,
-        env=environment(),
+        env=local_environment(),
         capture_output=True,
         text=True,
     )

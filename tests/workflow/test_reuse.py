@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from project import Project, copy_project, environment
+from project import Project, copy_project, local_environment
 
 pytestmark = pytest.mark.workflow
 
@@ -32,7 +32,7 @@ def test_another_workflow_uses_this_one_as_a_module(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--quiet", "reason"],
         cwd=tmp_path,
-        env=environment(),
+        env=local_environment(),
         capture_output=True,
         text=True,
     )

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from dmlbench.plan.progress import Progress, of_study
-from project import Project, environment
+from project import Project, local_environment
 
 pytestmark = pytest.mark.workflow
 
@@ -167,7 +167,12 @@ def test_the_report_shows_the_study_and_the_printed_error(finished):
 
 def test_the_terminal_says_what_was_found(finished):
     command = [sys.executable, "workflow/scripts/summarize.py"]
-    options = {"cwd": finished.folder, "env": environment(), "capture_output": True, "text": True}
+    options = {
+        "cwd": finished.folder,
+        "env": local_environment(),
+        "capture_output": True,
+        "text": True,
+    }
     done = subprocess.run([*command, "toy"], **options)
     assert (done.returncode, done.stderr) == (0, "")
     for text in ("A toy study", "Contrastive", "ProxyAnchor", "report.html", "snakemake"):
