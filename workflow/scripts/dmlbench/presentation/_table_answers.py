@@ -159,12 +159,14 @@ def _of_shares(
     metric = options["metrics"][0]
     sentences = []
     for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
-        sources = found["Source"].str.extract(r"(?P<name>[^(]+?)(?: \((?P<levels>\d+)\))?$")
+        # The numbers of levels stand behind the names, in brackets.
+        sources = found["Source"].str.partition(" (")
         said = [
             f"{row[f'{metric}_share']} %{_interval(row, metric)} goes with the {source}"
-            for (_, row), source in zip(found.iterrows(), sources["name"], strict=True)
+            for (_, row), source in zip(found.iterrows(), sources[0], strict=True)
         ]
-        of = f"of {sources['levels'].iloc[0]} losses" + (f" on {panel}" if panel else "")
+        losses = sources[2].iloc[0].removesuffix(")")
+        of = f"of {losses} losses" + (f" on {panel}" if panel else "")
         sentences.append(f"of the variance of {name(titles, metric)} {of}, {listed(said)}")
     sure = " (95 % intervals over seeds)" if f"{metric}_low" in frame else ""
     found = "; ".join(sentences)
