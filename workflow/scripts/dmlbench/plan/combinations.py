@@ -1,5 +1,7 @@
 """Folds that are scored together: which runs, and the folder of their scores."""
 
+import functools
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -24,7 +26,7 @@ class Combination:
     folds: tuple[Row, ...]
     runs: tuple[Run, ...]
 
-    @property
+    @functools.cached_property
     def folder(self) -> str:
         """Its place below `results/combined`: as its first run's, with a digest of all of them."""
         prefix, _, _ = self.runs[0].folder.rpartition("-")
@@ -32,6 +34,7 @@ class Combination:
         return f"{prefix.replace(f'-fold{self.runs[0].spec.fold}/', '/')}-{digest}"
 
 
+@functools.cache
 def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
     """The combinations of a study: the row of each form -> its folds.
 
@@ -56,11 +59,16 @@ def find(plan: Plan, folder: str) -> Combination:
     Raises:
         UserError: no study combines these folds now.
     """
-    for study in plan.studies:
-        for combination in combinations(plan, study).values():
-            if combination.folder == folder:
-                return combination
-    raise UserError(f"combination {folder}: no active study lists it")
+    try:
+        return _by_folder(plan)[folder]
+    except KeyError:
+        raise UserError(f"combination {folder}: no active study lists it") from None
+
+
+@functools.cache
+def _by_folder(plan: Plan) -> dict[str, Combination]:
+    found = itertools.chain.from_iterable(combinations(plan, each).values() for each in plan.studies)
+    return {combination.folder: combination for combination in found}
 
 
 def _folds(rows: Iterable[Row], where: str) -> dict[Row, list[Row]]:

@@ -1,6 +1,6 @@
 """A row: what a study names, and what its tables and figures show; a run stands behind it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -38,5 +38,6 @@ class Row:
     @property
     def columns(self) -> dict[str, str | int]:
         """Its values in the long table; the fold is a text, empty for none."""
-        values = {key: value for key, value in asdict(self).items() if key != "study"}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        del values["study"]
         return values | {"fold": "" if self.fold is None else str(self.fold)}
