@@ -3,8 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from scipy.special import gammaln
 
 from dmlbench.evaluation.kmeans import kmeans
 
@@ -73,13 +71,13 @@ AGREEMENT = {"ami": ami, "f1": f1, "nmi": nmi}
 
 
 def cluster_scores(
-    vectors: torch.Tensor,
+    vectors: np.ndarray,
     labels: np.ndarray,
     metrics: list[str],
     *,
     seeds: tuple[int, ...] = (0,),
     restarts: int = 1,
-    engine: str = "auto",
+    device="cpu",
 ) -> dict[str, np.ndarray]:
     """Cluster into as many clusters as there are classes, once a seed, and score each clustering.
 
@@ -89,13 +87,10 @@ def cluster_scores(
     if not metrics:
         return {}
     classes = len(np.unique(labels))
-    tables = [
-        contingency(
-            labels,
-            kmeans(vectors, classes, seed=seed, restarts=restarts, engine=engine).assignment,
-        )
-        for seed in seeds
-    ]
+    found = (
+        kmeans(vectors, classes, seed=seed, restarts=restarts, device=device) for seed in seeds
+    )
+    tables = [contingency(labels, one.assignment) for one in found]
     return {name: np.array([AGREEMENT[name](table) for table in tables]) for name in metrics}
 
 
@@ -116,6 +111,9 @@ def _information(table: Contingency) -> float:
 
 def _expected_information(classes: np.ndarray, clusters: np.ndarray) -> float:
     """Mean information under the hypergeometric model, one term a pair of distinct sizes."""
+    # Here, because it takes longer to load than any other score takes.
+    from scipy.special import gammaln
+
     total = int(classes.sum())
     class_size, class_count = np.unique(classes, return_counts=True)
     cluster_size, cluster_count = np.unique(clusters, return_counts=True)

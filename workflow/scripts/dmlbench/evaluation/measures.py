@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.errors import UserError
@@ -55,20 +54,14 @@ def write_measure(
         np.savez(file, **found)
 
 
-def _unit(images: Embedded) -> torch.Tensor:
+def _unit(images: Embedded) -> np.ndarray:
     """The embeddings at unit length, images of a class next to each other."""
-    order = np.argsort(images.labels, kind="stable")
-    vectors = torch.from_numpy(images.embeddings[order])
-    return torch.nn.functional.normalize(vectors, dim=1)
-
-
-def _class_spectrum(images: Embedded) -> np.ndarray:
-    labels = torch.from_numpy(np.sort(images.labels, kind="stable"))
-    return class_spectrum(_unit(images), labels)
+    vectors = images.embeddings[np.argsort(images.labels, kind="stable")]
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
 
 
 ARRAYS: dict[str, Callable[[Embedded], np.ndarray]] = {
     "singular_values": lambda images: singular_values(_unit(images)),
-    "class_singular_values": _class_spectrum,
+    "class_singular_values": lambda images: class_spectrum(_unit(images), np.sort(images.labels)),
 }
 """Name -> what is computed of a role's images: spectra as roth2020, section 5 and appendix H."""

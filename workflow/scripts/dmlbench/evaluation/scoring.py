@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.clustering import cluster_scores
 from dmlbench.evaluation.inputs import Space, is_tensor, read_space
 from dmlbench.evaluation.names import KINDS, check_metrics, kind
 from dmlbench.evaluation.ranks import find_ranks
 from dmlbench.evaluation.retrieval import per_query
+from dmlbench.evaluation.structure import structure_scores
 
 
 class Evaluation(NamedTuple):
@@ -101,7 +103,7 @@ def evaluate(
             alike; "euclidean" takes rows as they are.
         seeds: of k-means, at least one whole number; a clustering metric is the mean over them.
         restarts: of k-means for each seed, of which the one of least inertia counts.
-        device: where to compute; by default that of the embeddings.
+        device: where to rank and to cluster; by default that of the embeddings.
         memory: bytes to work in, beyond the embeddings and one float32 copy of them.
 
     Raises:
@@ -124,22 +126,12 @@ def evaluate(
     result = Evaluation({}, {}, np.zeros(0, np.int64), 0, {}, {})
     if of_kind["retrieval"]:
         result = _retrieve(space, of_kind["retrieval"], int(memory), device)
-    scores, per_seed = result.scores, result.per_seed
-    if of_kind["clustering"] or of_kind["structure"]:
-        import torch
-
-        from dmlbench.evaluation.clustering import cluster_scores
-        from dmlbench.evaluation.structure import structure_scores
-
-        vectors = torch.from_numpy(space.queries.vectors).to(device)
-        classes = space.queries.classes
-        per_seed = cluster_scores(
-            vectors, classes, of_kind["clustering"], seeds=seeds, restarts=restarts
-        )
-        scores |= {name: float(found.mean()) for name, found in per_seed.items()}
-        scores |= structure_scores(
-            vectors, torch.from_numpy(classes).to(device), of_kind["structure"]
-        )
+    vectors, classes = space.queries.vectors, space.queries.classes
+    per_seed = cluster_scores(
+        vectors, classes, of_kind["clustering"], seeds=seeds, restarts=restarts, device=device
+    )
+    scores = result.scores | {name: float(found.mean()) for name, found in per_seed.items()}
+    scores |= structure_scores(vectors, classes, of_kind["structure"])
     return result._replace(scores={name: scores[name] for name in metrics}, per_seed=per_seed)
 
 

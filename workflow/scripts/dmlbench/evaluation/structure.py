@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 
 class Spread(NamedTuple):
@@ -25,7 +24,7 @@ class Spread(NamedTuple):
         return self.pi_intra / self.pi_inter if self.pi_inter > 0 else float("inf")
 
 
-def class_spread(vectors: torch.Tensor, classes: torch.Tensor) -> Spread:
+def class_spread(vectors: np.ndarray, classes: np.ndarray) -> Spread:
     """Distances within and between classes (roth2020, section 5, implications (i) to (iii)).
 
     The paper leaves the normalization Z open; here both are means over pairs. A class of one
@@ -33,50 +32,50 @@ def class_spread(vectors: torch.Tensor, classes: torch.Tensor) -> Spread:
 
     Args:
         vectors: [N, D], rows of a class next to each other.
-        classes: int64 [N].
+        classes: [N].
     """
-    _, size = torch.unique_consecutive(classes, return_counts=True)
-    intra, centers = 0.0, []
-    for group in vectors.double().split(size.tolist()):
-        centers.append(group.mean(0))
-        intra += _summed_distances(group)
-    pairs = float((size * (size - 1) // 2).sum())
-    centers = torch.stack(centers)
-    between = len(size) * (len(size) - 1) / 2
+    groups = [group.astype(np.float64) for group in _groups(vectors, classes)]
+    centers = np.stack([group.mean(0) for group in groups])
+    within = sum(len(group) * (len(group) - 1) // 2 for group in groups)
+    between = len(centers) * (len(centers) - 1) // 2
     return Spread(
-        intra / pairs if pairs else float("nan"),
+        sum(map(_summed_distances, groups)) / within if within else float("nan"),
         _summed_distances(centers) / between if between else float("nan"),
     )
 
 
-def singular_values(vectors: torch.Tensor) -> np.ndarray:
+def singular_values(vectors: np.ndarray) -> np.ndarray:
     """Singular values of the embeddings [N, D] as they are, not centered (roth2020, section 5).
 
     There are min(N, D) of them, float64, descending: roots of the eigenvalues of the smaller Gram
     matrix.
     """
-    gram = torch.zeros(2 * (min(vectors.shape),), dtype=torch.float64, device=vectors.device)
     if len(vectors) < vectors.shape[1]:
-        gram = vectors.double() @ vectors.double().T
-    else:
-        for some in vectors.split(max(1, (1 << 22) // vectors.shape[1])):
-            gram.addmm_(some.double().T, some.double())
-    return torch.linalg.eigvalsh(gram).clamp(min=0).sqrt().flip(0).cpu().numpy()
+        vectors = vectors.T
+    gram = np.zeros((vectors.shape[1],) * 2)
+    for some in _chunks(vectors, vectors.shape[1]):
+        some = some.astype(np.float64)
+        gram += some.T @ some
+    return np.sqrt(np.linalg.eigvalsh(gram).clip(min=0))[::-1]
 
 
-def class_spectrum(vectors: torch.Tensor, classes: torch.Tensor) -> np.ndarray:
+def class_spectrum(vectors: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Mean over classes of each class's singular values divided by their sum (roth2020, app. H).
+
+    Args:
+        vectors: [N, D], rows of a class next to each other.
+        classes: [N].
 
     Returns:
         float64 [D]; classes of fewer than D images count as zero beyond their last value.
     """
-    _, size = torch.unique_consecutive(classes, return_counts=True)
+    groups = _groups(vectors, classes)
     total = np.zeros(vectors.shape[1])
-    for group in vectors.split(size.tolist()):
-        values = torch.linalg.svdvals(group.double()).cpu().numpy()
+    for group in groups:
+        values = np.linalg.svd(group.astype(np.float64), compute_uv=False)
         if values.sum() > 0:
             total[: len(values)] += values / values.sum()
-    return total / len(size)
+    return total / len(groups)
 
 
 def spectral_decay(spectrum: np.ndarray) -> float:
@@ -96,7 +95,7 @@ def spectral_decay(spectrum: np.ndarray) -> float:
 
 
 def structure_scores(
-    vectors: torch.Tensor, classes: torch.Tensor, metrics: list[str]
+    vectors: np.ndarray, classes: np.ndarray, metrics: list[str]
 ) -> dict[str, float]:
     """The structure metrics of these names; arguments as of `class_spread`."""
     scores = {}
@@ -108,7 +107,24 @@ def structure_scores(
     return {name: scores[name] for name in metrics}
 
 
-def _summed_distances(points: torch.Tensor) -> float:
+def _groups(vectors: np.ndarray, classes: np.ndarray) -> list[np.ndarray]:
+    """The rows of each class."""
+    return np.split(vectors, np.flatnonzero(np.diff(classes)) + 1)
+
+
+def _summed_distances(points: np.ndarray) -> float:
     """Sum of the distances of all unordered pairs of points."""
-    step = max(1, (1 << 22) // max(1, len(points)))
-    return sum(float(torch.cdist(some, points).sum()) for some in points.split(step)) / 2
+    # Here, because the other metrics do without.
+    from scipy.spatial.distance import cdist, pdist
+
+    total, end = 0.0, 0
+    for some in _chunks(points, len(points)):
+        end += len(some)
+        total += pdist(some).sum() + cdist(some, points[end:]).sum()
+    return float(total)
+
+
+def _chunks(rows: np.ndarray, width: int) -> list[np.ndarray]:
+    """The rows in pieces, of which each has at most 2^22 numbers of `width` a row."""
+    step = max(1, (1 << 22) // max(1, width))
+    return [rows[begin : begin + step] for begin in range(0, len(rows), step)]

@@ -67,8 +67,8 @@ def find(plan: Plan, folder: str) -> Combination:
 
 @functools.cache
 def _by_folder(plan: Plan) -> dict[str, Combination]:
-    found = itertools.chain.from_iterable(combinations(plan, each).values() for each in plan.studies)
-    return {combination.folder: combination for combination in found}
+    found = (combinations(plan, study).values() for study in plan.studies)
+    return {each.folder: each for each in itertools.chain.from_iterable(found)}
 
 
 def _folds(rows: Iterable[Row], where: str) -> dict[Row, list[Row]]:

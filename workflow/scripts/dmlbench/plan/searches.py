@@ -12,6 +12,7 @@ Three things are known by a digest of a search's `facts`:
   ends first, and no digest could promise equal results.
 """
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -163,6 +164,7 @@ def trials_digest(facts: Mapping[str, Any]) -> str:
     return _digest({key: value for key, value in facts.items() if key not in bounds})
 
 
+@functools.cache
 def folder(plan, name: str) -> str:
     """A search's place below the results: another search of the same name has another folder."""
     return f"searches/{name}-{identity(facts(plan, name))[:8]}"
