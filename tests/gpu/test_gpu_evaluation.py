@@ -5,8 +5,9 @@ import functools
 import numpy as np
 import pytest
 import torch
-from dmlbench.evaluation import board, evaluate, kmeans, speed
+from dmlbench.evaluation import board, evaluate, speed
 from dmlbench.evaluation.names import CLUSTERING, RETRIEVAL, STRUCTURE
+from dmlbench.evaluation.torch_points import TorchPoints
 from pretended_gpu import PretendedTensor, pretended_gpu
 
 METRICS = [*RETRIEVAL, "recall_at_1", "recall_at_10", "precision_at_4", *CLUSTERING, *STRUCTURE]
@@ -91,7 +92,7 @@ def left_unsorted(monkeypatch):
 
 
 def centers_left_on_the_cpu(monkeypatch):
-    monkeypatch.setattr(kmeans._TorchPoints, "_there", lambda self, rows: torch.from_numpy(rows))
+    monkeypatch.setattr(TorchPoints, "_there", lambda self, rows: torch.from_numpy(rows))
 
 
 ARANGE = torch.arange

@@ -81,14 +81,15 @@ def kmeans(
 
 
 def _points(engine: str, vectors: np.ndarray, device) -> Points:
-    if engine == "torch":
-        return _TorchPoints(vectors, device)
-    import faiss
+    # Each here, because it loads the library.
+    if engine != "torch":
+        from dmlbench.evaluation.faiss_points import FaissPoints, can_use
 
-    on_gpu = str(device).startswith("cuda")
-    if engine == "auto" and on_gpu and not hasattr(faiss, "StandardGpuResources"):
-        return _TorchPoints(vectors, device)
-    return _FaissPoints(vectors, device)
+        if engine == "faiss" or can_use(device):
+            return FaissPoints(vectors, device)
+    from dmlbench.evaluation.torch_points import TorchPoints
+
+    return TorchPoints(vectors, device)
 
 
 def _lloyd(points: Points, centers: np.ndarray, iterations: int) -> Clusters:
@@ -130,68 +131,3 @@ def _means(points: Points, assignment: np.ndarray, centers: np.ndarray) -> np.nd
         means[empty] = means[largest] * (1 + shift)
         means[largest] *= 1 - shift
     return means
-
-
-class _FaissPoints:
-    """Rows in main memory; faiss searches them, on a GPU where there is one for it."""
-
-    def __init__(self, vectors: np.ndarray, device):
-        self._vectors = np.ascontiguousarray(vectors, np.float32)
-        self._device = str(device)
-
-    def nearest(self, centers: np.ndarray, rows=slice(None)):
-        import faiss
-
-        index = faiss.IndexFlatL2(centers.shape[1])
-        if self._device.startswith("cuda") and hasattr(faiss, "StandardGpuResources"):
-            _, _, number = self._device.partition(":")
-            resources = faiss.StandardGpuResources()
-            index = faiss.index_cpu_to_gpu(resources, int(number or 0), index)
-        index.add(centers)
-        distance, nearest = index.search(self._vectors[rows], 1)
-        return nearest[:, 0], distance[:, 0]
-
-    def sums(self, assignment: np.ndarray, clusters: int) -> np.ndarray:
-        from scipy.sparse import csr_array
-
-        rows = len(assignment)
-        ones, members = np.ones(rows, np.float32), np.arange(rows)
-        return csr_array((ones, (assignment, members)), shape=(clusters, rows)) @ self._vectors
-
-
-class _TorchPoints:
-    """Rows and distances as tensors of the device."""
-
-    def __init__(self, vectors: np.ndarray, device):
-        import torch
-
-        self._torch = torch
-        self._vectors = torch.from_numpy(vectors).to(device)
-
-    def nearest(self, centers: np.ndarray, rows=slice(None)):
-        centers = self._there(centers)
-        half = centers.square().sum(1) / 2
-        vectors = self._vectors[rows if isinstance(rows, slice) else self._there(rows)]
-        nearest, distance = [], []
-        for some in vectors.split(max(1, (1 << 22) // len(centers))):
-            nearness, place = self._torch.addmm(-half, some, centers.T).max(1)
-            nearest.append(place)
-            distance.append((some.square().sum(1) - 2 * nearness).clamp_(min=0))
-        return tuple(self._torch.cat(parts).cpu().numpy() for parts in (nearest, distance))
-
-    def sums(self, assignment: np.ndarray, clusters: int) -> np.ndarray:
-        assignment = self._there(assignment)
-        if self._vectors.is_cuda:
-            # There, index_add_ sums in any order.
-            order = assignment.argsort(stable=True)
-            count = self._torch.bincount(assignment, minlength=clusters)
-            sums = self._torch.segment_reduce(
-                self._vectors[order], "sum", lengths=count, axis=0, initial=0.0
-            )
-        else:
-            sums = self._vectors.new_zeros(clusters, self._vectors.shape[1])
-            sums.index_add_(0, assignment, self._vectors)
-        return sums.cpu().numpy()
-
-    def _there(self, values: np.ndarray):
-        return self._torch.from_numpy(values).to(self._vectors.device)

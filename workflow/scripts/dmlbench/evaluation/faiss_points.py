@@ -1,0 +1,42 @@
+"""Rows to cluster in main memory; faiss searches them."""
+
+import faiss
+import numpy as np
+from scipy.sparse import csr_array
+
+
+class FaissPoints:
+    """`dmlbench.evaluation.kmeans.Points` by faiss, on a GPU where it can use the device.
+
+    Args:
+        vectors: [N, D]; searched in float32.
+        device: "cpu" or a GPU's name.
+    """
+
+    def __init__(self, vectors: np.ndarray, device="cpu"):
+        self._vectors = np.ascontiguousarray(vectors, np.float32)
+        self._device = str(device)
+
+    def nearest(self, centers: np.ndarray, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        index = faiss.IndexFlatL2(centers.shape[1])
+        if _is_gpu(self._device) and can_use(self._device):
+            _, _, number = self._device.partition(":")
+            resources = faiss.StandardGpuResources()
+            index = faiss.index_cpu_to_gpu(resources, int(number or 0), index)
+        index.add(centers)
+        distance, nearest = index.search(self._vectors[rows], 1)
+        return nearest[:, 0], distance[:, 0]
+
+    def sums(self, assignment: np.ndarray, clusters: int) -> np.ndarray:
+        rows = len(assignment)
+        ones, members = np.ones(rows, np.float32), np.arange(rows)
+        return csr_array((ones, (assignment, members)), shape=(clusters, rows)) @ self._vectors
+
+
+def can_use(device) -> bool:
+    """Whether this faiss searches on a device: any does on a CPU, faiss-gpu on a GPU."""
+    return not _is_gpu(device) or hasattr(faiss, "StandardGpuResources")
+
+
+def _is_gpu(device) -> bool:
+    return str(device).startswith("cuda")
