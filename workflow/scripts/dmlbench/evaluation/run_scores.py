@@ -75,7 +75,7 @@ def warn_of_caveats(result: Evaluation, where: str) -> None:
 
 
 def limit_threads(threads: int) -> None:
-    """Of NumPy now, and of torch when it loads: small spaces are scored without it."""
+    """Of NumPy now, and of faiss and torch when they load: few spaces need them."""
     threadpool_limits(threads)
     os.environ["OMP_NUM_THREADS"] = str(threads)
 
