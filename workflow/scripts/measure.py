@@ -2,7 +2,9 @@
 
 from dmlbench.evaluation.measures import write_measure
 from dmlbench.job import job
+from dmlbench.parquet import do_without_pandas
 
+do_without_pandas()
 with job(snakemake):
     write_measure(
         embeddings=snakemake.input.embeddings,
