@@ -2,7 +2,9 @@
 
 from dmlbench.evaluation.combined_scores import write_combined_scores
 from dmlbench.job import job
+from dmlbench.parquet import do_without_pandas
 
+do_without_pandas()
 with job(snakemake):
     write_combined_scores(
         snakemake.input.embeddings,

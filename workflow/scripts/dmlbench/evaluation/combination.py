@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.inputs import check_rows
+from dmlbench.evaluation.inputs import check_rows, is_tensor
 from dmlbench.evaluation.scoring import score
 
 
@@ -24,12 +23,9 @@ def concatenate(parts: Sequence):
         UserError: no parts, other row counts, rows that are not finite.
     """
     _check(parts)
-    unit = [
-        torch.nn.functional.normalize(torch.as_tensor(part).detach().double(), dim=1)
-        for part in parts
-    ]
-    joined = torch.nn.functional.normalize(torch.cat(unit, dim=1), dim=1).float()
-    return joined if isinstance(parts[0], torch.Tensor) else joined.numpy()
+    joined = _unit(np.concatenate([_unit(_array(part)) for part in parts], axis=1))
+    joined = joined.astype(np.float32)
+    return parts[0].detach().float().new_tensor(joined) if is_tensor(parts[0]) else joined
 
 
 def score_separated(parts: Sequence, labels, **options) -> dict[str, float]:
@@ -42,6 +38,15 @@ def score_separated(parts: Sequence, labels, **options) -> dict[str, float]:
     _check(parts)
     each = [score(part, labels, **options) for part in parts]
     return {name: float(np.mean([scores[name] for scores in each])) for name in each[0]}
+
+
+def _array(part) -> np.ndarray:
+    part = part.detach().double().cpu().numpy() if is_tensor(part) else part
+    return np.asarray(part, np.float64)
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
 
 
 def _check(parts: Sequence) -> None:
