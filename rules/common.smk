@@ -36,8 +36,8 @@ try:
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
-# Embeddings that a training leaves for the next rule, which then needs no torch.
-PREPARED = ".embeddings.parquet"
+# Embeddings that a training leaves for the next rules, which then need no torch.
+PREPARED, PREPARED_TRAIN = ".embeddings.parquet", ".train_embeddings.parquet"
 RUNS = RunIndex(PLAN, Path(RESULTS, FILE), fresh=workflow.is_main_process)
 # Where a file comes from, in a catalogue.
 SOURCES = {"urls", "note"}
@@ -194,6 +194,13 @@ def archives_of(wildcards):
     if found.entry.generator:
         return ["<results>/data/drawn/{data}.zip"]
     return [f"<results>/data/raw/{found.name}/{name}" for name in found.entry.archives]
+
+
+def prepared_train(wildcards, output):
+    """Where a training leaves the embeddings of its images, if its study measures them."""
+    study = PLAN.studies[row_of(wildcards).study]
+    measured = "train" in {PLAN.measures[name].role for name in study.measures}
+    return f"{RESULTS}/runs/{wildcards.run}/{PREPARED_TRAIN}" if measured else None
 
 
 def spec_of(wildcards):

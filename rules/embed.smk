@@ -40,6 +40,6 @@ use rule embed as embed_train with:
     benchmark:
         "<results>/costs/embed_train/{run}.tsv"
     params:
-        prepared=None,
+        prepared=prepared_train,
         roles=["train"],
         source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),

@@ -5,7 +5,7 @@
 #         <results>/runs/<run>/last.safetensors    the last epoch's weights
 #         <results>/runs/<run>/history.parquet     a row an epoch
 #         Next to them, and no outputs: a checkpoint until the run is scored, so that a retry
-#         resumes; embeddings for the next rule; the outputs under a second name, so that none is
+#         resumes; embeddings for the next rules; the outputs under a second name, so that none is
 #         lost.
 
 
@@ -31,5 +31,6 @@ rule train:
     params:
         spec=lambda wildcards: spec_of(wildcards).as_dict(),
         prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
+        prepared_train=prepared_train,
     script:
         "../workflow/scripts/train.py"

@@ -24,7 +24,8 @@ CHANGES = {"epochs": 3, "optimizer": {"name": "sgd", "learning_rate": 30.0}}
 def trained(tmp_path_factory, toy_data):
     """A folder with a trained run, and the embeddings that the training has prepared."""
     folder = tmp_path_factory.mktemp("trained")
-    train(folder, toy_data, CHANGES, prepared=folder / "prepared.parquet")
+    files = {"prepared": "prepared.parquet", "prepared_train": "train.parquet"}
+    train(folder, toy_data, CHANGES, **{key: folder / name for key, name in files.items()})
     return folder
 
 
@@ -55,6 +56,8 @@ def test_both_ways_give_the_same_bytes(tmp_path, toy_data, trained):
     found = read_embeddings(tmp_path / "computed.parquet")
     selected, final = (found[name]["test"].embeddings for name in ("best_test_epoch", "last_epoch"))
     assert not np.array_equal(selected, final)
+    embed(trained, toy_data, tmp_path / "train.parquet", roles=["train"])
+    assert (trained / "train.parquet").read_bytes() == (tmp_path / "train.parquet").read_bytes()
 
 
 def test_the_weights_are_those_of_a_training_that_prepares_nothing(tmp_path, toy_data, trained):

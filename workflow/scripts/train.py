@@ -23,5 +23,6 @@ with job(snakemake):
                 spec_file=outputs.pop("spec"),
                 **outputs,
                 prepared=snakemake.params.prepared,
+                prepared_train=snakemake.params.prepared_train,
             )
         keep(snakemake.output)

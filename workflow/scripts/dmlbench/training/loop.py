@@ -99,6 +99,7 @@ def train(
     history: Path,
     weights: Path | None = None,
     prepared: Path | None = None,
+    prepared_train: Path | None = None,
     after_epoch: AfterEpoch = lambda trainer: None,
 ) -> None:
     """Train a run, or continue it from its checkpoint.
@@ -116,6 +117,7 @@ def train(
         weights: the file of weights that the spec's network names; none where it names none.
         prepared: written, unless a signal to stop comes first: the file of embeddings that
             `export_embeddings` would write, for it to take.
+        prepared_train: written as `prepared`: the embeddings of the training images.
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
@@ -139,10 +141,11 @@ def train(
             write_history(history, trainer.history, device_name(where))
             write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
             write_weights(last, final, spec, trainer.epoch)
-            if prepared is not None:
-                with contextlib.suppress(Interrupted), interruption.at_once():
-                    weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
-                    images = embedded_roles(roles)
-                    embeddings = embed_roles(spec, trainer.network, feed, images, weights)
-                    made_of = origin(spec, model=model, last=last, split=split)
-                    write_embeddings(prepared, embeddings, made_of)
+            with contextlib.suppress(Interrupted), interruption.at_once():
+                weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
+                made_of = origin(spec, model=model, last=last, split=split)
+                for file, wanted in ((prepared, None), (prepared_train, ["train"])):
+                    if file is not None:
+                        images = embedded_roles(roles, wanted)
+                        embeddings = embed_roles(spec, trainer.network, feed, images, weights)
+                        write_embeddings(file, embeddings, made_of)
