@@ -17,6 +17,7 @@ configfile: str(CONFIGFILE)
 
 
 include: "rules/common.smk"
+include: "rules/inputs.smk"
 include: "rules/views.smk"
 include: "rules/costs.smk"
 include: "rules/data.smk"

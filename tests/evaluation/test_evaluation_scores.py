@@ -13,11 +13,9 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation import (
     bootstrap,
     check_metric,
-    concatenate,
     evaluate,
     metric_names,
     score,
-    score_separated,
     t_interval,
 )
 from hypothesis import given, settings
@@ -256,27 +254,6 @@ def test_one_huge_row_among_ordinary_ones_is_scored():
     grown[7] *= 2.0**900
     grown[8] *= 2.0**-900
     assert score(grown, y, metrics=["map_at_r"]) == score(x, y, metrics=["map_at_r"])
-
-
-def test_concatenation_averages_similarities():
-    x, _ = blobs(dim=6)
-    z, _ = blobs(dim=9, seed=1)
-    joined = concatenate([x, z])
-    unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (x, z)]
-    expected = (unit[0] @ unit[0].T + unit[1] @ unit[1].T) / 2
-    np.testing.assert_allclose(joined @ joined.T, expected, atol=1e-6)
-    assert isinstance(concatenate([torch.tensor(x)]), torch.Tensor)
-    with pytest.raises(UserError, match="model 1: 3 rows"):
-        concatenate([x, z[:3]])
-
-
-def test_separated_scores_are_the_mean_over_models():
-    x, y = blobs(dim=6)
-    z, _ = blobs(dim=9, seed=1)
-    each = [score(part, y, metrics=["map_at_r"])["map_at_r"] for part in (x, z)]
-    assert score_separated([x, z], y, metrics=["map_at_r"])["map_at_r"] == pytest.approx(
-        np.mean(each)
-    )
 
 
 def test_bootstrap_covers_as_often_as_it_says():

@@ -2,7 +2,7 @@
 
 from dmlbench.evaluation.combined_scores import write_combined_scores
 from dmlbench.job import job
-from dmlbench.parquet import do_without_pandas
+from dmlbench.without_pandas import do_without_pandas
 
 do_without_pandas()
 with job(snakemake):

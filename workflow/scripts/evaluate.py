@@ -4,8 +4,8 @@ from pathlib import Path
 
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.job import job
-from dmlbench.parquet import do_without_pandas
 from dmlbench.training.checkpoint_cleanup import remove_checkpoints
+from dmlbench.without_pandas import do_without_pandas
 
 do_without_pandas()
 with job(snakemake):

@@ -2,7 +2,7 @@
 
 from dmlbench.evaluation.measures import write_measure
 from dmlbench.job import job
-from dmlbench.parquet import do_without_pandas
+from dmlbench.without_pandas import do_without_pandas
 
 do_without_pandas()
 with job(snakemake):

@@ -1,10 +1,10 @@
 """Rule train: one run, or the rest of one from its checkpoint."""
 
 from dmlbench.job import job
-from dmlbench.parquet import do_without_pandas
 from dmlbench.search.best import with_best
 from dmlbench.training.gpus import gpu_lease
 from dmlbench.training.kept import keep, put_back
+from dmlbench.without_pandas import do_without_pandas
 
 do_without_pandas()
 with job(snakemake):

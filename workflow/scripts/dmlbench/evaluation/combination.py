@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.inputs import check_rows, is_tensor
+from dmlbench.evaluation.inputs import check_rows, is_tensor, unit_rows
 from dmlbench.evaluation.scoring import score
 
 
@@ -23,7 +23,7 @@ def concatenate(parts: Sequence):
         UserError: no parts, other row counts, rows that are not finite.
     """
     _check(parts)
-    joined = _unit(np.concatenate([_unit(_array(part)) for part in parts], axis=1))
+    joined = unit_rows(np.concatenate([unit_rows(_array(part)) for part in parts], axis=1))
     joined = joined.astype(np.float32)
     return parts[0].detach().float().new_tensor(joined) if is_tensor(parts[0]) else joined
 
@@ -43,10 +43,6 @@ def score_separated(parts: Sequence, labels, **options) -> dict[str, float]:
 def _array(part) -> np.ndarray:
     part = part.detach().double().cpu().numpy() if is_tensor(part) else part
     return np.asarray(part, np.float64)
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
 
 
 def _check(parts: Sequence) -> None:

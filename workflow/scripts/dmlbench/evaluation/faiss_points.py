@@ -15,14 +15,15 @@ class FaissPoints:
 
     def __init__(self, vectors: np.ndarray, device="cpu"):
         self._vectors = np.ascontiguousarray(vectors, np.float32)
-        self._device = str(device)
+        self._gpu = None
+        if _is_gpu(device) and can_use(device):
+            _, _, number = str(device).partition(":")
+            self._gpu = faiss.StandardGpuResources(), int(number or 0)
 
     def nearest(self, centers: np.ndarray, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
         index = faiss.IndexFlatL2(centers.shape[1])
-        if _is_gpu(self._device) and can_use(self._device):
-            _, _, number = self._device.partition(":")
-            resources = faiss.StandardGpuResources()
-            index = faiss.index_cpu_to_gpu(resources, int(number or 0), index)
+        if self._gpu:
+            index = faiss.index_cpu_to_gpu(*self._gpu, index)
         index.add(centers)
         distance, nearest = index.search(self._vectors[rows], 1)
         return nearest[:, 0], distance[:, 0]

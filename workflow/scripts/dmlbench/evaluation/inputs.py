@@ -99,6 +99,11 @@ def is_tensor(values) -> bool:
     return torch is not None and isinstance(values, torch.Tensor)
 
 
+def unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """Rows [N, D] divided by their norms; a row of zeros stays."""
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
+
+
 def check_rows(rows, name: str):
     """The given array or tensor, once it is [N, D] real numbers, all finite.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.errors import UserError
+from dmlbench.evaluation.inputs import unit_rows
 from dmlbench.evaluation.run_scores import limit_threads, score_rows, warn_of_caveats, write_rows
 from dmlbench.evaluation.scoring import evaluate
 from dmlbench.evaluation.structure import class_spectrum, singular_values
@@ -56,8 +57,7 @@ def write_measure(
 
 def _unit(images: Embedded) -> np.ndarray:
     """The embeddings at unit length, images of a class next to each other."""
-    vectors = images.embeddings[np.argsort(images.labels, kind="stable")]
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
+    return unit_rows(images.embeddings[np.argsort(images.labels, kind="stable")])
 
 
 ARRAYS: dict[str, Callable[[Embedded], np.ndarray]] = {

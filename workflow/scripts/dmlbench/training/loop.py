@@ -141,11 +141,13 @@ def train(
             write_history(history, trainer.history, device_name(where))
             write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
             write_weights(last, final, spec, trainer.epoch)
-            with contextlib.suppress(Interrupted), interruption.at_once():
-                weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
-                made_of = origin(spec, model=model, last=last, split=split)
-                for file, wanted in ((prepared, None), (prepared_train, ["train"])):
-                    if file is not None:
-                        images = embedded_roles(roles, wanted)
+            wanted = {prepared: None, prepared_train: ["train"]}
+            wanted.pop(None, None)
+            if wanted:
+                with contextlib.suppress(Interrupted), interruption.at_once():
+                    weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
+                    made_of = origin(spec, model=model, last=last, split=split)
+                    for file, some in wanted.items():
+                        images = embedded_roles(roles, some)
                         embeddings = embed_roles(spec, trainer.network, feed, images, weights)
                         write_embeddings(file, embeddings, made_of)

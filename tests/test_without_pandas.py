@@ -13,7 +13,8 @@ def run(code: str) -> None:
     start = (
         f"import sys; sys.path.insert(0, {str(LIBRARY)!r})\n"
         "import numpy as np, pyarrow as pa, pyarrow.parquet as pq\n"
-        "from dmlbench.parquet import do_without_pandas, read_table\n"
+        "from dmlbench.parquet import read_table\n"
+        "from dmlbench.without_pandas import do_without_pandas\n"
     )
     subprocess.run([sys.executable, "-c", start + code], check=True)
 

@@ -1,0 +1,148 @@
+# Needs:  PLAN and what wildcards name in it, of common.smk
+# Leaves: inputs and parameters of the rules of data, runs and searches. No rules.
+
+
+def archive_of(wildcards):
+    """How an archive is recognised."""
+    return archive_entry(wildcards).model_dump(exclude=SOURCES)
+
+
+def weights_of_file(wildcards):
+    """How a file of weights is recognised."""
+    return weights_entry(wildcards).model_dump(exclude=SOURCES)
+
+
+# Parameters that are made with the output's help are not compared by Snakemake: a new address is no
+# reason to fetch a file again, nor are other counts one to read a data set again.
+def sources_of_archive(wildcards, output):
+    return archive_entry(wildcards).model_dump(include=SOURCES)
+
+
+def sources_of_weights(wildcards, output):
+    return weights_entry(wildcards).model_dump(include=SOURCES)
+
+
+def counts_of(wildcards, output):
+    """How many images and classes an index must count."""
+    return data_entry(wildcards).entry.model_dump(include={"images", "classes"})
+
+
+def archives_of(wildcards):
+    found = data_entry(wildcards)
+    if found.entry.folder:
+        return [os.path.expanduser(found.entry.folder)]
+    if found.entry.generator:
+        return ["<results>/data/drawn/{data}.zip"]
+    return [f"<results>/data/raw/{found.name}/{name}" for name in found.entry.archives]
+
+
+def prepared_train(wildcards, output):
+    """Where a training leaves the embeddings of its images, if its study measures them.
+
+    Made with the output's help, too: another measure trains nothing again.
+    """
+    study = PLAN.studies[row_of(wildcards).study]
+    measured = "train" in {PLAN.measures[name].role for name in study.measures}
+    return str(Path(output[0]).parent / PREPARED_TRAIN) if measured else None
+
+
+def spec_of(wildcards):
+    return run_of(wildcards).spec
+
+
+def threads_of(wildcards):
+    return PLAN.threads(spec_of(wildcards))
+
+
+def weights_input(spec):
+    """The file of weights that a training starts from; no input where there is none."""
+    weights = spec.network.weights
+    return {"weights": f"<results>/weights/{weights.file}"} if weights else {}
+
+
+def weights_of(wildcards):
+    return weights_input(spec_of(wildcards))
+
+
+def images_input(row, spec):
+    """Index, split and packed pixels of a training's images.
+
+    Their folder names what they are, so their dates say nothing about a run.
+    """
+    folder = f"<results>/data/{PLAN.data(row.dataset).folder}"
+    return {
+        "index": ancient(f"{folder}/images.parquet"),
+        "split": ancient(f"{folder}/splits/{naming.slug(spec.split)}.parquet"),
+        **pixels_input(row, spec),
+    }
+
+
+def images_of(wildcards):
+    return images_input(row_of(wildcards), spec_of(wildcards))
+
+
+def pixels_input(row, spec):
+    """The packed pixels that a network takes as input."""
+    folder = f"<results>/data/{PLAN.data(row.dataset).folder}"
+    stem = f"{folder}/pixels-{spec.network.pixels}-{spec.network.mode}"
+    return {"pixels": ancient(f"{stem}.npy"), "pixel_table": ancient(f"{stem}.parquet")}
+
+
+def best_of(wildcards):
+    """The best values of the search that a run takes them from; no input for most runs."""
+    search = PLAN.search_of(row_of(wildcards))
+    return (
+        {"best": ancient(f"<results>/{searches.folder(PLAN, search)}/best.yaml")} if search else {}
+    )
+
+
+def searched(name):
+    """What a search leaves, as the input of its target by name."""
+    return lambda wildcards: f"<results>/{searches.folder(PLAN, name)}/best.yaml"
+
+
+def name_of_search(wildcards):
+    return wildcards.search.rpartition("-")[0]
+
+
+def search_facts(wildcards):
+    return searches.facts(PLAN, name_of_search(wildcards))
+
+
+def search_state(wildcards):
+    """Where the workers of a search share their trials."""
+    return f"{RESULTS}/searches/{name_of_search(wildcards)}"
+
+
+def searched_spec(wildcards):
+    return PLAN.spec(search_of(wildcards).tuned)
+
+
+def searched_images(wildcards):
+    return images_input(search_of(wildcards).tuned, searched_spec(wildcards))
+
+
+def searched_weights(wildcards):
+    return weights_input(searched_spec(wildcards))
+
+
+def workers_of(wildcards):
+    """What the workers of a search leave."""
+    workers = range(search_of(wildcards).workers)
+    return [f"<results>/searches/{wildcards.search}/workers/{worker}.yaml" for worker in workers]
+
+
+def measured_embeddings(wildcards):
+    """The embeddings that a measure looks at: those of training images are a file of their own."""
+    role = measure_of(wildcards).role
+    file = "train_embeddings" if role == "train" else "embeddings"
+    return f"<results>/runs/{{run}}/{file}.parquet"
+
+
+def combined_embeddings(wildcards):
+    runs = combination_of(wildcards).runs
+    return [f"<results>/runs/{run.folder}/embeddings.parquet" for run in runs]
+
+
+def combined_metrics(wildcards):
+    return PLAN.metrics(combination_of(wildcards).runs[0])
