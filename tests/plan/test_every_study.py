@@ -76,9 +76,16 @@ def test_a_rehearsal_keeps_rows_and_names(study, loaded, rehearsed):
     assert len(rehearsed.runs(study)) <= len(loaded.runs(study))
 
 
-def test_a_rehearsal_trains_few_seeds(study, rehearsed):
-    seeds = {rehearsed.spec(row).seed for row in rehearsed.rows(study)}
-    assert seeds <= set(range(rehearsed.configuration.rehearsal.seeds))
+def test_a_rehearsal_trains_few_seeds_and_folds(study, loaded, rehearsed):
+    toy = rehearsed.configuration.rehearsal
+    for row in rehearsed.rows(study):
+        spec = rehearsed.spec(row)
+        assert spec.seed in range(toy.seeds)
+        if row.fold is None:
+            assert spec.fold is None
+        else:
+            assert spec.fold in range(toy.folds)
+            assert loaded.spec(row).fold == row.fold
 
 
 def test_every_result_of_the_document_has_a_view(study, loaded, shared):

@@ -15,36 +15,25 @@ from project import REPOSITORY, local_environment
 
 CONFIG = REPOSITORY / "config"
 PAPERS = sorted(folder.name for folder in (CONFIG / "reference").iterdir() if folder.is_dir())
-SOME = [
-    f"psomas2020_{view}"
-    for view in ("table_14", "table_17", "table_text_or_code", "figure_27", "figure_31")
-]
+
+pytestmark = pytest.mark.rehearsal
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(SOME, marks=pytest.mark.workflow, id="some"),
-        *(pytest.param([paper], marks=pytest.mark.rehearsal, id=paper) for paper in PAPERS),
-    ],
-)
+@pytest.fixture(scope="module", params=PAPERS)
 def files(request, tmp_path_factory):
-    """The files that the targets declare, after Snakemake has made them."""
+    """The files that a paper's study declares, after Snakemake has made them."""
     folder = tmp_path_factory.mktemp("rehearsal")
     rehearsal = yaml.safe_load((CONFIG / "rehearsal.yaml").read_text())
     rehearsal["pathvars"]["results"] = str(folder / "results")
     (folder / "rehearsal.yaml").write_text(yaml.safe_dump(rehearsal))
     configuration = yaml.safe_load((CONFIG / "config.yaml").read_text())
     loaded = plan.load(configuration | rehearsal, CONFIG)
-    declared = {paper: pages.files(loaded, paper) for paper in PAPERS}
-    for paper in PAPERS:
-        declared |= pages.targets(loaded, paper)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")),
             *("--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0)))),
             *("--configfile", str(CONFIG / "config.yaml"), str(folder / "rehearsal.yaml")),
-            *("--", *request.param),
+            *("--", request.param),
         ],
         cwd=REPOSITORY,
         env=local_environment(),
@@ -52,7 +41,7 @@ def files(request, tmp_path_factory):
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return [Path(file) for target in request.param for file in declared[target]]
+    return [Path(file) for file in pages.files(loaded, request.param)]
 
 
 def test_all_files_are_there(files):

@@ -39,7 +39,8 @@ class Rehearsal(Model):
         network: the toy network that stands behind every network.
         sampler: of every recipe; a variant may have another.
         set: values laid over the spec of every run, its variant included.
-        seeds: how many seeds are trained; rows of others share their runs. All where not given.
+        seeds, folds: how many of each are trained; rows of others share their runs. All where not
+            given.
         searches, experiments: how they are shortened; in full where not given.
         unscored: metrics of data sets that are not computed.
     """
@@ -50,6 +51,7 @@ class Rehearsal(Model):
     sampler: Sampler
     set: dict[str, Any]
     seeds: PositiveInt | None = None
+    folds: PositiveInt | None = None
     searches: SearchRehearsal | None = None
     experiments: ExperimentRehearsal | None = None
     unscored: list[Metric] = []

@@ -112,9 +112,10 @@ class Plan:
 
     def spec(self, row: Row) -> Spec:
         """What the run behind a row is, but for data and code; raises as `run`."""
-        toy = self.configuration.rehearsal
-        seed = row.seed % toy.seeds if toy and toy.seeds else row.seed
-        return self._spec(self._alike(row)).model_copy(update={"seed": seed})
+        chosen = {"seed": row.seed, "fold": row.fold}
+        if toy := self.configuration.rehearsal:
+            chosen = rehearsal.trained(toy, **chosen)
+        return self._spec(self._alike(row)).model_copy(update=chosen)
 
     def _alike(self, row: Row) -> Row:
         """The row that stands for all seeds, so that thousands of seeds are checked once."""
@@ -302,9 +303,9 @@ class Plan:
         except UserError as error:
             raise UserError(f"{path}: {error}" if str(path) not in str(error) else error) from None
         found = checked(entries, dict[Identifier, Search], where=str(path))
-        shorter = self.configuration.rehearsal and self.configuration.rehearsal.searches
-        if shorter:
-            return {name: rehearsed(search, shorter) for name, search in found.items()}
+        toy = self.configuration.rehearsal
+        if toy and toy.searches:
+            return {name: rehearsed(search, toy) for name, search in found.items()}
         trials = self.configuration.search_trials
         return {name: with_trials(search, trials) for name, search in found.items()}
 

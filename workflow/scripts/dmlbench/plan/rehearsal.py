@@ -19,6 +19,14 @@ def catalogues(
     return toys, dict.fromkeys(networks, rehearsal.network)
 
 
+def trained(rehearsal: Rehearsal, *, seed: int, fold: int | None) -> dict[str, int | None]:
+    """The seed and the fold whose run stands behind those of a row."""
+    return {
+        "seed": seed % rehearsal.seeds if rehearsal.seeds else seed,
+        "fold": fold % rehearsal.folds if rehearsal.folds and fold is not None else fold,
+    }
+
+
 def shortened(
     rehearsal: ExperimentRehearsal, experiments: Mapping[str, Experiment]
 ) -> dict[str, Experiment]:

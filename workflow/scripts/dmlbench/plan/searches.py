@@ -21,7 +21,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from dmlbench import registry
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import Identifier, Model, Pruner, SplitName, Strategy
-from dmlbench.plan.configuration import SearchRehearsal
+from dmlbench.plan.configuration import Rehearsal
 from dmlbench.plan.naming import digest_of
 from dmlbench.plan.places import Place, merged, place_value, with_values
 from dmlbench.plan.ranges import Parameter, Value
@@ -31,8 +31,6 @@ from dmlbench.plan.spec import Spec, complete
 from dmlbench.plan.studies import Grid
 from dmlbench.plan.versions import versions
 from dmlbench.search.version import VERSION as SEARCH
-
-REHEARSED_FOLDS = 2
 
 
 class TunedRun(Model):
@@ -105,24 +103,25 @@ def with_trials(search: Search, trials: int | None) -> Search:
     return search.model_copy(update={"budget": trials})
 
 
-def rehearsed(search: Search, rehearsal: SearchRehearsal) -> Search:
+def rehearsed(search: Search, rehearsal: Rehearsal) -> Search:
     """The search at toy size: few values, folds and trials, one worker, any number of failures.
 
     Grids and choices keep few of their values. A range without a step keeps its form, so that what
     reads it is rehearsed too; the budget alone limits its trials.
     """
+    shorter = rehearsal.searches
     parameters = {
-        place: parameter.thinned(rehearsal.values) for place, parameter in search.parameters.items()
+        place: parameter.thinned(shorter.values) for place, parameter in search.parameters.items()
     }
     changes = {
         "parameters": parameters,
-        "folds": search.folds and search.folds[:REHEARSED_FOLDS],
+        "folds": search.folds and search.folds[: rehearsal.folds],
         "set": {},
-        "budget": rehearsal.budget,
+        "budget": shorter.budget,
         "most_failed": 1.0,
         "workers": 1,
     }
-    return with_trials(search.model_copy(update=changes), rehearsal.trials)
+    return with_trials(search.model_copy(update=changes), shorter.trials)
 
 
 def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
