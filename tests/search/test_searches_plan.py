@@ -9,7 +9,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import searches
-from dmlbench.plan.configuration import SearchRehearsal
+from dmlbench.plan.configuration import Rehearsal, SearchRehearsal
 from dmlbench.plan.ranges import Parameter
 from dmlbench.plan.search_lists import expanded
 from dmlbench.plan.searches import Search, with_values
@@ -231,7 +231,8 @@ def test_a_rehearsal_shortens_folds_and_choices_and_keeps_ranges(loaded):
             },
         }
     )
-    short = searches.rehearsed(search, SearchRehearsal(values=2, budget=10))
+    toy = Rehearsal.model_construct(folds=2, searches=SearchRehearsal(values=2, budget=10))
+    short = searches.rehearsed(search, toy)
     assert short.folds == [3, 1]
     assert short.parameters["miner"].values == ("hard", "random")
     for place in ("optimizer.learning_rate", "loss.proxies"):
