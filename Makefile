@@ -43,9 +43,8 @@ test: .venv/ready ## the fast tests
 	@$(PYTEST)
 
 .PHONY: test-slow
-test-slow: .venv/ready ## the slow tests, then whole workflows at toy size
-	@$(PYTEST) -m 'slow and not cluster'
-	@$(PYTEST) -m workflow
+test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
+	@$(PYTEST) -m '(slow or workflow) and not cluster'
 
 .PHONY: test-cluster
 CLUSTER ?= cluster
