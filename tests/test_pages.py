@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from dmlbench.plan import pages
-from dmlbench.plan.plan import study_files
+from dmlbench.plan.config_folder import study_files
 from project import CONFIG, REPOSITORY, Project, load_studies, local_environment
 from snakemake.cli import get_argument_parser
 

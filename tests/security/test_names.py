@@ -9,7 +9,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan.choices import FileName, Folder, Identifier, SplitName
-from dmlbench.plan.plan import CATALOGUES
+from dmlbench.plan.config_folder import CATALOGUES
 from dmlbench.plan.read import checked, read_mapping
 from dmlbench.plan.search_lists import expanded
 from dmlbench.plan.searches import Search

@@ -2,59 +2,36 @@
 
 import functools
 import itertools
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import rehearsal, searches, variants
-from dmlbench.plan.catalogues import Dataset, Network, Weights
-from dmlbench.plan.choices import IDENTIFIER, Identifier, SplitRule
+from dmlbench.plan.catalogues import Weights
+from dmlbench.plan.choices import SplitRule
+from dmlbench.plan.config_folder import (
+    read_catalogues,
+    read_recipes,
+    read_searches,
+    read_study,
+    study_file,
+    study_files,
+    with_alternatives,
+)
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.data import Data, data_of
 from dmlbench.plan.defaults import complete as complete_choice
-from dmlbench.plan.experiments import Experiment
 from dmlbench.plan.fitting import check_folds
-from dmlbench.plan.measures import Measure
 from dmlbench.plan.naming import slug
 from dmlbench.plan.places import merged
-from dmlbench.plan.read import checked, read_mapping, read_yaml
-from dmlbench.plan.recipes import Method, Recipe, built_on_bases
+from dmlbench.plan.read import checked
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
-from dmlbench.plan.search_lists import expanded
-from dmlbench.plan.searches import Search, rehearsed, with_trials
+from dmlbench.plan.searches import Search
 from dmlbench.plan.spec import Spec, complete, resolve, without_training
-from dmlbench.plan.studies import Grid, Study
+from dmlbench.plan.studies import Grid
 from dmlbench.plan.versions import versions
 from dmlbench.plan.where import Where
-
-CATALOGUES = {
-    "datasets": Dataset,
-    "networks": Network,
-    "methods": Method,
-    "measures": Measure,
-    "experiments": Experiment,
-    "variants": variants.Variant,
-}
-
-
-def study_files(folder: Path) -> list[str]:
-    """The studies that a configuration folder describes, by name.
-
-    Raises:
-        UserError: a file whose name is no identifier, or no file at all.
-    """
-    files = [file for file in (folder / "studies").glob("*.yaml") if file.name[0] != "."]
-    for file in files:
-        if not re.fullmatch(IDENTIFIER, file.stem):
-            raise UserError(
-                f"{file}: a study is a target by its file's name; allowed: a lower-case letter, "
-                "then lower-case letters, digits and _"
-            )
-    if not files:
-        raise UserError(f"{folder / 'studies'}: has no study; allowed: at least one file .yaml")
-    return sorted(file.stem for file in files)
 
 
 class Plan:
@@ -73,19 +50,20 @@ class Plan:
     def __init__(self, configuration: Configuration, folder: Path):
         self.configuration = configuration
         self.folder = folder
-        for catalogue, kind in CATALOGUES.items():
-            path = folder / f"{catalogue}.yaml"
-            setattr(self, catalogue, read_yaml(path, dict[Identifier, kind]))
-        self.recipes = self._read_recipes()
-        self._choose_alternatives(configuration.data.alternatives)
+        for catalogue, entries in read_catalogues(folder).items():
+            setattr(self, catalogue, entries)
+        self.recipes = read_recipes(folder)
+        where = f"{folder / 'config.yaml'}: data.alternatives"
+        chosen = configuration.data.alternatives
+        self.datasets = with_alternatives(self.datasets, chosen, where=where)
         studies = configuration.studies or study_files(folder)
-        self.studies = {study: self._read_study(study) for study in studies}
-        if configuration.rehearsal:
-            rehearsed = rehearsal.catalogues(configuration.rehearsal, self.datasets, self.networks)
-            self.datasets, self.networks = rehearsed
-            if shorter := configuration.rehearsal.experiments:
-                self.experiments = rehearsal.shortened(shorter, self.experiments)
-        self.searches = self._read_searches()
+        self.studies = {study: read_study(folder, study, self.variants) for study in studies}
+        self.searches = self._shortened(read_searches(folder))
+        if toy := configuration.rehearsal:
+            toys = rehearsal.catalogues(toy, self.datasets, self.networks)
+            self.datasets, self.networks = toys
+            if toy.experiments:
+                self.experiments = rehearsal.shortened(toy.experiments, self.experiments)
         self.known: dict[str, Row] = {}
 
     def rows(self, study: str, where: Where | None = None) -> list[Row]:
@@ -224,7 +202,7 @@ class Plan:
 
     def file(self, study: str) -> Path:
         """Where a study is described."""
-        return self.folder / "studies" / f"{study}.yaml"
+        return study_file(self.folder, study)
 
     def listed(self, grid: Grid, study: str, where: str) -> list[Row]:
         """The rows of a grid.
@@ -282,43 +260,9 @@ class Plan:
         """The variants that a study names; a search belongs to no study and has none."""
         return self.studies[study].variants if study else {}
 
-    def _read_study(self, study: str) -> Study:
-        if not self.file(study).is_file():
-            raise unknown("study", study, study_files(self.folder))
-        found = read_yaml(self.file(study), Study)
-        return found.model_copy(update={"variants": self.variants | found.variants})
-
-    def _read_recipes(self) -> dict[str, Recipe]:
-        path = self.folder / "recipes.yaml"
-        try:
-            values = built_on_bases(read_mapping(path))
-        except UserError as error:
-            raise UserError(f"{path}: {error}" if str(path) not in str(error) else error) from None
-        return checked(values, dict[Identifier, Recipe], where=str(path))
-
-    def _read_searches(self) -> dict[str, Search]:
-        path = self.folder / "searches.yaml"
-        try:
-            entries = expanded(read_mapping(path))
-        except UserError as error:
-            raise UserError(f"{path}: {error}" if str(path) not in str(error) else error) from None
-        found = checked(entries, dict[Identifier, Search], where=str(path))
-        toy = self.configuration.rehearsal
+    def _shortened(self, found: dict[str, Search]) -> dict[str, Search]:
+        """The searches as a rehearsal has them, or with the budget that the call asks for."""
+        toy, trials = self.configuration.rehearsal, self.configuration.search_trials
         if toy and toy.searches:
-            return {name: rehearsed(search, toy) for name, search in found.items()}
-        trials = self.configuration.search_trials
-        return {name: with_trials(search, trials) for name, search in found.items()}
-
-    def _choose_alternatives(self, chosen: dict[str, str]) -> None:
-        """Use other archives for a data set where the configuration says so."""
-        for name, choice in chosen.items():
-            where = f"{self.folder / 'config.yaml'}: data.alternatives"
-            if name not in self.datasets:
-                raise UserError(f"{where}: {unknown('dataset', name, self.datasets)}")
-            alternatives = self.datasets[name].alternatives
-            if choice not in alternatives:
-                problem = unknown(f"alternative of {name}", choice, alternatives)
-                raise UserError(f"{where}.{name}: {problem}")
-            entry = self.datasets[name]
-            used = {"archives": alternatives[choice], "published": entry.archives}
-            self.datasets[name] = entry.model_copy(update=used)
+            return {name: searches.rehearsed(search, toy) for name, search in found.items()}
+        return {name: searches.with_trials(search, trials) for name, search in found.items()}

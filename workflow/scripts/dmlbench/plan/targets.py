@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable
 
 from dmlbench.errors import UserError
-from dmlbench.plan.plan import Plan, study_files
+from dmlbench.plan.config_folder import study_files
+from dmlbench.plan.plan import Plan
 
 _SHOWN = 3
 

@@ -1,0 +1,125 @@
+"""What the files of a configuration folder say, each checked by itself."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.plan.catalogues import Dataset, Network
+from dmlbench.plan.choices import IDENTIFIER, Identifier
+from dmlbench.plan.experiments import Experiment
+from dmlbench.plan.measures import Measure
+from dmlbench.plan.read import checked, read_mapping, read_yaml
+from dmlbench.plan.recipes import Method, Recipe, built_on_bases
+from dmlbench.plan.search_lists import expanded
+from dmlbench.plan.searches import Search
+from dmlbench.plan.studies import Study
+from dmlbench.plan.variants import Variant
+
+CATALOGUES = {
+    "datasets": Dataset,
+    "networks": Network,
+    "methods": Method,
+    "measures": Measure,
+    "experiments": Experiment,
+    "variants": Variant,
+}
+"""The files that say of each id what it is, and no more."""
+
+
+def read_catalogues(folder: Path) -> dict[str, dict]:
+    """The entries of every catalogue: its name -> id -> entry; raises as `read_yaml`."""
+    return {
+        catalogue: read_yaml(folder / f"{catalogue}.yaml", dict[Identifier, kind])
+        for catalogue, kind in CATALOGUES.items()
+    }
+
+
+def read_recipes(folder: Path) -> dict[str, Recipe]:
+    """The recipes, each laid over its base.
+
+    Raises:
+        UserError: as of `read_yaml`, or a base that does not fit.
+    """
+    return _read_changed(folder / "recipes.yaml", built_on_bases, dict[Identifier, Recipe])
+
+
+def read_searches(folder: Path) -> dict[str, Search]:
+    """The searches, one for every run that an entry lists.
+
+    Raises:
+        UserError: as of `read_yaml`, or names that do not fit.
+    """
+    return _read_changed(folder / "searches.yaml", expanded, dict[Identifier, Search])
+
+
+def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Study:
+    """A study; its own variants come before these.
+
+    Raises:
+        UserError: as of `read_yaml`, or a study that has no file.
+    """
+    file = study_file(folder, study)
+    if not file.is_file():
+        raise unknown("study", study, study_files(folder))
+    found = read_yaml(file, Study)
+    return found.model_copy(update={"variants": {**variants, **found.variants}})
+
+
+def study_file(folder: Path, study: str) -> Path:
+    """Where a study is described."""
+    return folder / "studies" / f"{study}.yaml"
+
+
+def study_files(folder: Path) -> list[str]:
+    """The studies that a configuration folder describes, by name.
+
+    Raises:
+        UserError: a file whose name is no identifier, or no file at all.
+    """
+    files = [file for file in (folder / "studies").glob("*.yaml") if file.name[0] != "."]
+    for file in files:
+        if not re.fullmatch(IDENTIFIER, file.stem):
+            raise UserError(
+                f"{file}: a study is a target by its file's name; allowed: a lower-case letter, "
+                "then lower-case letters, digits and _"
+            )
+    if not files:
+        raise UserError(f"{folder / 'studies'}: has no study; allowed: at least one file .yaml")
+    return sorted(file.stem for file in files)
+
+
+def with_alternatives(
+    datasets: Mapping[str, Dataset], chosen: Mapping[str, str], *, where: str
+) -> dict[str, Dataset]:
+    """The data sets, some with other archives.
+
+    Args:
+        chosen: data set -> which of its alternatives is used.
+        where: what the message of an error begins with.
+
+    Raises:
+        UserError: an unknown data set or alternative.
+    """
+    found = dict(datasets)
+    for name, choice in chosen.items():
+        if name not in found:
+            raise UserError(f"{where}: {unknown('dataset', name, found)}")
+        entry = found[name]
+        if choice not in entry.alternatives:
+            problem = unknown(f"alternative of {name}", choice, entry.alternatives)
+            raise UserError(f"{where}.{name}: {problem}")
+        used = {"archives": entry.alternatives[choice], "published": entry.archives}
+        found[name] = entry.model_copy(update=used)
+    return found
+
+
+def _read_changed(path: Path, change: Callable[[Any], Any], kind):
+    """A file as `kind`, after a change of what stands in it."""
+    values = read_mapping(path)
+    try:
+        values = change(values)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return checked(values, kind, where=str(path))
