@@ -141,8 +141,8 @@ def train(
             write_history(history, trainer.history, device_name(where))
             write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
             write_weights(last, final, spec, trainer.epoch)
-            wanted = {prepared: None, prepared_train: ["train"]}
-            wanted.pop(None, None)
+            files = (prepared, None), (prepared_train, ["train"])
+            wanted = {file: some for file, some in files if file}
             if wanted:
                 with contextlib.suppress(Interrupted), interruption.at_once():
                     weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
