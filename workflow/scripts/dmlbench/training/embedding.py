@@ -12,6 +12,9 @@ from dmlbench.plan.spec import Spec
 
 BATCH = 256
 
+# Pixels of the images that a CPU embeds at a time: more take gigabytes and are no faster.
+_CPU_PIXELS = 1 << 20
+
 
 def steps(transforms: list[Transform]) -> list[dict]:
     """A recipe's transforms as `build_transforms` takes them."""
@@ -30,7 +33,16 @@ def embed_images(spec: Spec, network: Embedder, feed: Feed, image_ids: np.ndarra
     network.eval()
     batches = np.array_split(image_ids, max(1, -(-len(image_ids) // BATCH)))
     embeddings = [
-        network(transform(images, None)).float().cpu() for images in feed.batches(batches)
+        network(some).float().cpu()
+        for images in feed.batches(batches)
+        for some in _few(transform(images, None))
     ]
     network.train(was_training)
     return torch.cat(embeddings)
+
+
+def _few(images: Tensor) -> tuple[Tensor, ...]:
+    """Images [B, C, H, W] in as many parts as their device needs."""
+    if images.is_cuda:
+        return (images,)
+    return images.split(max(1, _CPU_PIXELS // images[0, 0].numel()))
