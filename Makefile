@@ -7,6 +7,8 @@ BIN := .venv/bin
 # takes up to 2 GB. A module's tests stay together: some share what the first of them made.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(CORES) --maxprocesses 8 \
 	--dist loadfile
+# The files with tests of these markers: to collect all files takes ten seconds.
+marked = $(shell grep -rlE --include='test_*.py' 'mark\.($(1))\b' tests)
 
 .PHONY: help
 help: ## list the targets
@@ -44,7 +46,7 @@ test: .venv/ready ## the fast tests
 
 .PHONY: test-slow
 test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
-	@$(PYTEST) -m '(slow or workflow) and not cluster'
+	@$(PYTEST) -m '(slow or workflow) and not cluster' $(call marked,slow|workflow)
 
 .PHONY: test-cluster
 CLUSTER ?= cluster
@@ -56,15 +58,15 @@ test-browser: .venv/ready ## the pages in a headless Chromium, where there is on
 	@test -d node_modules/axe-core || ! command -v npm > /dev/null \
 		|| npm install --prefix . --silent --no-save --no-package-lock axe-core@4.11.0 \
 		|| echo "axe-core could not be installed: its tests are skipped"
-	@$(PYTEST) -rs -m browser
+	@$(PYTEST) -rs -m browser $(call marked,browser)
 
 .PHONY: test-evidence
 test-evidence: .venv/ready ## what holds on photographs: weights, fast recipes
-	@$(PYTEST) -rs -m evidence
+	@$(PYTEST) -rs -m evidence $(call marked,evidence)
 
 .PHONY: test-rehearsal
 test-rehearsal: .venv/ready ## the papers' studies (or PAPER=...) at toy size: no table missing, no cell empty
-	@$(PYTEST) -m rehearsal $(if $(PAPER),-k $(PAPER))
+	@$(PYTEST) --maxprocesses 2 --dist loadgroup -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
 
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files
