@@ -66,7 +66,7 @@ test-evidence: .venv/ready ## what holds on photographs: weights, fast recipes
 
 .PHONY: test-rehearsal
 test-rehearsal: .venv/ready ## the papers' studies (or PAPER=...) at toy size: no table missing, no cell empty
-	@$(PYTEST) --maxprocesses 2 --dist loadgroup -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
+	@$(PYTEST) -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
 
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files

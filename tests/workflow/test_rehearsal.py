@@ -14,12 +14,7 @@ from latex import typeset
 from project import REPOSITORY, local_environment
 
 CONFIG = REPOSITORY / "config"
-# Two papers at a time, the longest first: when one plans or writes its report, the other computes.
-PAPERS = [
-    pytest.param(folder.name, marks=pytest.mark.xdist_group(folder.name))
-    for folder in sorted((CONFIG / "reference").iterdir(), reverse=True)
-    if folder.is_dir()
-]
+PAPERS = sorted(folder.name for folder in (CONFIG / "reference").iterdir() if folder.is_dir())
 
 pytestmark = pytest.mark.rehearsal
 
