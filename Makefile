@@ -51,7 +51,7 @@ test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
 .PHONY: test-cluster
 CLUSTER ?= cluster
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
-	@$(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
+	@env -u SLURM_CONF $(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
 
 .PHONY: test-browser
 test-browser: .venv/ready ## the pages in a headless Chromium, where there is one
