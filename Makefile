@@ -46,10 +46,11 @@ test: .venv/ready ## the fast tests
 
 .PHONY: test-slow
 test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
-	@$(PYTEST) -m '(slow or workflow) and not cluster' $(call marked,slow|workflow)
+	@$(PYTEST) -rs -m '(slow or workflow) and not cluster' $(call marked,slow|workflow)
 
 .PHONY: test-cluster
 CLUSTER ?= cluster
+# The tests start a Slurm of their own, whatever the caller's setting says.
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
 	@env -u SLURM_CONF $(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
 
@@ -66,7 +67,7 @@ test-evidence: .venv/ready ## what holds on photographs: weights, fast recipes
 
 .PHONY: test-rehearsal
 test-rehearsal: .venv/ready ## the papers' studies (or PAPER=...) at toy size: no table missing, no cell empty
-	@$(PYTEST) -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
+	@$(PYTEST) -rs -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
 
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files

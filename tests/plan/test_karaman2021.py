@@ -120,3 +120,18 @@ def test_a_rehearsal_trains_few_of_them(loaded, rehearsed):
         if "hinge" in row.variant
     }
     assert hinge is False
+
+
+def test_photographs_and_handwriting_have_the_same_settings():
+    plan = load_studies("karaman2021_omniglot", "karaman2021_grocery")
+
+    def settings(study):
+        return {
+            (row.method, row.variant): plan.run(row).spec.loss
+            for row in plan.rows(study)
+            if row.variant in ("without_miner", "with_miner")
+        }
+
+    here, there = settings("karaman2021_grocery"), settings("karaman2021_omniglot")
+    assert len(here) == 2 * 7
+    assert here == {place: there[place] for place in here}
