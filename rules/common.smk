@@ -15,6 +15,7 @@ sys.path.insert(0, str(LIBRARY))
 from dmlbench import plan
 from dmlbench.claims import claim
 from dmlbench.errors import UserError, entry
+from dmlbench.garbage import leave_garbage_at_exit
 from dmlbench.plan import cluster, combinations, data, naming, searches
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
@@ -22,6 +23,7 @@ from dmlbench.plan.index import FILE, RunIndex
 from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
+leave_garbage_at_exit()
 
 
 try:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dmlbench.garbage import without_collections
 from dmlbench.job import job
 from dmlbench.plan.read import read_mapping
 from dmlbench.training.gpus import gpu_lease
@@ -14,7 +15,8 @@ with job(snakemake):
     prepared, output = snakemake.params.prepared, snakemake.output[0]
     if not take_prepared(spec, prepared=prepared, output=output, **made_of):
         # Here, because it imports torch.
-        from dmlbench.training.export import export_embeddings
+        with without_collections():
+            from dmlbench.training.export import export_embeddings
 
         with gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
             export_embeddings(

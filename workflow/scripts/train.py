@@ -1,5 +1,6 @@
 """Rule train: one run, or the rest of one from its checkpoint."""
 
+from dmlbench.garbage import without_collections
 from dmlbench.job import job
 from dmlbench.search.best import with_best
 from dmlbench.training.gpus import gpu_lease
@@ -10,7 +11,8 @@ do_without_pandas()
 with job(snakemake):
     if not put_back(snakemake.output):
         # Here, because it imports torch.
-        from dmlbench.training.loop import train
+        with without_collections():
+            from dmlbench.training.loop import train
 
         data, outputs = dict(snakemake.input.items()), dict(snakemake.output.items())
         spec = with_best(snakemake.params.spec, data.pop("best", None))

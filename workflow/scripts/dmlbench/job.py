@@ -11,6 +11,7 @@ from pathlib import Path
 from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
+from dmlbench.garbage import leave_garbage_at_exit
 
 # Torch reads it at its first large tensor: with large pages a CPU's step takes a tenth less.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
@@ -23,6 +24,7 @@ def job(snakemake) -> Iterator[None]:
     SIGTERM ends the block as Ctrl-C does, so that nothing half-written stays. An input that a crash
     has damaged is removed if a rule has made it: the next call makes it anew.
     """
+    leave_garbage_at_exit()
     if snakemake.config.get("same_digits"):
         use_avx2()
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
