@@ -1,5 +1,8 @@
 """Digests of source: code counts; comments, docstrings and annotations do not."""
 
+import shutil
+import sys
+
 import pytest
 from dmlbench.plan import sources
 
@@ -13,6 +16,7 @@ def forget():
 def scripts(tmp_path, monkeypatch):
     """A small library instead of the real one."""
     monkeypatch.setattr(sources, "SCRIPTS", tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     forget()
     (tmp_path / "dmlbench" / "room").mkdir(parents=True)
     (tmp_path / "dmlbench" / "__init__.py").write_text("")
@@ -27,6 +31,39 @@ def scripts(tmp_path, monkeypatch):
 def digest(*, rooms=()):
     forget()
     return sources.stage_digest("stage.py", rooms=rooms)
+
+
+def test_what_was_parsed_is_not_parsed_again(scripts, monkeypatch):
+    before = digest(rooms=("dmlbench/room",))
+    monkeypatch.setattr(sources, "_parsed", None)
+    assert digest(rooms=("dmlbench/room",)) == before
+    (scripts / "dmlbench" / "room" / "helper.py").write_text("def two():\n    return 3\n")
+    with pytest.raises(TypeError):
+        digest()
+
+
+@pytest.mark.parametrize("note", ["", "{", "3", "[]", '["another", "digest", []]', "\udc80"])
+def test_a_damaged_note_is_only_slower(scripts, note):
+    before = digest()
+    notes = list(scripts.rglob("*.source.json"))
+    assert notes
+    for path in notes:
+        path.write_bytes(note.encode(errors="surrogateescape"))
+    assert digest() == before
+
+
+def test_no_notes_where_python_writes_no_bytecode(scripts, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    digest()
+    assert not list(scripts.rglob("*.source.json"))
+
+
+def test_a_folder_that_cannot_be_written_is_only_slower(scripts):
+    before = digest()
+    for folder in list(scripts.rglob("__pycache__")):
+        shutil.rmtree(folder)
+        folder.write_text("a file is no folder")
+    assert digest() == before
 
 
 def test_comments_and_docstrings_do_not_count(scripts):
