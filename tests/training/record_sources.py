@@ -43,6 +43,7 @@ SEARCH_FILES = tuple(
 WITHOUT = (
     "errors.py",
     "files.py",
+    "garbage.py",
     "job.py",
     "locks.py",
     "machine.py",
