@@ -11,36 +11,38 @@ from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
-    ("sampler", "batch_size", "data", "said"),
+    ("sampler", "batch_size", "said"),
     [
-        ({"name": "class_balanced"}, 101, {}, "101; allowed: a multiple of images_per_class, 5"),
-        ({"name": "spc", "images_per_class": 4}, 6, {}, "6; allowed: a multiple of .*, 4"),
-        ({"name": "profs"}, 10, {"classes": 4}, "10; allowed: up to 8, images_per_class"),
-        ({"name": "random"}, 50, {"training_images": 49}, "50; allowed: up to 49, the training"),
-        ({"name": "frd", "pool_size": 10}, 11, {}, "11; allowed: up to pool_size, 10"),
-        ({"name": "spc_r"}, 1, {}, "1; allowed: 2 or more"),
+        ({"name": "class_balanced"}, 101, "101; allowed: a multiple of images_per_class, 5"),
+        ({"name": "spc", "images_per_class": 4}, 6, "6; allowed: a multiple of .*, 4"),
+        ({"name": "frd_groups"}, 11, "11; allowed: a multiple of group_size, 2"),
+        ({"name": "frd", "pool_size": 10}, 11, "11; allowed: up to pool_size, 10"),
+        ({"name": "spc_r"}, 1, "1; allowed: 2 or more"),
     ],
 )
-def test_a_batch_that_cannot_be_is_named(sampler, batch_size, data, said):
+def test_a_batch_that_cannot_be_is_named(sampler, batch_size, said):
     with pytest.raises(UserError, match=f"^sampler {sampler['name']}: batch_size is {said}"):
-        check_batch(sampler, batch_size, **data)
+        check_batch(sampler, batch_size)
 
 
 @given(
     name=st.sampled_from(registry.available("samplers")),
     images_per_class=st.integers(1, 4),
-    classes=st.integers(1, 6),
-    size=st.integers(2, 4),
+    group_size=st.integers(1, 4),
     pool_size=st.integers(1, 20),
     batch_size=st.integers(1, 24),
 )
-def test_it_refuses_what_the_sampler_refuses(
-    name, images_per_class, classes, size, pool_size, batch_size
+def test_it_refuses_what_the_sampler_refuses_of_data_enough(
+    name, images_per_class, group_size, pool_size, batch_size
 ):
-    options = {"images_per_class": images_per_class, "pool_size": pool_size}
+    options = {
+        "images_per_class": images_per_class,
+        "group_size": group_size,
+        "pool_size": pool_size,
+    }
     taken = registry.options("samplers", name)
     options = {key: value for key, value in options.items() if key in taken}
-    labels = [label for label in range(classes) for _ in range(size)]
+    labels = [label for label in range(24) for _ in range(4)]
 
     def refused(function, *given, **named):
         try:
@@ -49,7 +51,7 @@ def test_it_refuses_what_the_sampler_refuses(
             return True
         return False
 
-    planned = refused(check_batch, {"name": name, **options}, batch_size, len(labels), classes)
+    planned = refused(check_batch, {"name": name, **options}, batch_size)
     assert planned == refused(build_sampler, name, labels, batch_size=batch_size, **options)
 
 

@@ -7,34 +7,18 @@ from dmlbench import registry
 from dmlbench.errors import UserError
 
 
-def check_batch(
-    sampler: Mapping[str, Any],
-    batch_size: int,
-    training_images: int | None = None,
-    classes: int | None = None,
-) -> None:
-    """Raise a UserError unless a sampler can make batches of this size.
+def check_batch(sampler: Mapping[str, Any], batch_size: int) -> None:
+    """Raise a UserError unless a sampler can make batches of this size from data enough.
 
     Args:
         sampler: its name and options, as in a spec: `{"name": "spc", "images_per_class": 2}`.
-        training_images, classes: of the data that it draws from; none where they are not known.
     """
     where = f"sampler {sampler['name']}: batch_size is {batch_size}"
-    per_class = _option("samplers", sampler, "images_per_class")
+    for option in ("images_per_class", "group_size"):
+        images = _option("samplers", sampler, option)
+        if images is not None and batch_size % images:
+            raise UserError(f"{where}; allowed: a multiple of {option}, {images}")
     pool_size = _option("samplers", sampler, "pool_size")
-    if per_class is not None:
-        if batch_size % per_class:
-            raise UserError(f"{where}; allowed: a multiple of images_per_class, {per_class}")
-        if classes is not None and batch_size // per_class > classes:
-            raise UserError(
-                f"{where}; allowed: up to {classes * per_class}, images_per_class "
-                f"({per_class}) of each of {classes} classes"
-            )
-    elif training_images is not None and batch_size > training_images:
-        raise UserError(f"{where}; allowed: up to {training_images}, the training images")
-    group_size = _option("samplers", sampler, "group_size") or 1
-    if batch_size % group_size:
-        raise UserError(f"{where}; allowed: a multiple of group_size, {group_size}")
     if pool_size is not None and batch_size > pool_size:
         raise UserError(f"{where}; allowed: up to pool_size, {pool_size}")
     if sampler["name"] == "spc_r" and batch_size < 2:
