@@ -73,7 +73,7 @@ def _read(path: Path) -> tuple[str, list[Path]]:
     """A module's digest, and the library's files that it imports.
 
     What was found lies next to the module's bytecode, with the digest of all that it was found
-    from: to parse a module takes fifty times as long as to read that.
+    from: to parse all modules takes 0.5 s or more, to read these notes 0.07 s.
     """
     text = path.read_text()
     of = hashlib.sha256(f"{path.name}\0{text}\0{_own_text()}".encode()).hexdigest()
