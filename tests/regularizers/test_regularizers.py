@@ -128,7 +128,7 @@ def test_proximity_pulls_towards_the_snapshot():
     resumed.load_state_dict(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
     penalty = resumed(network.parameters())
     far = sum(
-        float((now - before).norm() ** 2)
+        float((now.detach() - before).norm() ** 2)
         for now, before in zip(network.parameters(), start, strict=True)
     )
     assert penalty.item() == pytest.approx(0.05 * far)

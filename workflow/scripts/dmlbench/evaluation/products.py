@@ -242,7 +242,8 @@ def _as_arrays(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor):
 def sorted_rows(values: torch.Tensor) -> torch.Tensor:
     """The same rows, each in ascending order."""
     if values.is_cuda:
-        return values.sort(dim=1).values
+        # Of a transposed tile the sorted one is transposed too, and searchsorted copies it each time.
+        return values.contiguous().sort(dim=1).values
     # NumPy sorts several times as fast as torch on a CPU.
     values = np.array(values.numpy(), order="C")
     _by_rows(lambda rows: values[rows].sort(axis=1), values)
