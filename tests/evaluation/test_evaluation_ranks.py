@@ -252,6 +252,17 @@ def test_queries_in_blocks_rank_as_in_one(monkeypatch):
     np.testing.assert_array_equal(found.ranks.start, plain.ranks.start)
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_tile_may_be_one_image_wide(precision):
+    """25 images in tiles of 8: the last one's positives are given up by counts of its own."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(25, 2))
+    y = rng.integers(0, 2, 25)
+    found = find(x, y, precision=precision, metrics=["precision_at_4"])
+    _, rank = expected_ranks(x, y)
+    np.testing.assert_array_equal(found.ranks.hits(4), found.ranks._replace(rank=rank).hits(4))
+
+
 def test_threads_find_and_sort_what_one_does():
     values = torch.randn(1500, 1000, generator=torch.Generator().manual_seed(0))
     floor = values.amax(1, keepdim=True) - 0.5
@@ -260,7 +271,10 @@ def test_threads_find_and_sort_what_one_does():
     try:
         mask = torch.empty(values.numel(), dtype=torch.bool)
         found = products.above(values, floor, mask, values.numel())
-        counts = [products.count_above(values, some, mask) for some in (floor, floor[:1000].T)]
+        counts = [
+            products.count_above(values, floor, mask, by_row=True),
+            products.count_above(values, floor[:1000].T, mask, by_row=False),
+        ]
         ordered = products.sorted_rows(values.T)
     finally:
         torch.set_num_threads(before)

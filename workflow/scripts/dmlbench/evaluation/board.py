@@ -182,7 +182,8 @@ class Board:
             middle = (inside + beyond) // 2
             slot = start + (middle - 1).clamp(min=0)
             ceiling = rounded_up(self._similarity[slot] + tile.error, tile.values.dtype, tile.unit)
-            nearer = count_above(tile.values, _beside(ceiling, across), self._mask)
+            ceiling = _beside(ceiling, across)
+            nearer = count_above(tile.values, ceiling, self._mask, by_row=not across)
             fits = (middle == 0) | (self._best(slot) + nearer <= self._limit[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
         hopeless = self._order[first:last] >= inside[self._row_of_slot(rows)]

@@ -214,9 +214,13 @@ def above(
     return torch.from_numpy(np.concatenate(_by_rows(search, values)))
 
 
-def count_above(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Numbers of values [R, C] above each floor, int64: [R] for a floor [R, 1], [C] for [1, C]."""
-    by_row = floor.shape[1] == 1
+def count_above(
+    values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor, *, by_row: bool
+) -> torch.Tensor:
+    """Numbers of values [R, C] above floors, int64: [R] of floors [R, 1] by row, else [C] of [1, C].
+
+    Shapes do not say which: with one row or one column, both may be [1, 1].
+    """
     if values.is_cuda:
         mask = mask[: values.numel()].view(values.shape)
         return torch.gt(values, floor, out=mask).sum(int(by_row))
@@ -242,7 +246,7 @@ def _as_arrays(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor):
 def sorted_rows(values: torch.Tensor) -> torch.Tensor:
     """The same rows, each in ascending order."""
     if values.is_cuda:
-        # Of a transposed tile the sorted one is transposed too, and searchsorted copies it each time.
+        # Sorted, a transposed tile stays transposed, and searchsorted would copy it each time.
         return values.contiguous().sort(dim=1).values
     # NumPy sorts several times as fast as torch on a CPU.
     values = np.array(values.numpy(), order="C")
