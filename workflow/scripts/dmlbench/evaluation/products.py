@@ -217,7 +217,7 @@ def above(
 def count_above(
     values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor, *, by_row: bool
 ) -> torch.Tensor:
-    """Numbers of values [R, C] above floors, int64: [R] by row, of floors [R, 1], else [C] of [1, C].
+    """Numbers of values [R, C] above floors, int64: [R] of [R, 1] by row, else [C] of [1, C].
 
     Shapes do not say which: with one row or one column, both may be [1, 1].
     """
