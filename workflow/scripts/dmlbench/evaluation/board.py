@@ -67,15 +67,18 @@ class Board:
         # One slot a positive and, behind each query's last, one stopper for farther negatives.
         self._start = start + torch.arange(len(start), device=device)
         slots = int(self._start[-1])
-        row = torch.repeat_interleave(count + 1)
-        self._order = torch.arange(slots, device=device) - self._start[row]
-        self._stopper = self._order == count[row]
+        first, stopper = self._start[:-1], self._start[1:] - 1
+        self._positive = torch.arange(len(column), device=device) + torch.repeat_interleave(count)
+        self._order = torch.arange(slots, device=device) - torch.repeat_interleave(first, count + 1)
         self._similarity = torch.full((slots,), _STOPPER, dtype=torch.float64, device=device)
-        self._similarity[~self._stopper] = similarity
+        self._similarity[self._positive] = similarity
         self._age = torch.zeros(slots, dtype=torch.int64, device=device)
-        self._age[~self._stopper] = products.space.gallery.age[column]
-        self._limit = torch.where(self._order == 0, first_limit[row], limit[row])
-        self._limit[self._stopper] = -1
+        self._age[self._positive] = products.space.gallery.age[column]
+        # Negatives that may be nearer than a slot's positive for its rank to count.
+        self._allowed = torch.repeat_interleave(limit, count + 1)
+        self._allowed[first] = first_limit
+        self._allowed -= self._order + 1
+        self._allowed[stopper] = -1
         self._nearer = torch.zeros(slots, dtype=torch.int64, device=device)
         # Negatives exactly as near as a slot's positive, by whether they come before it.
         self._ties: dict[bool, torch.Tensor] = {}
@@ -118,13 +121,18 @@ class Board:
 
     def ranks(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Ranks of all positives, int64 [P] each: as broken by age, at best, and at worst."""
-        everything = slice(0, len(self._order))
-        rank, best = self._rank(everything), self._best(everything)
-        worst = rank + self._ties.get(False, 0)
-        kept = ~self._stopper
-        return tuple(
-            torch.where(some <= self._limit, some, FAR)[kept] for some in (rank, best, worst)
-        )
+        nearer = self._nearer[self._positive]
+        rank = best = worst = self._ranks(nearer)
+        if True in self._ties:
+            best = self._ranks(nearer - self._ties[True][self._positive])
+        if False in self._ties:
+            worst = self._ranks(nearer + self._ties[False][self._positive])
+        return rank, best, worst
+
+    def _ranks(self, nearer: torch.Tensor) -> torch.Tensor:
+        """Ranks of all positives with so many nearer negatives."""
+        rank = self._order[self._positive] + 1 + nearer
+        return torch.where(nearer <= self._allowed[self._positive], rank, FAR)
 
     def _list(self, tile: Tile, rows: slice, columns: slice, across: bool):
         """List the negatives that may be nearer than a positive; find where each falls."""
@@ -162,7 +170,7 @@ class Board:
                 place[which] = self._settle(negatives.at(which), first, nearest, place[which])
             farther += torch.bincount(place, minlength=len(keys))
         counted = farther.cumsum(0)
-        before_row = (counted - farther)[start - first]
+        before_row = counted[start - first] - farther[start - first]
         self._nearer[first:last] += counted - before_row[row_of_slot]
         return None
 
@@ -184,7 +192,7 @@ class Board:
             ceiling = rounded_up(self._similarity[slot] + tile.error, tile.values.dtype, tile.unit)
             ceiling = _beside(ceiling, across)
             nearer = count_above(tile.values, ceiling, self._mask, by_row=not across)
-            fits = (middle == 0) | (self._best(slot) + nearer <= self._limit[slot])
+            fits = (middle == 0) | (self._surely_nearer(slot) + nearer <= self._allowed[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
         hopeless = self._order[first:last] >= inside[self._row_of_slot(rows)]
         self._nearer[first:last][hopeless] = _BEYOND
@@ -223,7 +231,7 @@ class Board:
             tied = counts & (upper > 0) & (below == wanted)
             if bool(tied.any()):
                 # Beyond its limit in any case by age, a positive may still be within it at best.
-                late = tied & (self._rank(slot) > self._limit[slot])
+                late = tied & (self._nearer[slot] > self._allowed[slot])
                 many = upper - torch.searchsorted(ordered[here], wanted)
                 self._remember_ties(slot[late], many[late], torch.zeros_like(many[late]))
                 self._nearer.index_add_(0, slot[late], many[late])
@@ -271,23 +279,21 @@ class Board:
     def _give_up(self, rows: slice) -> None:
         """Find each query's farthest positive whose rank can still be within its limit."""
         first, last = self._slots(rows)
-        start = self._start[self._local(rows)]
-        alive = (self._best(slice(first, last)) <= self._limit[first:last]).long()
-        count = torch.zeros_like(start).index_add_(0, self._row_of_slot(rows), alive)
-        slot = start + (count - 1).clamp(min=0)
         local = self._local(rows)
+        start = self._start[local]
+        alive = self._surely_nearer(slice(first, last)) <= self._allowed[first:last]
+        # A stopper is never alive: what is counted up to it is what lies before it.
+        until = alive.cumsum(0)[self._start[1:][local] - 1 - first]
+        count = torch.diff(until, prepend=until.new_zeros(1))
+        slot = start + (count - 1).clamp(min=0)
         self._alive[local] = count
         self._farthest[local] = torch.where(count > 0, self._similarity[slot], torch.inf)
         self._listed[local] = torch.where(count > 0, self._nearer[slot], 0)
 
-    def _rank(self, slot: torch.Tensor | slice) -> torch.Tensor:
-        """Ranks of these positives so far, exact ties broken by age."""
-        return self._order[slot] + 1 + self._nearer[slot]
-
-    def _best(self, slot: torch.Tensor | slice) -> torch.Tensor:
-        """Ranks of these positives so far, exact ties broken for them."""
-        rank = self._rank(slot)
-        return rank - self._ties[True][slot] if True in self._ties else rank
+    def _surely_nearer(self, slot: torch.Tensor | slice) -> torch.Tensor:
+        """Negatives nearer than these positives so far, exactly as near ones not counted."""
+        nearer = self._nearer[slot]
+        return nearer - self._ties[True][slot] if True in self._ties else nearer
 
     def _slots(self, rows: slice) -> tuple[int, int]:
         return int(self._start[rows.start - self._begin]), int(self._start[rows.stop - self._begin])

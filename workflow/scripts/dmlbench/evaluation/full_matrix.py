@@ -6,9 +6,9 @@ A row is ordered by one number an image: its exact similarity, a multiple of 2^-
 
 import numpy as np
 
-from dmlbench.evaluation.inputs import Space
-from dmlbench.evaluation.pairs import class_runs, similarity
+from dmlbench.evaluation.inputs import Space, class_runs
 from dmlbench.evaluation.retrieval import FAR
+from dmlbench.evaluation.similarity import similarity
 
 _POSITIVE = 2.0**-50
 _ITSELF = -2.0
@@ -63,7 +63,7 @@ def full_ranks(
 
 def _keys(space: Space, rows: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Keys of the gallery for these queries, [B, M], and of their nearest positives, [B, 1]."""
-    keys = similarity(space.queries.vectors[rows], gallery, space.distance)
+    keys = similarity(space.queries.vectors[rows].astype(np.float64), gallery, space.distance)
     first, last = (run[rows] for run in class_runs(space))
     begin = np.cumsum(last - first) - (last - first)
     row = np.repeat(np.arange(len(rows)), last - first)

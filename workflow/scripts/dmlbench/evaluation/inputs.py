@@ -46,6 +46,12 @@ class Space(NamedTuple):
     distance: str
 
 
+def class_runs(space: Space) -> tuple[np.ndarray, np.ndarray]:
+    """For each query, where its class begins and ends in the gallery, int64 [Q] each."""
+    classes, wanted = space.gallery.classes, space.queries.classes
+    return np.searchsorted(classes, wanted), np.searchsorted(classes, wanted, side="right")
+
+
 def read_space(
     embeddings,
     labels,

@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
-from dmlbench.evaluation.inputs import Space
+from dmlbench.evaluation.inputs import Space, class_runs
+from dmlbench.evaluation.similarity import similarity
 
 
 class Pairs(NamedTuple):
@@ -19,25 +21,6 @@ class Pairs(NamedTuple):
     start: np.ndarray
     similarity: np.ndarray
     column: np.ndarray
-
-
-def similarity(queries: np.ndarray, gallery: np.ndarray, distance: str) -> np.ndarray:
-    """Exact similarities of [..., Q, D] and [..., M, D] vectors on the grid, float64 [..., Q, M].
-
-    Cosine: the inner product. Euclidean: <q, g> - |g|^2 / 2, which falls as |q - g| grows.
-    """
-    queries = queries.astype(np.float64, copy=False)
-    gallery = gallery.astype(np.float64, copy=False)
-    product = queries @ gallery.swapaxes(-1, -2)
-    if distance == "euclidean":
-        product -= np.square(gallery).sum(-1)[..., None, :] / 2
-    return product
-
-
-def class_runs(space: Space) -> tuple[np.ndarray, np.ndarray]:
-    """For each query, where its class begins and ends in the gallery, int64 [Q] each."""
-    classes, wanted = space.gallery.classes, space.queries.classes
-    return np.searchsorted(classes, wanted), np.searchsorted(classes, wanted, side="right")
 
 
 def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int) -> Pairs:
@@ -55,9 +38,10 @@ def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int
     classes = space.queries.classes[begin:end]
     for rows, width in _alike(classes, last - first, keep, dim, memory):
         gallery = first[rows[:, 0], None] + np.arange(width)
-        found = similarity(
-            space.queries.vectors[begin + rows], space.gallery.vectors[gallery], space.distance
-        )
+        # By torch: after a product, the threads of NumPy's library wait busily beside torch's.
+        queries, others = space.queries.vectors[begin + rows], space.gallery.vectors[gallery]
+        both = (torch.from_numpy(some).double() for some in (queries, others))
+        found = similarity(*both, space.distance).numpy()
         if space.own:
             found[gallery[:, None, :] == begin + rows[:, :, None]] = -np.inf
         found, order = _descending(found, int(keep[rows[0, 0]]))

@@ -126,7 +126,7 @@ class Products:
     def _few(self, pairs: int) -> Iterator[slice]:
         """Few enough pairs at a time to stay in a CPU's cache."""
         gallery = self.space.gallery.vectors
-        step = max(1, (1 << (24 if gallery.is_cuda else 15)) // gallery.shape[1])
+        step = max(1, (1 << (24 if gallery.is_cuda else 17)) // gallery.shape[1])
         return (slice(begin, begin + step) for begin in range(0, pairs, step))
 
     def _operands(self, dtype: torch.dtype) -> "_Operands":

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlbench.evaluation.full_matrix import full_ranks, is_small
-from dmlbench.evaluation.inputs import Space
-from dmlbench.evaluation.pairs import class_runs
+from dmlbench.evaluation.inputs import Space, class_runs
 from dmlbench.evaluation.retrieval import Ranks, reach
 
 
