@@ -29,11 +29,11 @@ def ours(frame, *, add=(0.0,), lower=0.01):
     return pd.concat([best, last], ignore_index=True)
 
 
-def table(kind, frame, scores, methods=None, selection=SELECTION, **options):
+def table(kind, frame, scores, methods=None, selection=SELECTION, titles=None, **options):
     context = {"id": "t", "title": "T", "selection": selection}
     context["methods"] = methods or list(dict.fromkeys(frame.method))
     view = registry.build("presentation/tables", kind, context=context, **options)
-    return view(scores, {})
+    return view(scores, titles or {})
 
 
 def row(shown, label, panel=""):

@@ -124,6 +124,19 @@ def test_data_sets_are_columns_and_variants_of_several_methods_are_rows():
     assert row(shown, "proxy nca")["sop_recall_at_1_printed"] == "not printed"
 
 
+def test_choices_are_columns_in_the_study_s_order_under_their_display_names():
+    frame = printed("07", embedding_dim=64)
+    parts = ["sampler=spc_10", "sampler=spc_2"]
+    scores = pd.concat([ours(frame).assign(variant=part) for part in parts])
+    options = {"metrics": ["recall_at_1"], "column": "sampler", "selection": "last_epoch"}
+    titles = {"sampler=spc_2": "sampler = SPC-2", "sampler=spc_10": "sampler = SPC-10"}
+    shown = table("scores_beside_printed", frame, scores, titles=titles, **options)
+    assert [column.header for column in shown.columns] == [
+        "sampler = SPC-2, R@1",
+        "sampler = SPC-10, R@1",
+    ]
+
+
 def test_folds_together_are_columns():
     frame = printed("03", study="musgrave2020", method="contrastive")
     metrics = ["recall_at_1", "r_precision", "map_at_r"]

@@ -86,7 +86,10 @@ class ScoresBesidePrinted:
             {tuple(getattr(row, key) for key in _CELL): row for row in frame.itertuples()}
             for frame in frames
         ]
-        panels, columns = _variants.in_order(shown.panel), _variants.in_order(shown.column)
+        panels = _variants.in_order(shown.panel)
+        places = {part: number for number, part in enumerate(titles)}
+        listed = sorted(shown.column, key=lambda column: places.get(self._part(column), -1))
+        columns = _variants.in_order(listed)
         one_method = shown.method.nunique() == 1 and shown.row.nunique() > 1
         rows = [
             Row(
@@ -173,7 +176,8 @@ class ScoresBesidePrinted:
         first, found = self.metrics[0], []
         for column in columns:
             prefix = f"{column}_" if column != "" else ""
-            above = f"{name(titles, column)}, " if column != "" else ""
+            title = titles.get(self._part(column)) or name(titles, column)
+            above = f"{title}, " if column != "" else ""
             for metric in self.metrics:
                 group = above + name(titles, metric)
                 found += _beside.columns(metric, titles, prefix=prefix, group=group, **style)
@@ -181,6 +185,10 @@ class ScoresBesidePrinted:
                 header = f"{above}{name(titles, first)}, last epoch"
                 found.append(Column(f"{prefix}{first}_last_epoch", header))
         return found
+
+    def _part(self, column: object) -> str:
+        """The variants' part that a column shows, if it shows one."""
+        return f"{self.column}={column}"
 
     def _label(self, method: str, variant: str, titles: Mapping[str, str], alone: bool) -> str:
         """The method, its year and its variant; the variant alone where no other method is."""
