@@ -137,6 +137,16 @@ def test_choices_are_columns_in_the_study_s_order_under_their_display_names():
     ]
 
 
+def test_choices_are_panels_under_their_display_names():
+    frame = printed("07", embedding_dim=64)
+    scores = pd.concat([ours(frame).assign(variant=part) for part in ("", "sampler=spc_2")])
+    options = {"metrics": ["recall_at_1"], "panel": "sampler", "selection": "last_epoch"}
+    titles = {"sampler=spc_2": "batch sampler = SPC-2"}
+    shown = table("scores_beside_printed", frame, scores, titles=titles, **options)
+    panels = [row.panel for row in shown.rows]
+    assert list(dict.fromkeys(panels)) == ["(a) no sampler", "(b) batch sampler = SPC-2"]
+
+
 def test_folds_together_are_columns():
     frame = printed("03", study="musgrave2020", method="contrastive")
     metrics = ["recall_at_1", "r_precision", "map_at_r"]

@@ -149,7 +149,8 @@ class ScoresBesidePrinted:
             if self.panel == "fold":
                 heading = _FOLDS.get(panel, f"fold {panel}")
             if of_axis:
-                heading = f"{self.panel} = {panel}" if panel else f"no {self.panel}"
+                plain = f"{self.panel} = {panel}" if panel else f"no {self.panel}"
+                heading = titles.get(f"{self.panel}={panel}", plain)
             yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
 
     def _labels(self, shown: pd.DataFrame) -> list[tuple[str, str]]:
