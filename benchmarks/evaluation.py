@@ -3,6 +3,7 @@
     python benchmarks/evaluation.py                  # CUB200 and SOP size
     python benchmarks/evaluation.py --size million   # an hour; --task takes a part
     python benchmarks/evaluation.py --size collapsed_1 collapsed_2 collapsed_10
+    ONEDNN_MAX_CPU_ISA=AVX2 python benchmarks/evaluation.py --output FILE  # as on an older CPU
 
 Every measurement is a process of its own, so that its peak memory is its own; the peak counts
 everything, the libraries' code (about 0.5 GB with torch) and the embeddings included. What takes

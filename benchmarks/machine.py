@@ -11,14 +11,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "scripts"))
 
+from dmlbench.digits import limits
 from dmlbench.machine import commit, instructions, processor
 
 
 def machine(packages: Sequence[str]) -> dict:
-    """Processor, instruction set, cores, load of the last minute, Python, packages, and commit."""
+    """Processor, instructions and limits to them, cores, load of a minute, Python, packages, commit."""
     return {
         "cpu": processor(),
         "instructions": instructions().split(),
+        "limits": limits(),
         "cores": os.cpu_count(),
         "load_before": os.getloadavg()[0],
         "python": platform.python_version(),
