@@ -16,7 +16,7 @@ from dmlbench.machine import commit, instructions, processor
 
 
 def machine(packages: Sequence[str]) -> dict:
-    """Processor, instructions and limits to them, cores, load of a minute, Python, packages, commit."""
+    """Processor, instructions and limits to them, cores, last minute's load, versions, commit."""
     return {
         "cpu": processor(),
         "instructions": instructions().split(),
