@@ -5,6 +5,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
 
@@ -32,10 +33,31 @@ def processor() -> str:
     return _cpuinfo("model name") or platform.processor()
 
 
+def vendor() -> str:
+    """The maker of this processor, as Linux names it; empty where it is unknown."""
+    return _cpuinfo("vendor_id")
+
+
 def instructions() -> str:
     """What of this processor products of matrices depend on, as Linux names it."""
     there = _cpuinfo("flags").split()
     return " ".join(flag for flag in _INSTRUCTIONS if flag in there)
+
+
+def openblas_kernels(vendor: str, instructions: Collection[str]) -> str | None:
+    """OpenBLAS's name of the kernels for such a CPU; None to let it choose.
+
+    Args:
+        vendor: as `vendor` gives it.
+        instructions: of those that `instructions` names.
+    """
+    if "avx2" not in instructions:
+        return None
+    if vendor == "AuthenticAMD":
+        return "Zen"
+    if vendor == "GenuineIntel":
+        return "SkylakeX" if "avx512f" in instructions else "Haswell"
+    return None
 
 
 def software() -> str:

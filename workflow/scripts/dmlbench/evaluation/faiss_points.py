@@ -1,8 +1,9 @@
 """Rows to cluster in main memory; faiss searches them."""
 
-import faiss
 import numpy as np
 from scipy.sparse import csr_array
+
+from dmlbench.evaluation._faiss import faiss
 
 
 class FaissPoints:
