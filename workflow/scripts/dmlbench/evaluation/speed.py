@@ -1,12 +1,14 @@
 """Which precision below float32 pays on this machine: a probe of milliseconds, made once."""
 
+import contextlib
 import functools
 import time
+from collections.abc import Sequence
 
 import torch
 
 _SIDE, _DIM = 256, 512
-_REPEATS = 5
+_ROUNDS = 8
 # Part of float32's time that a product may take to be worth its larger error.
 _WORTH = 0.7
 
@@ -25,33 +27,48 @@ def coarse_precision(device) -> torch.dtype | None:
     CPUs differ: with AVX512-BF16 or AMX bfloat16 takes half of float32's time, without them six
     times as long; with VNNI int8 takes a third. bfloat16 errs less and comes first.
     """
-    return _probed(torch.device(device).type, torch.get_num_threads())
+    return _probed(torch.device(device).type)
 
 
 @functools.cache
-def _probed(device: str, threads: int) -> torch.dtype | None:
-    allowed = _WORTH * _seconds(torch.float32, device)
-    if _seconds(torch.bfloat16, device) <= allowed:
-        return torch.bfloat16
-    if device == "cpu" and int8_is_exact() and _seconds(torch.int8, device) <= allowed:
-        return torch.int8
-    return None
+def _probed(device: str) -> torch.dtype | None:
+    candidates = [torch.bfloat16]
+    if device == "cpu" and int8_is_exact():
+        candidates.append(torch.int8)
+    seconds = _seconds([torch.float32, *candidates], device)
+    allowed = _WORTH * seconds[torch.float32]
+    return next((dtype for dtype in candidates if seconds[dtype] <= allowed), None)
 
 
-def _seconds(dtype: torch.dtype, device: str) -> float:
-    """The least time of a few products of small matrices."""
-    rows = torch.ones(_SIDE, _DIM, dtype=dtype, device=device)
-    out = torch.empty(
-        _SIDE, _SIDE, dtype=torch.int32 if dtype == torch.int8 else dtype, device=device
-    )
-    times = []
-    for _ in range(1 + _REPEATS):
-        begin = time.perf_counter()
-        coarse_product(rows, rows, out)
-        if out.is_cuda:
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - begin)
-    return min(times[1:])
+def _seconds(dtypes: Sequence[torch.dtype], device: str) -> dict[torch.dtype, float]:
+    """The least time that a product of small matrices takes in each precision, made in turn.
+
+    On a CPU, of one core: what other processes take of the machine does not count.
+    """
+    clock = time.perf_counter if device == "cuda" else time.thread_time
+    least = dict.fromkeys(dtypes, float("inf"))
+    with _one_thread():
+        for _ in range(1 + _ROUNDS):
+            for dtype in dtypes:
+                rows = torch.ones(_SIDE, _DIM, dtype=dtype, device=device)
+                out = torch.int32 if dtype == torch.int8 else dtype
+                out = rows.new_empty(_SIDE, _SIDE, dtype=out)
+                begin = clock()
+                coarse_product(rows, rows, out)
+                if out.is_cuda:
+                    torch.cuda.synchronize()
+                least[dtype] = min(least[dtype], clock() - begin)
+    return least
+
+
+@contextlib.contextmanager
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @functools.cache
