@@ -6,9 +6,11 @@
 
 What a real GPU refuses is refused here: operands on two devices, indices on the GPU into a tensor
 of the CPU, NumPy on a tensor of the GPU, pinning what is not in main memory, a generator of the CPU
-for a draw on the GPU. Random numbers on the GPU come from a generator of its own, seeded by
-`torch.manual_seed` as CUDA's is; autocast computes matrix products and convolutions in reduced
-precision, as CUDA's does. Optimizers take the grouped updates that they take on a GPU.
+for a draw on the GPU; and, where deterministic algorithms are asked for, operations that have none.
+`host_waits` lists what makes the host wait for the GPU. Random numbers on the GPU come from a
+generator of its own, seeded by `torch.manual_seed` as CUDA's is; autocast computes matrix products
+and convolutions in reduced precision, as CUDA's does. Optimizers take the grouped updates that they
+take on a GPU.
 
 It cannot show wrong kernels, memory, speed, CUDA's random numbers, streams or compiled code.
 
@@ -34,6 +36,51 @@ _MAY_MIX = {"_to_copy", "copy_", "copy", "index", "index_put", "index_put_", "_i
 # Where even a scalar tensor of the CPU is refused.
 _NEVER_MIX = {"cat", "stack"}
 _TO_PYTHON = {"_local_scalar_dense", "item", "equal", "is_same_size", "is_nonzero"}
+# Operations whose kernels for CUDA call alertNotDeterministic in torch 2.15, always ...
+_NOT_DETERMINISTIC = {
+    "_adaptive_avg_pool2d_backward",
+    "_adaptive_avg_pool3d_backward",
+    "adaptive_max_pool2d_backward",
+    "avg_pool3d_backward",
+    "fractional_max_pool2d_backward",
+    "fractional_max_pool3d_backward",
+    "grid_sampler_2d_backward",
+    "grid_sampler_3d_backward",
+    "histc",
+    "index_reduce",
+    "index_reduce_",
+    "max_unpool2d",
+    "max_unpool3d",
+    "put",
+    "put_",
+    "reflection_pad1d_backward",
+    "reflection_pad3d_backward",
+    "upsample_bicubic2d_backward",
+    "upsample_bilinear2d_backward",
+    "upsample_linear1d_backward",
+    "upsample_trilinear3d_backward",
+}
+# ... and with such an argument.
+_NOT_DETERMINISTIC_WITH = {
+    "bincount": lambda weights=None, *_: weights is not None,
+    "median": lambda dim=None, *_: dim is not None,
+    "nanmedian": lambda dim=None, *_: dim is not None,
+    "scatter_reduce": lambda dim, index, src, reduce, *_: reduce == "prod",
+    "scatter_reduce_": lambda dim, index, src, reduce, *_: reduce == "prod",
+}
+# Their size, or what they give to Python, is known once the GPU has computed it.
+_WAITED_FOR = {
+    "_local_scalar_dense",
+    "_unique2",
+    "bincount",
+    "equal",
+    "is_nonzero",
+    "item",
+    "masked_select",
+    "nonzero",
+    "unique_consecutive",
+    "unique_dim",
+}
 
 
 class PretendedTensor(torch.Tensor):
@@ -69,6 +116,7 @@ class PretendedTensor(torch.Tensor):
     __array__ = numpy
 
     def tolist(self):
+        _waits.append("tolist")
         return self.inside.tolist()
 
     def pin_memory(self, *args):
@@ -80,6 +128,16 @@ class PretendedTensor(torch.Tensor):
 
     def __repr__(self):
         return f"PretendedTensor({self.inside!r})"
+
+
+_waits: list[str] = []
+
+
+@contextlib.contextmanager
+def host_waits():
+    """A list, filled while this lasts: each operation for which the host waits for the GPU."""
+    _waits.clear()
+    yield _waits
 
 
 class _Random:
@@ -117,10 +175,13 @@ def _run(function, args, kwargs, drawing):
     on_gpu = any(isinstance(tensor, PretendedTensor) for tensor in tensors)
     if on_gpu:
         _refuse(name, args, kwargs, tensors)
+        _refuse_nondeterministic(name, args, kwargs)
     # By position where inference mode leaves `to` whole.
     devices = [each for each in args if isinstance(each, torch.device)]
     wanted = kwargs.get("device") or next(iter(devices), None)
     to_gpu = on_gpu if wanted is None else torch.device(wanted).type in ("cuda", "meta")
+    if _waits_for_the_gpu(name, args, kwargs, on_gpu, to_gpu):
+        _waits.append(name)
     args = tuple(CPU if isinstance(each, torch.device) else each for each in args)
     if kwargs.get("device") is not None:
         kwargs = {**kwargs, "device": CPU}
@@ -164,6 +225,30 @@ def _refuse(name: str, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -
         )
     if name.startswith(("index", "_index")) and not isinstance(args[0], PretendedTensor):
         raise RuntimeError(f"{name}: indices on cuda:0 for a tensor on cpu")
+
+
+def _refuse_nondeterministic(name: str, args: tuple, kwargs: dict) -> None:
+    if not torch.are_deterministic_algorithms_enabled():
+        return
+    depends = _NOT_DETERMINISTIC_WITH.get(name)
+    if name in _NOT_DETERMINISTIC or (depends and depends(*args[1:], **kwargs)):
+        raise RuntimeError(f"{name} does not have a deterministic implementation")
+
+
+def _waits_for_the_gpu(name: str, args: tuple, kwargs: dict, on_gpu: bool, to_gpu: bool) -> bool:
+    if name == "_to_copy":
+        return on_gpu != to_gpu and not kwargs.get("non_blocking")
+    if name == "copy_":
+        target, source = args[:2]
+        crosses = isinstance(target, PretendedTensor) != isinstance(source, PretendedTensor)
+        return crosses and not (kwargs.get("non_blocking") or (len(args) > 2 and args[2]))
+    if not on_gpu:
+        return False
+    if name == "repeat_interleave":
+        return kwargs.get("output_size") is None
+    if name.startswith(("index", "_index")) and len(args) > 1 and isinstance(args[1], list | tuple):
+        return any(index is not None and index.dtype == torch.bool for index in args[1])
+    return name in _WAITED_FOR
 
 
 def _inside(value):

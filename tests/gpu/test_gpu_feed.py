@@ -7,7 +7,7 @@ from dmlbench.data import feed, pixels
 from dmlbench.data.feed import Feed
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms import available, build_transforms
-from pretended_gpu import PretendedTensor, pretended_gpu
+from pretended_gpu import PretendedTensor, host_waits, pretended_gpu
 from stores import write_store
 
 CPU = torch.device("cpu")
@@ -87,6 +87,21 @@ def test_a_transform_is_the_same_there(store, way, name):
     if store.shape is None and name not in CUTS:
         pytest.skip("needs images of one size")
     hold_transform(store, way, name)
+
+
+@pytest.mark.parametrize("way", ROOM)
+@pytest.mark.parametrize("name", STEPS)
+def test_the_host_does_not_wait_for_a_batch(store, way, name):
+    if store.shape is None and name not in CUTS:
+        pytest.skip("needs images of one size")
+    transform, generator = build_transforms([{name: STEPS[name]}]), torch.Generator()
+    with pretended_gpu(free=ROOM[way]) as gpu:
+        batches = Feed(store, gpu).batches(WANTED)
+        transform(next(batches), generator)  # constants are copied there once
+        with host_waits() as waits:
+            for batch in batches:
+                transform(batch, generator)
+    assert waits == []
 
 
 def rows_of_the_cpu(monkeypatch):

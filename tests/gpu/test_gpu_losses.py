@@ -5,7 +5,7 @@ import torch
 from dmlbench import registry
 from dmlbench.losses import available, build_loss, contrastive, margin, proxy_anchor
 from dmlbench.miners import build_miner
-from pretended_gpu import held_on_gpu, on_gpu, pretended_gpu
+from pretended_gpu import held_on_gpu, host_waits, on_gpu, pretended_gpu
 
 # Two classes are not in the batch.
 CLASSES, DIM = 8, 8
@@ -23,7 +23,10 @@ def value_and_gradients(loss, embeddings, *rest):
 
 
 def hold(name, dtype=torch.float32):
-    """Raise unless the loss gives on the GPU what it gives on the CPU, with and without tuples."""
+    """Raise unless the loss gives on the GPU what it gives on the CPU, with and without tuples.
+
+    And unless it does so with deterministic algorithms, and without a wait of the host.
+    """
     torch.manual_seed(0)
     loss = build_loss(name, num_classes=CLASSES, embedding_dim=DIM)
     embeddings = torch.nn.functional.normalize(torch.randn(len(LABELS), DIM)).to(dtype)
@@ -39,7 +42,10 @@ def hold(name, dtype=torch.float32):
         loss.to(gpu)
         for tuples, expected in zip(mined, here, strict=True):
             torch.manual_seed(1)
-            there = value_and_gradients(loss, *on_gpu((embeddings, LABELS, *tuples)))
+            given = on_gpu((embeddings, LABELS, *tuples))
+            with host_waits() as waits:
+                there = value_and_gradients(loss, *given)
+            assert waits == []
             assert held_on_gpu(there)
             assert len(there) == len(expected)
             for mine, reference in zip(there, expected, strict=True):

@@ -5,7 +5,7 @@ import torch
 from dmlbench.miners import available, build_miner
 from dmlbench.regularizers import available as regularizers
 from dmlbench.regularizers import build_regularizer
-from pretended_gpu import held_on_gpu, on_gpu, pretended_gpu
+from pretended_gpu import held_on_gpu, host_waits, on_gpu, pretended_gpu
 
 LABELS = torch.arange(24) // 4
 EMBEDDINGS = torch.nn.functional.normalize(
@@ -14,12 +14,18 @@ EMBEDDINGS = torch.nn.functional.normalize(
 
 
 def same_there(function, *given):
-    """Raise unless a function of tensors gives the same on the GPU, and leaves it there."""
+    """Raise unless a function of tensors gives the same on the GPU, and leaves it there.
+
+    And unless the host does not wait for the GPU meanwhile.
+    """
     torch.manual_seed(1)
     here = function(*given)
     with pretended_gpu():
         torch.manual_seed(1)
-        there = function(*on_gpu(given))
+        given = on_gpu(given)
+        with host_waits() as waits:
+            there = function(*given)
+        assert waits == []
         assert held_on_gpu(there)
         there = [each.cpu() for each in ([there] if torch.is_tensor(there) else there)]
     here = [here] if torch.is_tensor(here) else here
@@ -60,7 +66,7 @@ def mixed(regularizer):
         network = torch.nn.Sequential(torch.nn.Linear(8, 6), torch.nn.ReLU(), torch.nn.Linear(6, 4))
         for number, parameter in enumerate(network.parameters()):
             torch.nn.init.constant_(parameter, 0.1 * (number + 1))
-        network.to(images.device)
+        network.to(images.device, non_blocking=True)
         with regularizer.mixing([network, *network], len(images)) as mixture:
             embeddings = network(images)
         return mixture.loss(lambda x, y: (x.sum(1) * y).mean(), embeddings, labels)

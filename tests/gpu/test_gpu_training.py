@@ -3,13 +3,18 @@
 import pyarrow.parquet as pq
 import pytest
 import torch
+from dmlbench.data.feed import Feed
+from dmlbench.data.pixels import Pixels
+from dmlbench.plan.spec import Spec
 from dmlbench.samplers import available as samplers
 from dmlbench.samplers import build_sampler
 from dmlbench.samplers._batch import LearnsFromEmbeddings
-from dmlbench.training import epoch, loop, seeds
+from dmlbench.training import epoch, loop, seeds, watch
 from dmlbench.training import objective as objectives
+from dmlbench.training.assembly import assemble
+from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings
-from pretended_gpu import PretendedTensor, pretended_gpu
+from pretended_gpu import PretendedTensor, host_waits, pretended_gpu
 from safetensors.torch import load_file
 from toy_training import VALUES, equal, history, merged, outputs
 
@@ -115,6 +120,44 @@ def test_every_sampler_that_remembers_is_tried_here():
     }
     tried = {changes.get("sampler", {}).get("name") for changes in TRAININGS.values()}
     assert learning <= tried
+
+
+def waits_for_an_iteration(data, changes, resident=True):
+    """For what the host waits in the sixth to tenth iteration, each time once on average."""
+    spec = Spec.model_validate(merged(VALUES, {"iterations_per_epoch": 15} | changes))
+    roles = read_roles(data.index, data.split, spec.fold)
+    with pretended_gpu(free=1 << 30 if resident else 0) as gpu:
+        feed = Feed(Pixels(data.pixels, data.pixel_table), gpu)
+        steps = assemble(spec, feed, roles, gpu).train_epoch()
+        for _ in range(5):
+            next(steps)
+        with host_waits() as waits:
+            for _ in range(5):
+                next(steps)
+        steps.close()
+    return len(waits) / 5
+
+
+# How often a sampler reads embeddings of a batch before it draws the next one.
+READS = {name: 1 for name in TRAININGS if TRAININGS[name].get("sampler")}
+READS |= {"profs": 0, "profs, soft triple": 0, "profs_hncm": 2}
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_the_host_waits_only_for_what_a_sampler_reads(toy_data, name):
+    assert waits_for_an_iteration(toy_data, TRAININGS[name]) == READS.get(name, 0)
+
+
+def test_the_host_does_not_wait_for_pinned_memory(toy_data):
+    assert waits_for_an_iteration(toy_data, {}, resident=False) == 0
+
+
+def test_a_wait_of_the_host_is_found(monkeypatch, toy_data):
+    def seen(self, ids, loss):
+        self.values.append(float(loss.detach()))
+
+    monkeypatch.setattr(watch.LossWatch, "add", seen)
+    assert waits_for_an_iteration(toy_data, {}) == 1
 
 
 def hold_after_a_kill(folder, data, changes):

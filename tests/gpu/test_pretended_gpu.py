@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 import torch
-from pretended_gpu import PretendedTensor, held_on_gpu, on_gpu, pretended_gpu
+from pretended_gpu import PretendedTensor, held_on_gpu, host_waits, on_gpu, pretended_gpu
 
 
 @pytest.fixture
@@ -43,6 +43,70 @@ def test_it_says_where_it_is(gpu):
 def test_what_a_gpu_refuses_is_refused(gpu, mistake):
     with pytest.raises((RuntimeError, TypeError)):
         mistake(torch.ones(3).to(gpu))
+
+
+def pooled_to(size):
+    return lambda x: torch.nn.functional.adaptive_avg_pool2d(x, size).sum().backward()
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pooled_to(2),
+        lambda x: torch.nn.functional.adaptive_max_pool2d(x, 1).sum().backward(),
+        lambda x: x.flatten().histc(3),
+        lambda x: x.flatten().median(0),
+        lambda x: torch.bincount(x.flatten().long(), x.flatten()),
+        lambda x: x[0, 0].scatter_reduce(1, torch.zeros_like(x[0, 0]).long(), x[0, 0], "prod"),
+    ],
+)
+def test_what_a_gpu_cannot_repeat_is_refused(gpu, mistake):
+    x = torch.ones(1, 1, 4, 4).to(gpu).requires_grad_()
+    with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
+        mistake(x)
+    torch.set_deterministic_debug_mode("default")
+    mistake(x)
+
+
+@pytest.mark.parametrize(
+    "repeatable",
+    [
+        pooled_to(1),
+        lambda x: torch.nn.functional.max_pool2d(x, 2).sum().backward(),
+        lambda x: x.flatten().cumsum(0),
+        lambda x: x.flatten().median(),
+        lambda x: torch.bincount(x.flatten().long()),
+        lambda x: x[0, 0].scatter_reduce(1, torch.zeros_like(x[0, 0]).long(), x[0, 0], "amax"),
+        lambda x: x[0, 0].scatter_add(1, torch.zeros_like(x[0, 0]).long(), x[0, 0]),
+    ],
+)
+def test_what_a_gpu_can_repeat_is_allowed(gpu, repeatable):
+    repeatable(torch.ones(1, 1, 4, 4).to(gpu).requires_grad_())
+
+
+@pytest.mark.parametrize(
+    ("waiting", "waits"),
+    [
+        (lambda x: float(x[0]), ["_local_scalar_dense"]),
+        (lambda x: x.tolist(), ["tolist"]),
+        (lambda x: x.cpu(), ["_to_copy"]),
+        (lambda x: torch.ones(3).to(x.device), ["_to_copy"]),
+        (lambda x: x.copy_(torch.ones(3)), ["copy_"]),
+        (lambda x: x[x > 0], ["index"]),
+        (lambda x: (x > 0).nonzero(), ["nonzero"]),
+        (lambda x: torch.repeat_interleave(x.long()), ["repeat_interleave"]),
+        (lambda x: torch.ones(3).to(x.device, non_blocking=True), []),
+        (lambda x: x.copy_(torch.ones(3), non_blocking=True), []),
+        (lambda x: x.masked_fill(x > 0, 2), []),
+        (lambda x: x[x.argsort()].cumsum(0).max(0), []),
+        (lambda x: torch.zeros(3, device=x.device), []),
+    ],
+)
+def test_it_tells_where_the_host_waits(gpu, waiting, waits):
+    x = torch.ones(3).to(gpu)
+    with host_waits() as seen:
+        waiting(x)
+    assert seen == waits
 
 
 def test_what_a_gpu_allows_is_allowed(gpu):

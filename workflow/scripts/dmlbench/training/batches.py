@@ -52,7 +52,9 @@ class Batches:
         # A sampler that learns from a batch cannot draw the next one before.
         inputs = self.inputs.batches(rows, generator, ahead=not self._learns)
         for batch, values in zip(drawn, inputs, strict=True):
-            yield batch, values, self.labels[torch.from_numpy(batch.rows).to(self.device)]
+            # The host does not wait for the steps before.
+            rows = torch.from_numpy(batch.rows).to(self.device, non_blocking=True)
+            yield batch, values, self.labels[rows]
 
     def learn(self, batch: Batch, embeddings: Tensor) -> None:
         """Give a batch's embeddings [B, D] to a sampler that chooses by them."""

@@ -73,4 +73,5 @@ class TensorInputs:
     ) -> Iterator[Tensor]:
         """[B, ...] each."""
         for batch in rows:
-            yield self.values[torch.from_numpy(batch).to(self.values.device)]
+            there = torch.from_numpy(batch).to(self.values.device, non_blocking=True)
+            yield self.values[there]

@@ -51,8 +51,8 @@ class ColorJitter:
                 if spread == 0 or len(rows) == 0 or (images.shape[1] == 1 and number >= 2):
                     continue
                 low, high = (-spread, spread) if number == 3 else (max(0, 1 - spread), 1 + spread)
-                factors = (low + (high - low) * drawn[number][rows]).to(images.device)
-                rows = rows.to(images.device)
+                factors = _on_device_of(low + (high - low) * drawn[number][rows], images)
+                rows = _on_device_of(rows, images)
                 images[rows] = change(images[rows], factors.view(-1, 1, 1, 1))
         return images
 
@@ -86,7 +86,7 @@ def with_hue(images: Tensor, turns: Tensor) -> Tensor:
     )
     hue = hue + 6 * turns
     # A color is full within a sixth of the circle to each side, and gone from a third on.
-    centers = torch.tensor([0.0, 2.0, 4.0], device=images.device).view(1, 3, 1, 1)
+    centers = _on_device_of(torch.tensor([0.0, 2.0, 4.0]), images).view(1, 3, 1, 1)
     away = (hue - centers + 3).remainder(6) - 3
     return smallest + spread * (2 - away.abs()).clamp_(0, 1)
 
@@ -102,8 +102,13 @@ CHANGES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 def _grey(images: Tensor) -> Tensor:
     if images.shape[1] == 1:
         return images
-    weights = torch.tensor(_LUMA, device=images.device).view(1, 3, 1, 1)
+    weights = _on_device_of(torch.tensor(_LUMA), images).view(1, 3, 1, 1)
     return (images * weights).sum(dim=1, keepdim=True)
+
+
+def _on_device_of(values: Tensor, images: Tensor) -> Tensor:
+    # The host does not wait for what the GPU has to do before.
+    return values.to(images.device, non_blocking=True)
 
 
 def _blended(images: Tensor, others: Tensor, factors: Tensor) -> Tensor:
