@@ -1,4 +1,4 @@
-"""Write the tables of docs/protocols.md from the configuration: `make protocols` runs this."""
+"""Write the tables of docs/protocols.md from the configuration; `make protocols` runs this."""
 
 import ast
 import re
@@ -22,11 +22,11 @@ MARKS = re.compile(
 )
 
 Protocol = list[tuple[Row, Spec]]
-"""The trained rows of a study with what its recipe alone says of them."""
+"""The trained rows of a study, each with the spec that its recipe alone gives."""
 
 
 def tables() -> str:
-    """What is between the marks of the page."""
+    """The text between the markers of the page."""
     loaded = load_plan()
     protocols = {study: protocol(loaded, study) for study in STUDIES}
     lines = [_line("", (f"[{study}]({study}.md)" for study in STUDIES)), "|---" * 6 + "|"]
@@ -38,19 +38,19 @@ def tables() -> str:
         for row, _ in rows
     }
     rules = {split.name: None for split in splits.values()}
-    lines += ["", "| split | what it does |", "|---|---|"]
+    lines += ["", "| split rule | what it does |", "|---|---|"]
     lines += [f"| `{name}` | {_rule(name)} |" for name in rules]
     return "\n".join(lines)
 
 
 def load_plan() -> Plan:
-    """The plan of the papers' studies."""
+    """Load the plan with the papers' studies."""
     values = read_mapping(CONFIG / "config.yaml") | {"studies": list(STUDIES)}
     return plan.load(values, CONFIG)
 
 
 def protocol(loaded: Plan, study: str) -> Protocol:
-    """The rows of a study that are trained by its own recipe, less what a variant changes."""
+    """The rows of a study that are trained by its own recipe, without their variants."""
     rows = (
         row for row in loaded.rows(study) if row.recipe == study and loaded.methods[row.method].loss
     )
@@ -80,12 +80,12 @@ def _sizes(loaded: Plan, rows: Protocol) -> str:
 
 
 def _sampling(loaded: Plan, rows: Protocol) -> str:
-    """Images per class, by the sampling that a method implies."""
+    """Images per class, by the sampling that a method uses."""
     found = {loaded.methods[row.method].sampling: spec.sampler for row, spec in rows}
     texts = {}
     for sampling, sampler in found.items():
         count = sampler.hyperparameters.get("images_per_class")
-        texts[sampling] = f"{count} per class" if count else sampler.name
+        texts[sampling] = f"{_counted(count, 'image')} per class" if count else sampler.name
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
     return _listed(f"{text} ({sampling} methods)" for sampling, text in texts.items())
@@ -112,7 +112,7 @@ def _schedule(loaded: Plan, rows: Protocol) -> str:
     return by_place(
         rows,
         lambda spec: (
-            f"x {spec.schedule.gamma:g} every {spec.schedule.step} epochs"
+            f"times {spec.schedule.gamma:g} every {spec.schedule.step} epochs"
             if spec.schedule
             else "constant"
         ),
@@ -122,7 +122,7 @@ def _schedule(loaded: Plan, rows: Protocol) -> str:
 def _length(loaded: Plan, rows: Protocol) -> str:
     def text(spec: Spec) -> str:
         each = spec.iterations_per_epoch
-        return f"{spec.epochs}" + (f" of {each} iterations" if each else " passes")
+        return f"{spec.epochs}" + (f" of {each} iterations" if each else "")
 
     return by_place(rows, text)
 
@@ -131,8 +131,8 @@ def _end(loaded: Plan, rows: Protocol) -> str:
     return by_place(
         rows,
         lambda spec: (
-            f"{spec.patience} evaluations without a better one, one every "
-            f"{_counted(spec.evaluate_every, 'epoch')}"
+            f"after {spec.patience} evaluations without improvement, one every "
+            + ("epoch" if spec.evaluate_every == 1 else f"{spec.evaluate_every} epochs")
             if spec.patience
             else "none"
         ),
@@ -147,7 +147,7 @@ def _images(role: str) -> Callable[[Plan, Protocol], str]:
 
 
 def _step(step) -> str:
-    """A transform with the options that say what is seen of an image."""
+    """A transform with the options that determine which part of an image is used."""
     size, scale = step.hyperparameters.get("size"), step.hyperparameters.get("scale")
     words = step.name.removeprefix("random_") if step.name.endswith("flip") else step.name
     return " ".join(
@@ -162,7 +162,7 @@ def _selection(loaded: Plan, rows: Protocol) -> str:
 
 
 def _scored(loaded: Plan, rows: Protocol) -> str:
-    """The metrics that its tables name."""
+    """The metrics in the study's tables."""
     found = []
     for table in loaded.studies[rows[0][0].study].tables.values():
         options = table.kind.hyperparameters
@@ -202,13 +202,13 @@ def _searches(loaded: Plan, rows: Protocol) -> str:
     budgets = sorted({search.budget for search in found})
     trials = f"{budgets[0]}" + (f" to {budgets[-1]}" if len(budgets) > 1 else "")
     folds = max(len(search.folds or [None]) for search in found)
-    return f"{len(found)} ({strategies}) of {trials} trials" + f" in {folds} folds" * (folds > 1)
+    return f"{len(found)} ({strategies}), {trials} trials each" + f", {folds} folds" * (folds > 1)
 
 
 def _runs(loaded: Plan, rows: Protocol) -> str:
     runs = loaded.runs(rows[0][0].study)
     untrained = sum(run.spec.loss is None for run in runs)
-    return f"{len(runs):,}" + f", {untrained} of them untrained" * bool(untrained)
+    return f"{len(runs):,}" + f" ({untrained} untrained)" * bool(untrained)
 
 
 FACTS: dict[str, Callable[[Plan, Protocol], str]] = {
@@ -218,19 +218,21 @@ FACTS: dict[str, Callable[[Plan, Protocol], str]] = {
     "pooling": lambda loaded, rows: by_place(rows, lambda spec: spec.network.pooling),
     "embedding sizes": _sizes,
     "batch size": lambda loaded, rows: by_place(rows, lambda spec: str(spec.batch_size)),
-    "images in a batch": _sampling,
+    "batch composition": _sampling,
     "optimizer": _optimizer,
     "momentum or betas": _moments,
     "learning rate": lambda loaded, rows: by_place(
         rows, lambda spec: f"{spec.optimizer.learning_rate:g}"
     ),
-    "schedule": _schedule,
-    "rate of the head": lambda loaded, rows: by_place(rows, lambda spec: f"x {spec.head_factor:g}"),
+    "learning rate schedule": _schedule,
+    "learning rate factor of the head": lambda loaded, rows: by_place(
+        rows, lambda spec: f"{spec.head_factor:g}"
+    ),
     "weight decay": _decay,
     "gradient clipping": lambda loaded, rows: by_place(
-        rows, lambda spec: f"values at {spec.clip_value:g}" if spec.clip_value else "none"
+        rows, lambda spec: f"by value at {spec.clip_value:g}" if spec.clip_value else "none"
     ),
-    "frozen in BatchNorm": lambda loaded, rows: by_place(
+    "frozen BatchNorm": lambda loaded, rows: by_place(
         rows,
         lambda spec: {"both": "statistics and parameters"}.get(
             spec.frozen_batchnorm, spec.frozen_batchnorm
@@ -238,20 +240,20 @@ FACTS: dict[str, Callable[[Plan, Protocol], str]] = {
     ),
     "warm-up epochs": lambda loaded, rows: by_place(rows, lambda spec: str(spec.warmup_epochs)),
     "epochs": _length,
-    "early end": _end,
-    "training images": _images("train"),
-    "scored images": _images("test"),
-    "epoch selected": _selection,
-    "scores in tables": _scored,
-    "folds scored together": _together,
+    "early stopping": _end,
+    "training transforms": _images("train"),
+    "test transforms": _images("test"),
+    "epoch selection": _selection,
+    "metrics in tables": _scored,
+    "combined folds": _together,
     "seeds": _seeds,
     "searches": _searches,
-    "runs, variants included": _runs,
+    "runs, including variants": _runs,
 }
 
 
 def by_place(rows: Protocol, fact: Callable[[Spec], str]) -> str:
-    """A fact, or its values by data set, by network or by both: whichever decides it."""
+    """A fact, or its values by data set, network, both or split, whichever determines it."""
     for place in (("dataset",), ("network",), ("dataset", "network"), ("split",)):
         found: dict[str, dict[str, None]] = {}
         where: dict[tuple, set[str]] = {}
@@ -263,7 +265,7 @@ def by_place(rows: Protocol, fact: Callable[[Spec], str]) -> str:
             return next(iter(found))
         if all(len(values) == 1 for values in where.values()):
             return "; ".join(f"{text} ({', '.join(some)})" for text, some in found.items())
-    raise ValueError(f"neither data set nor network nor split decides {sorted(found)}")
+    raise ValueError(f"neither data set nor network nor split determines {sorted(found)}")
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -271,11 +273,11 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _rule(name: str) -> str:
-    """What a split rule does: the first line of its file."""
+    """What a split rule does: the first line of the docstring of its file."""
     file = DOCS.parent / "workflow" / "scripts" / "dmlbench" / "data" / "splits" / f"{name}.py"
     return ast.get_docstring(ast.parse(file.read_text())).partition("\n")[0]
 
