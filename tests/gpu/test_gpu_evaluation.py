@@ -8,6 +8,7 @@ import torch
 from dmlbench.evaluation import board, evaluate, products, speed
 from dmlbench.evaluation.names import CLUSTERING, RETRIEVAL, STRUCTURE
 from dmlbench.evaluation.torch_points import TorchPoints
+from dmlbench.training.device import use_precision
 from pretended_gpu import PretendedTensor, pretended_gpu
 
 METRICS = [*RETRIEVAL, "recall_at_1", "recall_at_10", "precision_at_4", *CLUSTERING, *STRUCTURE]
@@ -127,3 +128,23 @@ def test_ranks_are_walked_there_and_not_on_the_cpu(monkeypatch):
     with pretended_gpu():
         evaluate(*space(300), metrics=["recall_at_1"], device="cuda:0")
     assert set(seen) == {PretendedTensor}
+
+
+@pytest.fixture
+def precision():
+    """What sets float32's precision; float32 again afterwards."""
+    yield use_precision
+    torch.backends.mkldnn.matmul.fp32_precision = "none"
+    use_precision("float32")
+
+
+def test_a_training_in_float32_follows_one_in_tf32(precision):
+    vectors, labels = space(300)
+    for name in ("tf32", "float32"):
+        precision(name)
+        with pretended_gpu():
+            evaluate(vectors, labels, metrics=["recall_at_1"], device="cuda:0")
+        assert torch.backends.cuda.matmul.allow_tf32 == (name == "tf32")
+        # Of the CPU, which has no such mode, nothing was set.
+        assert torch.backends.mkldnn.matmul.fp32_precision == "none"
+    assert torch.get_float32_matmul_precision() == "highest"
