@@ -148,3 +148,20 @@ def test_a_training_in_float32_follows_one_in_tf32(precision):
         # Of the CPU, which has no such mode, nothing was set.
         assert torch.backends.mkldnn.matmul.fp32_precision == "none"
     assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_clusters_are_found_in_float32_whatever_was_set(precision, monkeypatch):
+    precision("tf32")
+    seen, product = [], torch.addmm
+
+    def looking(*operands):
+        seen.append(torch.backends.cuda.matmul.allow_tf32)
+        return product(*operands)
+
+    monkeypatch.setattr(torch, "addmm", looking)
+    vectors, labels = space(300)
+    with pretended_gpu():
+        evaluate(vectors, labels, metrics=["nmi"], device="cuda:0")
+    assert seen
+    assert not any(seen)
+    assert torch.backends.cuda.matmul.allow_tf32
