@@ -86,7 +86,7 @@ class Pixels:
             # By NumPy, on one thread: reading goes on next to work that has the others.
             images = torch.from_numpy(store.numpy()[places])
         else:
-            images = store[torch.from_numpy(places).to(self.device)]
+            images = store[torch.from_numpy(places).to(self.device, non_blocking=True)]
         # Of one channel, a view says what a transposition would leave open: rows lie in order.
         return images.view(-1, *self.shape) if channels == 1 else images.permute(0, 3, 1, 2)
 

@@ -52,7 +52,9 @@ class Batches:
         # A sampler that learns from a batch cannot draw the next one before.
         inputs = self.inputs.batches(rows, generator, ahead=not self._learns)
         for batch, values in zip(drawn, inputs, strict=True):
-            yield batch, values, self.labels[torch.from_numpy(batch.rows).to(self.device)]
+            # Else the host waits here until a GPU has done all that it was asked for.
+            places = torch.from_numpy(batch.rows).to(self.device, non_blocking=True)
+            yield batch, values, self.labels[places]
 
     def learn(self, batch: Batch, embeddings: Tensor) -> None:
         """Give a batch's embeddings [B, D] to a sampler that chooses by them."""

@@ -73,4 +73,4 @@ class TensorInputs:
     ) -> Iterator[Tensor]:
         """[B, ...] each."""
         for batch in rows:
-            yield self.values[torch.from_numpy(batch).to(self.values.device)]
+            yield self.values[torch.from_numpy(batch).to(self.values.device, non_blocking=True)]

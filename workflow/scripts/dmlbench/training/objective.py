@@ -121,4 +121,4 @@ def _mask(batch: Batch, device: torch.device) -> Tensor | None:
         return None
     mask = torch.zeros(len(batch.rows), dtype=torch.bool)
     mask[torch.from_numpy(batch.representatives)] = True
-    return mask.to(device)
+    return mask.to(device, non_blocking=True)

@@ -51,8 +51,9 @@ class ColorJitter:
                 if spread == 0 or len(rows) == 0 or (images.shape[1] == 1 and number >= 2):
                     continue
                 low, high = (-spread, spread) if number == 3 else (max(0, 1 - spread), 1 + spread)
-                factors = (low + (high - low) * drawn[number][rows]).to(images.device)
-                rows = rows.to(images.device)
+                factors = low + (high - low) * drawn[number][rows]
+                factors = factors.to(images.device, non_blocking=True)
+                rows = rows.to(images.device, non_blocking=True)
                 images[rows] = change(images[rows], factors.view(-1, 1, 1, 1))
         return images
 
