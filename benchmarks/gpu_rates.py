@@ -10,7 +10,7 @@ from dmlbench.evaluation import evaluate
 from dmlbench.losses import build_loss
 from dmlbench.plan.memory_model import BESIDE, Memory
 from dmlbench.plan.read import read_yaml
-from gpu_report import Finding
+from gpu_report import Finding, attempted
 from gpu_step import PRECISIONS, Clock, Scale, Step, set_tf32, size_of
 from step_memory import REPOSITORY, Live, spec
 
@@ -18,16 +18,16 @@ CONFIG = REPOSITORY / "config"
 MADDS = yaml.safe_load((CONFIG / "costs.yaml").read_text())["networks"]
 
 
-def ceiling(clock: Clock, side: int) -> dict[str, float]:
-    """Operations a second of a large product, by precision."""
-    found = {}
+def ceiling(clock: Clock, side: int, best: dict[str, float]) -> Iterator[Finding]:
+    """Operations a second of a large product, which `best` is given by precision."""
     for precision in PRECISIONS:
         set_tf32(precision == "tf32")
         dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
         left, right = (torch.randn(side, side, device=clock.device).to(dtype) for _ in range(2))
-        found[precision] = 2 * side**3 / clock.each(lambda a=left, b=right: a @ b)
+        best[precision] = 2 * side**3 / clock.each(lambda a=left, b=right: a @ b)
+        rate = best[precision] / 1e12
+        yield Finding("ceiling", f"product of {side}, {precision}", rate, "TFLOP/s")
     set_tf32(False)
-    return found
 
 
 def step_rates(clock: Clock, scale: Scale, best: dict[str, float], left: Callable[[], float]):
@@ -50,7 +50,8 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float], left: Callabl
                 if mode != "eager" and left() < 0:
                     yield Finding("steps", what, None, "left out: time is up")
                     continue
-                yield from _of_step(clock, network, (batch, pixels, precision, mode), what, best)
+                how = (batch, pixels, precision, mode)
+                yield from attempted("steps", what, _of_step(clock, network, how, what, best))
                 if mode == "eager" and precision != "tf32":
                     made_of = spec(network, precision)
                     crop = {"name": "center_crop", "size": pixels}
@@ -59,7 +60,8 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float], left: Callabl
                         "transforms": {"train": [crop], "test": []},
                     }
                     predicted = memory.of_training(network, type(made_of).model_validate(values))
-                    yield from _memory(clock, network, batch, pixels, precision, predicted)
+                    found = _memory(clock, network, batch, pixels, precision, predicted)
+                    yield from attempted("memory", what, found)
     set_tf32(False)
 
 
@@ -69,7 +71,9 @@ def _of_step(clock: Clock, network: str, how: tuple, what: str, best: dict) -> I
     rate = batch / clock.each(step)
     yield Finding("steps", what, rate, "images/s")
     operations = 6e9 * MADDS[network]["multiply_adds"] * (pixels / MADDS[network]["pixels"]) ** 2
-    yield Finding("steps", f"{what}, of the ceiling", rate * operations / best[precision], "share")
+    if precision in best:
+        share = rate * operations / best[precision]
+        yield Finding("steps", f"{what}, of the ceiling", share, "share")
 
 
 def _memory(
@@ -106,10 +110,15 @@ def loss_shares(clock: Clock, scale: Scale, names: list[str]) -> Iterator[Findin
     quick = Clock(clock.device, clock.seconds / 10)
     # At toy size a step is that of a toy network.
     most = 0.03 if network == "resnet50" else None
-    for name in names:
+
+    def share(name: str) -> Iterator[Finding]:
         loss = build_loss(name, num_classes=classes, embedding_dim=dim).to(clock.device)
-        share = quick.each(lambda loss=loss: _learn(loss, embeddings, labels)) / whole
-        yield Finding("loss share", f"{name}, of a step of {network}", share, "share", most=most)
+        seconds = quick.each(lambda: _learn(loss, embeddings, labels))
+        what = f"{name}, of a step of {network}"
+        yield Finding("loss share", what, seconds / whole, "share", most=most)
+
+    for name in names:
+        yield from attempted("loss share", name, share(name))
 
 
 def _learn(loss: torch.nn.Module, embeddings: torch.Tensor, labels: torch.Tensor) -> None:
@@ -119,17 +128,14 @@ def _learn(loss: torch.nn.Module, embeddings: torch.Tensor, labels: torch.Tensor
 
 def library_ratios(clock: Clock, scale: Scale) -> Iterator[Finding]:
     """How many times as long pytorch-metric-learning's losses take."""
-    from losses import cases
+    from losses import Case, cases
 
     batch, classes, _ = scale.batch
     embeddings = torch.nn.functional.normalize(torch.randn(batch, 512, device=clock.device))
     labels = torch.arange(batch, device=clock.device) // 5
     quick, ratios = Clock(clock.device, clock.seconds / 10), []
-    for case in cases():
-        if case.library is None or (scale.library and case.ours not in scale.library):
-            continue
-        if case.library_copies and batch > 256:
-            continue  # its step takes batch^3 numbers
+
+    def ratio(case: Case) -> Iterator[Finding]:
         context = {"num_classes": classes, "embedding_dim": 512}
         ours = build_loss(case.ours, **context, **case.hyperparameters).to(clock.device)
         theirs = case.library(classes).to(clock.device)
@@ -139,21 +145,34 @@ def library_ratios(clock: Clock, scale: Scale) -> Iterator[Finding]:
         ]
         ratios.append(times[1] / times[0])
         yield Finding("library", case.ours, ratios[-1], "x our time")
+
+    for case in cases():
+        if case.library is None or (scale.library and case.ours not in scale.library):
+            continue
+        if case.library_copies and batch > 256:
+            continue  # its step takes batch^3 numbers
+        yield from attempted("library", case.ours, ratio(case))
     least = 3 if clock.device.type == "cuda" else None
     yield Finding("library", "median", statistics.median(ratios), "x our time", least=least)
 
 
 def evaluations(clock: Clock, scale: Scale) -> Iterator[Finding]:
     """Seconds to score a space by its ranks."""
-    for name, (images, dim, classes, most) in scale.spaces.items():
-        generator = torch.Generator(clock.device).manual_seed(0)
-        draw = {"generator": generator, "device": clock.device}
-        labels = torch.arange(images, device=clock.device) % classes
-        vectors = torch.randn(classes, dim, **draw)[labels]
-        vectors = vectors + 1.3 * torch.randn(images, dim, **draw)
-        metrics = ["recall_at_1", "r_precision", "map_at_r"]
-        evaluate(vectors[:5000], labels[:5000] % 50, metrics=metrics)
-        begin = time.perf_counter()
-        evaluate(vectors, labels, metrics=metrics)
-        limit = most if clock.device.type == "cuda" else None
-        yield Finding("evaluation", name, time.perf_counter() - begin, "s", most=limit)
+    for name, space in scale.spaces.items():
+        yield from attempted("evaluation", name, _evaluation(clock, name, *space))
+
+
+def _evaluation(
+    clock: Clock, name: str, images: int, dim: int, classes: int, most: float
+) -> Iterator[Finding]:
+    generator = torch.Generator(clock.device).manual_seed(0)
+    draw = {"generator": generator, "device": clock.device}
+    labels = torch.arange(images, device=clock.device) % classes
+    vectors = torch.randn(classes, dim, **draw)[labels]
+    vectors = vectors + 1.3 * torch.randn(images, dim, **draw)
+    metrics = ["recall_at_1", "r_precision", "map_at_r"]
+    evaluate(vectors[:5000], labels[:5000] % 50, metrics=metrics)
+    begin = time.perf_counter()
+    evaluate(vectors, labels, metrics=metrics)
+    limit = most if clock.device.type == "cuda" else None
+    yield Finding("evaluation", name, time.perf_counter() - begin, "s", most=limit)

@@ -71,6 +71,61 @@ def test_a_limit_is_kept_or_missed(report, value, limits, verdict):
     assert verdict in finding.line
 
 
+def test_json_has_words_for_what_is_not_finite(report):
+    for value in (float("nan"), float("inf")):
+        found = report.Finding("part", "what", value, "s", most=1.0)
+        written = json.dumps(found.as_dict(), allow_nan=False)
+        assert json.loads(written)["value"] == str(value)
+        assert json.loads(written)["verdict"] == "MISSED"
+
+
+def test_a_loss_that_fails_stops_no_other(report, monkeypatch):
+    import gpu_equal
+    import torch
+
+    whole = gpu_equal._value_and_gradients
+
+    def failing(name, dtype, device):
+        if name == "margin":
+            raise RuntimeError("no deterministic implementation, but\nmore")
+        return whole(name, dtype, device)
+
+    monkeypatch.setattr(gpu_equal, "_value_and_gradients", failing)
+    names = ["margin", "triplet"]
+    failed, *rest = gpu_equal.equal_losses(torch.device("cpu"), names)
+    assert failed.verdict == "FAILED"
+    assert failed.line.endswith("FAILED RuntimeError: no deterministic implementation, but")
+    assert {found.verdict for found in rest} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("end", "failure"),
+    [(MemoryError("none left"), "MemoryError: none left"), (KeyboardInterrupt(), "interrupted")],
+    ids=["a part fails", "all of it is ended"],
+)
+def test_what_was_found_is_written_however_it_ends(report, monkeypatch, tmp_path, end, failure):
+    import gpu_check
+
+    def metrics(device, images):
+        yield report.Finding("metrics", "nmi", 0.0, "difference", most=0)
+        raise end
+
+    monkeypatch.setattr(gpu_check.losses, "available", lambda: ["triplet"])
+    monkeypatch.setattr(gpu_check.miners, "available", lambda: [])
+    monkeypatch.setattr(gpu_check.gpu_equal, "equal_metrics", metrics)
+    output = tmp_path / "found.json"
+    options = ["--device", "cpu", "--toy", "--part", "equal", "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", ["gpu_check.py", *options])
+    monkeypatch.setattr(gpu_check.signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        gpu_check.main()
+    assert ended.value.code == 1
+    found = json.loads(output.read_text())["findings"]
+    assert [each["failure"] for each in found if each["verdict"] == "FAILED"] == [failure]
+    assert {each["what"] for each in found} >= {"triplet, float32", "nmi"}
+    assert ("images" in {each["part"] for each in found}) == (failure != "interrupted")
+
+
 def test_a_wrong_loss_is_found(report, monkeypatch):
     import gpu_equal
     import torch
