@@ -17,15 +17,11 @@ named and left out.
 
 import argparse
 import json
-import os
 import re
 import signal
 import sys
 import time
 from pathlib import Path
-
-# cuBLAS reads it when its first handle is made.
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
@@ -37,7 +33,8 @@ import gpu_sharing  # noqa: E402
 import torch  # noqa: E402
 from dmlbench import losses, miners  # noqa: E402
 from dmlbench.files import atomic_write  # noqa: E402
-from dmlbench.training.device import device_name  # noqa: E402
+from dmlbench.training.device import device_name, use_precision  # noqa: E402
+from dmlbench.training.seeds import make_deterministic  # noqa: E402
 from gpu_report import Finding, attempted  # noqa: E402
 from gpu_step import Clock, Scale  # noqa: E402
 from machine import machine, slug  # noqa: E402
@@ -77,6 +74,10 @@ OPTIONAL_S = 330
 def findings(device: torch.device, scale: Scale, parts: list[str]):
     """Everything that is found, part by part."""
     begin = time.perf_counter()
+    # As trainings run: an operation that is not deterministic is an error here as well, and what
+    # is timed is what a training does. TF32 may be on where the environment says so.
+    make_deterministic()
+    use_precision("float32")
     clock = Clock(device, scale.seconds)
     toy = scale is TOY
     if "equal" in parts:
@@ -88,8 +89,6 @@ def findings(device: torch.device, scale: Scale, parts: list[str]):
     if "resuming" in parts:
         for precision in ("float32", "bfloat16"):
             yield from attempted("resuming", precision, gpu_equal.resumed(device, precision))
-        # The training lets nothing run that sums in any order; timing does.
-        torch.set_deterministic_debug_mode("default")
     if "steps" in parts:
         best = {}
         products = gpu_rates.ceiling(clock, scale.side, best)

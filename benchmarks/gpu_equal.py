@@ -215,7 +215,10 @@ def resumed(device: torch.device, precision: str) -> Iterator[Finding]:
                 "last": place / "last.safetensors",
                 "history": place / "history.parquet",
             }
-            loop.train(values, **toy.files, **files, device=device.type, threads=1, **arguments)
+            threads = torch.get_num_threads()
+            loop.train(
+                values, **toy.files, **files, device=device.type, threads=threads, **arguments
+            )
             return load_file(files["last"])
 
         whole = weights("whole")

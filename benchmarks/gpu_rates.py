@@ -10,8 +10,10 @@ from dmlbench.evaluation import evaluate
 from dmlbench.losses import build_loss
 from dmlbench.plan.memory_model import BESIDE, Memory
 from dmlbench.plan.read import read_yaml
+from dmlbench.training.device import use_precision
+from dmlbench.training.seeds import make_deterministic
 from gpu_report import Finding, attempted
-from gpu_step import PRECISIONS, Clock, Scale, Step, set_tf32, size_of
+from gpu_step import PRECISIONS, Clock, Scale, Step, size_of
 from step_memory import REPOSITORY, Live, spec
 
 CONFIG = REPOSITORY / "config"
@@ -21,13 +23,13 @@ MADDS = yaml.safe_load((CONFIG / "costs.yaml").read_text())["networks"]
 def ceiling(clock: Clock, side: int, best: dict[str, float]) -> Iterator[Finding]:
     """Operations a second of a large product, which `best` is given by precision."""
     for precision in PRECISIONS:
-        set_tf32(precision == "tf32")
+        use_precision(precision)
         dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
         left, right = (torch.randn(side, side, device=clock.device).to(dtype) for _ in range(2))
         best[precision] = 2 * side**3 / clock.each(lambda a=left, b=right: a @ b)
         rate = best[precision] / 1e12
         yield Finding("ceiling", f"product of {side}, {precision}", rate, "TFLOP/s")
-    set_tf32(False)
+    use_precision("float32")
 
 
 def step_rates(clock: Clock, scale: Scale, best: dict[str, float], left: Callable[[], float]):
@@ -62,7 +64,7 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float], left: Callabl
                     predicted = memory.of_training(network, type(made_of).model_validate(values))
                     found = _memory(clock, network, batch, pixels, precision, predicted)
                     yield from attempted("memory", what, found)
-    set_tf32(False)
+    use_precision("float32")
 
 
 def _of_step(clock: Clock, network: str, how: tuple, what: str, best: dict) -> Iterator[Finding]:
@@ -139,11 +141,13 @@ def library_ratios(clock: Clock, scale: Scale) -> Iterator[Finding]:
         context = {"num_classes": classes, "embedding_dim": 512}
         ours = build_loss(case.ours, **context, **case.hyperparameters).to(clock.device)
         theirs = case.library(classes).to(clock.device)
-        times = [
-            quick.each(lambda loss=loss: _learn(loss, embeddings, labels))
-            for loss in (ours, theirs)
-        ]
-        ratios.append(times[1] / times[0])
+        mine = quick.each(lambda: _learn(ours, embeddings, labels))
+        # The library promises no determinism.
+        torch.set_deterministic_debug_mode("default")
+        try:
+            ratios.append(quick.each(lambda: _learn(theirs, embeddings, labels)) / mine)
+        finally:
+            make_deterministic()
         yield Finding("library", case.ours, ratios[-1], "x our time")
 
     for case in cases():

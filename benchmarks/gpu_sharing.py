@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from dmlbench.training.seeds import make_deterministic
 from gpu_report import Finding
 from gpu_step import Clock, Scale, Step
 from step_memory import REPOSITORY
@@ -16,6 +17,7 @@ from step_memory import REPOSITORY
 def train_for(device: str, network: str, batch: int, pixels: int, seconds: float) -> None:
     """Train until the time is up, after a sign on standard output; print images a second."""
     torch.set_num_threads(1)
+    make_deterministic()
     clock = Clock(torch.device(device), seconds)
     step = Step(network, batch, pixels, "float32", "eager", clock.device)
     for _ in range(3):

@@ -71,6 +71,32 @@ def test_a_limit_is_kept_or_missed(report, value, limits, verdict):
     assert verdict in finding.line
 
 
+def test_all_of_it_runs_as_trainings_do(report, monkeypatch):
+    import gpu_check
+    import torch
+    from dmlbench.losses import triplet
+
+    seen, forward = [], triplet.Triplet.forward
+
+    def look(self, *given):
+        matmul = torch.backends.cuda.matmul
+        seen.append((torch.get_deterministic_debug_mode(), matmul.allow_tf32))
+        return forward(self, *given)
+
+    # As a container of NVIDIA's may have it.
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.set_deterministic_debug_mode("default")
+    monkeypatch.setattr(triplet.Triplet, "forward", look)
+    monkeypatch.setattr(gpu_check.losses, "available", lambda: ["triplet"])
+    monkeypatch.setattr(gpu_check, "TOY_LOSSES", ["triplet"])
+    monkeypatch.setattr(gpu_check.miners, "available", lambda: [])
+    scale = gpu_check.TOY._replace(library=("triplet",))
+    monkeypatch.setattr(gpu_check, "TOY", scale)
+    found = list(gpu_check.findings(torch.device("cpu"), scale, ["equal", "resuming", "losses"]))
+    assert "FAILED" not in {each.verdict for each in found}
+    assert set(seen) == {(2, False)}
+
+
 def test_json_has_words_for_what_is_not_finite(report):
     for value in (float("nan"), float("inf")):
         found = report.Finding("part", "what", value, "s", most=1.0)
