@@ -170,6 +170,26 @@ def test_a_wrong_loss_is_found(report, monkeypatch):
     assert "MISSED" in {found.verdict for found in wrong}
 
 
+def test_a_gradient_that_is_no_number_is_found(report, monkeypatch):
+    import gpu_equal
+    import torch
+
+    whole = gpu_equal._value_and_gradients
+
+    def broken(name, dtype, device):
+        value, *gradients = whole(name, dtype, device)
+        # The last is that of the proxies, and looked at after the others.
+        return [
+            value,
+            *gradients[:-1],
+            gradients[-1] * (1 if dtype == torch.float64 else torch.nan),
+        ]
+
+    monkeypatch.setattr(gpu_equal, "_value_and_gradients", broken)
+    found = list(gpu_equal.equal_losses(torch.device("cpu"), ["proxy_anchor"]))
+    assert [each.verdict for each in found] == ["ok", "MISSED"] * 2
+
+
 def test_without_a_gpu_it_says_what_is_allowed():
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "gpu_check.py"],
