@@ -190,6 +190,16 @@ def test_a_gradient_that_is_no_number_is_found(report, monkeypatch):
     assert [each.verdict for each in found] == ["ok", "MISSED"] * 2
 
 
+def test_all_losses_of_the_library_take_the_batch_of_a_gpu(report):
+    import gpu_check
+    import torch
+
+    clock = gpu_check.Clock(torch.device("cpu"), 0)
+    found = list(gpu_check.gpu_rates.library_ratios(clock, gpu_check.FULL))
+    assert [each.what for each in found if each.verdict == "FAILED"] == []
+    assert len(found) > 20
+
+
 def test_without_a_gpu_it_says_what_is_allowed():
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "gpu_check.py"],
