@@ -200,6 +200,18 @@ def test_all_losses_of_the_library_take_the_batch_of_a_gpu(report):
     assert len(found) > 20
 
 
+def test_images_that_a_gpu_is_fed_are_those_of_its_network(report, tmp_path):
+    import gpu_input
+
+    store = gpu_input.random_store(tmp_path, side=6, images=5, channels=3)
+    assert store.shape == (3, 6, 6)
+    assert len(store) == 5
+    batch = store.batch([4, 0, 4])
+    assert batch.shape == (3, 3, 6, 6)
+    assert (batch[0] == batch[2]).all()
+    assert (batch[0] != batch[1]).any()
+
+
 def test_without_a_gpu_it_says_what_is_allowed():
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "gpu_check.py"],
