@@ -212,6 +212,24 @@ def test_images_that_a_gpu_is_fed_are_those_of_its_network(report, tmp_path):
     assert (batch[0] != batch[1]).any()
 
 
+def test_scoring_is_timed_once_its_kernels_are_loaded(report, monkeypatch):
+    import gpu_check
+    from dmlbench.evaluation.walk import _WORTH_ROUNDING
+
+    sizes = []
+    monkeypatch.setattr(
+        gpu_check.gpu_rates, "evaluate", lambda vectors, labels, metrics: sizes.append(len(vectors))
+    )
+    full = gpu_check.FULL
+    scale = full._replace(
+        spaces={name: (size, 2, *rest) for name, (size, _, *rest) in full.spaces.items()}
+    )
+    clock = gpu_check.Clock(gpu_check.torch.device("cpu"), 0)
+    list(gpu_check.gpu_rates.evaluations(clock, scale))
+    assert sizes[1::2] == [60_502, 1_000_000]
+    assert all(_WORTH_ROUNDING <= size < 30_000 for size in sizes[::2])
+
+
 def test_without_a_gpu_it_says_what_is_allowed():
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "gpu_check.py"],
