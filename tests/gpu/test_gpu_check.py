@@ -230,6 +230,30 @@ def test_scoring_is_timed_once_its_kernels_are_loaded(report, monkeypatch):
     assert all(_WORTH_ROUNDING <= size < 30_000 for size in sizes[::2])
 
 
+@pytest.mark.parametrize("batch", [8, "none"])
+def test_trainings_at_once_are_started_once_and_ended(report, monkeypatch, batch):
+    import gpu_check
+    from gpu_sharing import subprocess as processes
+
+    started, start = [], processes.Popen
+
+    def popen(*arguments, **options):
+        started.append(start(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(processes, "Popen", popen)
+    scale = gpu_check.TOY._replace(networks={"convnet4": batch})
+    clock = gpu_check.Clock(gpu_check.torch.device("cpu"), 0.05)
+    found = gpu_check.gpu_sharing.together(clock, scale)
+    if batch == 8:
+        assert [each.value > 0 for each in found] == [True] * 3
+    else:
+        with pytest.raises(ChildProcessError, match="status 1"):
+            list(found)
+    assert len(started) == 2
+    assert all(job.returncode is not None for job in started)
+
+
 def test_without_a_gpu_it_says_what_is_allowed():
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "gpu_check.py"],
