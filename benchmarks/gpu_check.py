@@ -35,7 +35,7 @@ from dmlbench import losses, miners  # noqa: E402
 from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.training.device import device_name, use_precision  # noqa: E402
 from dmlbench.training.seeds import make_deterministic  # noqa: E402
-from gpu_report import Finding, attempted  # noqa: E402
+from gpu_report import Budget, Finding, attempted  # noqa: E402
 from gpu_step import Clock, Scale  # noqa: E402
 from machine import machine, slug  # noqa: E402
 
@@ -67,13 +67,15 @@ TOY = FULL._replace(
 )
 TOY_LOSSES = ("contrastive", "margin", "multi_similarity", "proxy_anchor", "triplet")
 PARTS = ("equal", "resuming", "steps", "losses", "input", "evaluation", "together")
-OPTIONAL_S = 330
-"""Seconds from the start after which what is only of interest is left out."""
+OPTIONAL_S = 420
+"""Seconds from the start within which what is only of interest, and comes last, must end."""
+COMPILED_S = 60
+"""Seconds that resuming a compiled training may take."""
 
 
 def findings(device: torch.device, scale: Scale, parts: list[str]):
     """Everything that is found, part by part."""
-    begin = time.perf_counter()
+    budget = Budget(OPTIONAL_S)
     # As trainings run: an operation that is not deterministic is an error here as well, and what
     # is timed is what a training does. TF32 may be on where the environment says so.
     make_deterministic()
@@ -89,15 +91,11 @@ def findings(device: torch.device, scale: Scale, parts: list[str]):
     if "resuming" in parts:
         for precision in ("float32", "bfloat16"):
             yield from attempted("resuming", precision, gpu_equal.resumed(device, precision))
+    best = {}
     if "steps" in parts:
-        best = {}
         products = gpu_rates.ceiling(clock, scale.side, best)
         yield from attempted("ceiling", f"product of {scale.side}", products)
-
-        def left() -> float:
-            return OPTIONAL_S - (time.perf_counter() - begin)
-
-        yield from attempted("steps", "all", gpu_rates.step_rates(clock, scale, best, left))
+        yield from attempted("steps", "all", gpu_rates.step_rates(clock, scale, best))
     if "losses" in parts:
         names = TOY_LOSSES if toy else losses.available()
         yield from attempted("loss share", "all", gpu_rates.loss_shares(clock, scale, names))
@@ -108,6 +106,12 @@ def findings(device: torch.device, scale: Scale, parts: list[str]):
         yield from gpu_rates.evaluations(clock, scale)
     if "together" in parts:
         yield from attempted("together", "best runs_per_gpu", gpu_sharing.together(clock, scale))
+    if "resuming" in parts and device.type == "cuda":
+        found = gpu_equal.resumed(device, "bfloat16", compiled=True)
+        yield from budget.attempted("resuming", "compiled", "resuming", COMPILED_S, found)
+    if "steps" in parts:
+        others = gpu_rates.other_step_rates(clock, scale, best, budget)
+        yield from attempted("steps", "others", others)
 
 
 def main() -> None:

@@ -169,7 +169,7 @@ def _equal_images(
     yield Finding("images", name, apart, "levels of 255", most=1.01)
 
 
-def resumed(device: torch.device, precision: str) -> Iterator[Finding]:
+def resumed(device: torch.device, precision: str, *, compiled: bool = False) -> Iterator[Finding]:
     """Weights that differ where a training was stopped after its second epoch and continued."""
     values = {
         "dataset": "toy",
@@ -191,8 +191,9 @@ def resumed(device: torch.device, precision: str) -> Iterator[Finding]:
         "epochs": 3,
         "iterations_per_epoch": 5,
         "batch_size": 20,
-        "optimizer": {"name": "adamw", "learning_rate": 0.01},
+        "optimizer": {"name": "adamw", "learning_rate": 0.01, "fused": compiled},
         "precision": precision,
+        "compile": compiled,
         "transforms": {"train": [{"name": "random_affine", "degrees": 10}]},
         "selection": "best_test_epoch",
     }
@@ -228,4 +229,5 @@ def resumed(device: torch.device, precision: str) -> Iterator[Finding]:
         except StoppedError:
             continued = weights("stopped")
         wrong = sum(int((whole[name] != continued[name]).sum()) for name in whole)
-    yield Finding("resuming", f"stopped and continued, {precision}", wrong, "weights", most=0)
+    what = f"stopped and continued, {precision}" + (", compiled and fused" if compiled else "")
+    yield Finding("resuming", what, wrong, "weights", most=0)

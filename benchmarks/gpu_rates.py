@@ -1,8 +1,9 @@
 """How fast a device makes steps, losses and scores, next to a ceiling of the same run; memory."""
 
+import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 import yaml
@@ -12,7 +13,7 @@ from dmlbench.plan.memory_model import BESIDE, Memory
 from dmlbench.plan.read import read_yaml
 from dmlbench.training.device import use_precision
 from dmlbench.training.seeds import make_deterministic
-from gpu_report import Finding, attempted
+from gpu_report import Budget, Finding, attempted
 from gpu_step import PRECISIONS, Clock, Scale, Step, size_of
 from step_memory import REPOSITORY, Live, spec
 
@@ -20,6 +21,8 @@ CONFIG = REPOSITORY / "config"
 MADDS = yaml.safe_load((CONFIG / "costs.yaml").read_text())["networks"]
 
 _WARM_CLASSES = 2500
+_EXPECTED = {"channels_first": 5, "compiled": 90, "graphs": 90}
+"""Seconds that the first of a kind of steps may take; compiling is most of them. Assumed."""
 
 
 def ceiling(clock: Clock, side: int, best: dict[str, float]) -> Iterator[Finding]:
@@ -34,39 +37,54 @@ def ceiling(clock: Clock, side: int, best: dict[str, float]) -> Iterator[Finding
     use_precision("float32")
 
 
-def step_rates(clock: Clock, scale: Scale, best: dict[str, float], left: Callable[[], float]):
+def step_rates(clock: Clock, scale: Scale, best: dict[str, float]) -> Iterator[Finding]:
     """Images a second of training steps, and the share of the ceiling; memory next to the plan's.
 
     Args:
         best: operations a second at most, by precision.
-        left: seconds for what need not be measured.
     """
     memory = read_yaml(CONFIG / "memory.yaml", Memory)
     for network, batch in scale.networks.items():
-        pixels = size_of(network, scale)
-        modes = ["eager", "channels_first"]
-        modes += ["compiled", "graphs"] if network in scale.compiled else []
         for precision in PRECISIONS:
-            for mode in modes:
-                what = f"{network} {pixels}px x{batch} {precision} {mode}"
-                if mode == "graphs" and clock.device.type == "cpu":
-                    continue
-                if mode != "eager" and left() < 0:
-                    yield Finding("steps", what, None, "left out: time is up")
-                    continue
-                how = (batch, pixels, precision, mode)
-                yield from attempted("steps", what, _of_step(clock, network, how, what, best))
-                if mode == "eager" and precision != "tf32":
-                    made_of = spec(network, precision)
-                    crop = {"name": "center_crop", "size": pixels}
-                    values = made_of.as_dict() | {
-                        "batch_size": batch,
-                        "transforms": {"train": [crop], "test": []},
-                    }
-                    predicted = memory.of_training(network, type(made_of).model_validate(values))
-                    found = _memory(clock, network, batch, pixels, precision, predicted)
-                    yield from attempted("memory", what, found)
+            yield from _steps(clock, scale, best, network, precision, "eager")
+            if precision != "tf32":
+                pixels = size_of(network, scale)
+                made_of = spec(network, precision)
+                crop = {"name": "center_crop", "size": pixels}
+                values = made_of.as_dict() | {
+                    "batch_size": batch,
+                    "transforms": {"train": [crop], "test": []},
+                }
+                predicted = memory.of_training(network, type(made_of).model_validate(values))
+                found = _memory(clock, network, batch, pixels, precision, predicted)
+                yield from attempted("memory", f"{network} {precision}", found)
     use_precision("float32")
+
+
+def other_step_rates(
+    clock: Clock, scale: Scale, best: dict[str, float], budget: Budget
+) -> Iterator[Finding]:
+    """The same channels first, compiled and with CUDA graphs, while there is time for them."""
+    made = ["compiled", "graphs"] if clock.device.type == "cuda" else ["compiled"]
+    fast, *others = reversed(PRECISIONS)
+    wanted = [
+        *itertools.product(scale.compiled, [fast], made),
+        *itertools.product(scale.networks, PRECISIONS, ["channels_first"]),
+        *itertools.product(scale.compiled, others, made),
+    ]
+    for network, precision, mode in wanted:
+        found = _steps(clock, scale, best, network, precision, mode)
+        what = f"{network} {precision} {mode}"
+        yield from budget.attempted("steps", what, (network, mode), _EXPECTED[mode], found)
+    use_precision("float32")
+
+
+def _steps(
+    clock: Clock, scale: Scale, best: dict[str, float], network: str, precision: str, mode: str
+) -> Iterator[Finding]:
+    how = (scale.networks[network], size_of(network, scale), precision, mode)
+    what = f"{network} {how[1]}px x{how[0]} {precision} {mode}"
+    yield from attempted("steps", what, _of_step(clock, network, how, what, best))
 
 
 def _of_step(clock: Clock, network: str, how: tuple, what: str, best: dict) -> Iterator[Finding]:

@@ -1,8 +1,9 @@
 """What `gpu_check.py` finds: rows of a table, each with what it should be."""
 
 import math
+import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 
@@ -65,3 +66,32 @@ def attempted(part: str, what: str, found: Iterator[Finding]) -> Iterator[Findin
         traceback.print_exc()
         reason = (str(error).splitlines() or [""])[0][:200]
         yield Finding(part, what, None, failure=f"{type(error).__name__}: {reason}")
+
+
+class Budget:
+    """Time for what is only of interest: nothing begins that may not end within it.
+
+    Args:
+        seconds: from now on.
+    """
+
+    def __init__(self, seconds: float):
+        self._end = time.perf_counter() + seconds
+        self._longest: dict[Hashable, float] = {}
+
+    def attempted(
+        self, part: str, what: str, kind: Hashable, expected: float, found: Iterator[Finding]
+    ) -> Iterator[Finding]:
+        """What is found if there is time for it.
+
+        Args:
+            kind: of work, of which each is taken to last as long as the longest before it.
+            expected: seconds of the first of its kind.
+        """
+        begin = time.perf_counter()
+        if begin + self._longest.get(kind, expected) > self._end:
+            yield Finding(part, what, None, "left out: time is up")
+            return
+        yield from attempted(part, what, found)
+        took = time.perf_counter() - begin
+        self._longest[kind] = max(took, self._longest.get(kind, 0))

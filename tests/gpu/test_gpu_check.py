@@ -230,6 +230,49 @@ def test_scoring_is_timed_once_its_kernels_are_loaded(report, monkeypatch):
     assert all(_WORTH_ROUNDING <= size < 30_000 for size in sizes[::2])
 
 
+def test_what_is_only_of_interest_begins_where_it_can_end_in_time(report, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(report.time, "perf_counter", lambda: now[0])
+    budget = report.Budget(99)
+
+    def work(seconds):
+        now[0] += seconds
+        yield report.Finding("steps", "what", seconds)
+
+    def tried(kind, seconds):
+        (found,) = budget.attempted("steps", "what", kind, 40, work(seconds))
+        return found.value
+
+    assert tried("compiled", 30) == 30
+    # The second is taken to last as long as the first; one of another kind, as is assumed.
+    assert tried("compiled", 35) == 35
+    assert tried("graphs", 1) is None
+    assert tried("compiled", 1) is None
+    assert now == [65]
+
+
+def test_what_is_only_of_interest_comes_last(report, monkeypatch):
+    import gpu_check
+
+    for module, names in {
+        "gpu_rates": ["ceiling", "step_rates", "loss_shares", "library_ratios", "evaluations"],
+        "gpu_input": ["input_rates"],
+        "gpu_sharing": ["together"],
+    }.items():
+        for name in names:
+            one = [report.Finding(name, "what", 1.0)]
+            monkeypatch.setattr(getattr(gpu_check, module), name, lambda *_, one=one: iter(one))
+    monkeypatch.setattr(gpu_check, "OPTIONAL_S", -1)
+    parts = ["steps", "losses", "input", "evaluation", "together"]
+    scale = gpu_check.TOY._replace(compiled=("convnet4",))
+    found = list(gpu_check.findings(gpu_check.torch.device("cpu"), scale, parts))
+    left_out = [each.unit == "left out: time is up" for each in found]
+    assert left_out == [False] * 7 + [True] * (len(found) - 7)
+    whats = [each.what for each in found if each.unit == "left out: time is up"]
+    assert whats[:2] == ["convnet4 bfloat16 compiled", "convnet4 float32 channels_first"]
+    assert len(whats) == 3 + 2 * 3
+
+
 @pytest.mark.parametrize("batch", [8, "none"])
 def test_trainings_at_once_are_started_once_and_ended(report, monkeypatch, batch):
     import gpu_check
