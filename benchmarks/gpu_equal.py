@@ -3,11 +3,12 @@
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
 from dmlbench import losses, miners
-from dmlbench.data.feed import Feed
+from dmlbench.data import feed as feeds
 from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
@@ -149,12 +150,31 @@ class Toy:
 
 
 def equal_images(device: torch.device) -> Iterator[Finding]:
-    """Augmented batches: at most one of 255 levels apart."""
+    """Batches by pinned memory, to the bit; augmented ones, at most one of 255 levels apart."""
     with tempfile.TemporaryDirectory() as folder:
         toy = Toy(Path(folder))
         store, ids = Pixels(toy.pixels, toy.table), [np.arange(100)]
+        yield from attempted("images", "pinned", _pinned_batches(device, store))
         for name, steps in STEPS.items():
             yield from attempted("images", name, _equal_images(device, store, ids, name, steps))
+
+
+def _pinned_batches(device: torch.device, store: Pixels) -> Iterator[Finding]:
+    """Whether a batch's pinned memory stays its own until the device, far behind, has copied it."""
+    draw = np.random.default_rng(0)
+    ids = [draw.integers(0, len(store), 64) for _ in range(50)]
+    work = torch.ones(2 * (4096 if device.type == "cuda" else 16,), device=device)
+    with mock.patch.object(feeds, "RESIDENT", 0):
+        feed = feeds.Feed(store, device)
+        found = []
+        for images in feed.batches(ids):
+            work @ work
+            found.append(images)
+    wrong = sum(
+        int((images.cpu() != store.batch(some)).sum())
+        for some, images in zip(ids, found, strict=True)
+    )
+    yield Finding("images", "batches through pinned memory", wrong, "wrong bytes", most=0)
 
 
 def _equal_images(
@@ -162,7 +182,7 @@ def _equal_images(
 ) -> Iterator[Finding]:
     found = []
     for where in (torch.device("cpu"), device):
-        (images,) = Feed(store, where).batches(ids)
+        (images,) = feeds.Feed(store, where).batches(ids)
         generator = torch.Generator().manual_seed(0)
         found.append(build_transforms(steps)(images, generator).cpu())
     apart = 255 * float((found[0] - found[1]).abs().max())

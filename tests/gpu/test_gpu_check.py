@@ -200,6 +200,24 @@ def test_all_losses_of_the_library_take_the_batch_of_a_gpu(report):
     assert len(found) > 20
 
 
+def test_pinned_memory_that_is_given_away_too_early_is_found(report, monkeypatch):
+    import gpu_equal
+    import torch
+
+    cpu = torch.device("cpu")
+    pinned, *_ = gpu_equal.equal_images(cpu)
+    assert (pinned.what, pinned.verdict) == ("batches through pinned memory", "ok")
+    same = []
+
+    def one_buffer(self, batch):
+        same[:] = same or [batch.clone()]
+        return same[0].copy_(batch)
+
+    monkeypatch.setattr(gpu_equal.feeds.Feed, "_placed", one_buffer)
+    pinned, *_ = gpu_equal.equal_images(cpu)
+    assert pinned.verdict == "MISSED"
+
+
 def test_images_that_a_gpu_is_fed_are_those_of_its_network(report, tmp_path):
     import gpu_input
 
