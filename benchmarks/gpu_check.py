@@ -114,6 +114,19 @@ def findings(device: torch.device, scale: Scale, parts: list[str]):
         yield from attempted("steps", "others", others)
 
 
+def _gpu(device: torch.device) -> dict:
+    """What numbers of a GPU depend on, next to its name."""
+    if device.type != "cuda":
+        return {}
+    about = torch.cuda.get_device_properties(device)
+    return {
+        "capability": f"{about.major}.{about.minor}",
+        "gpu_memory": about.total_memory,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+    }
+
+
 def main() -> None:
     """Check, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -143,7 +156,7 @@ def main() -> None:
         "device": name,
         "toy": options.toy,
         "seconds": round(seconds, 1),
-        "machine": machine(("torch", "torchvision", "numpy")),
+        "machine": machine(("torch", "torchvision", "numpy")) | _gpu(device),
         "findings": [each.as_dict() for each in found],
     }
     output.parent.mkdir(parents=True, exist_ok=True)

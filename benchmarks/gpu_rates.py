@@ -1,5 +1,6 @@
 """How fast a device makes steps, losses and scores, next to a ceiling of the same run; memory."""
 
+import gc
 import itertools
 import statistics
 import time
@@ -59,6 +60,8 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float]) -> Iterator[F
                 found = _memory(clock, network, batch, pixels, precision, predicted)
                 yield from attempted("memory", f"{network} {precision}", found)
     use_precision("float32")
+    if clock.device.type == "cuda":
+        yield from attempted("memory", "beside", _beside())
 
 
 def other_step_rates(
@@ -104,6 +107,8 @@ def _memory(
     """The peak of a step next to the plan's estimate, of which a part is beside the tensors."""
     what = f"{network} {pixels}px x{batch} {precision}, predicted"
     predicted -= BESIDE
+    # A network of before, freed meanwhile, would count as memory that this one does without.
+    gc.collect()
     if clock.device.type == "cuda":
         torch.cuda.empty_cache()
         before = torch.cuda.memory_allocated()
@@ -119,6 +124,13 @@ def _memory(
             step(), step()
             measured = live.peak
     yield Finding("memory", what, predicted / measured, "of measured", least=0.8, most=1.3)
+
+
+def _beside() -> Iterator[Finding]:
+    """What this process, if it is alone, takes of a GPU beside tensors: the plan's `BESIDE`."""
+    free, total = torch.cuda.mem_get_info()
+    beside = total - free - torch.cuda.memory_reserved()
+    yield Finding("memory", f"beside tensors ({BESIDE / 1e9:g} GB are assumed)", beside / 1e9, "GB")
 
 
 def loss_shares(clock: Clock, scale: Scale, names: list[str]) -> Iterator[Finding]:
