@@ -90,6 +90,21 @@ def test_the_probe_of_precision_runs_there():
     speed._probed.cache_clear()
 
 
+def test_a_gpu_is_probed_with_more_than_the_start_of_a_product(monkeypatch):
+    operations = {}
+
+    def product(queries, gallery, out):
+        operations[where] = 2 * out.numel() * queries.shape[1]
+
+    monkeypatch.setattr(speed, "coarse_product", product)
+    for where in ("cpu", "cuda"):
+        with pretended_gpu():
+            speed._seconds(torch.float32, where)
+    # At 50 TFLOP/s, an H100's in float32, which starts a product in about ten microseconds.
+    assert operations["cuda"] / 50e12 > 50e-6
+    assert operations["cpu"] < 1e8
+
+
 def made_on_the_cpu(monkeypatch):
     monkeypatch.setattr(
         board.torch, "arange", lambda *given, device=None, **more: ARANGE(*given, **more)
