@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,6 +72,12 @@ def test_a_limit_is_kept_or_missed(report, value, limits, verdict):
     assert verdict in finding.line
 
 
+def only_triplet(check, monkeypatch):
+    """Let the check know a loss and no miner."""
+    monkeypatch.setattr(check, "losses", SimpleNamespace(available=lambda: ["triplet"]))
+    monkeypatch.setattr(check, "miners", SimpleNamespace(available=lambda: []))
+
+
 def test_all_of_it_runs_as_trainings_do(report, monkeypatch):
     import gpu_check
     import torch
@@ -87,9 +94,8 @@ def test_all_of_it_runs_as_trainings_do(report, monkeypatch):
     torch.backends.cuda.matmul.allow_tf32 = True
     torch.set_deterministic_debug_mode("default")
     monkeypatch.setattr(triplet.Triplet, "forward", look)
-    monkeypatch.setattr(gpu_check.losses, "available", lambda: ["triplet"])
+    only_triplet(gpu_check, monkeypatch)
     monkeypatch.setattr(gpu_check, "TOY_LOSSES", ["triplet"])
-    monkeypatch.setattr(gpu_check.miners, "available", lambda: [])
     scale = gpu_check.TOY._replace(library=("triplet",))
     monkeypatch.setattr(gpu_check, "TOY", scale)
     found = list(gpu_check.findings(torch.device("cpu"), scale, ["equal", "resuming", "losses"]))
@@ -136,8 +142,7 @@ def test_what_was_found_is_written_however_it_ends(report, monkeypatch, tmp_path
         yield report.Finding("metrics", "nmi", 0.0, "difference", most=0)
         raise end
 
-    monkeypatch.setattr(gpu_check.losses, "available", lambda: ["triplet"])
-    monkeypatch.setattr(gpu_check.miners, "available", lambda: [])
+    only_triplet(gpu_check, monkeypatch)
     monkeypatch.setattr(gpu_check.gpu_equal, "equal_metrics", metrics)
     output = tmp_path / "found.json"
     options = ["--device", "cpu", "--toy", "--part", "equal", "--output", str(output)]
