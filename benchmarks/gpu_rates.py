@@ -22,7 +22,7 @@ CONFIG = REPOSITORY / "config"
 MADDS = yaml.safe_load((CONFIG / "costs.yaml").read_text())["networks"]
 
 _WARM_CLASSES = 2500
-_EXPECTED = {"channels_first": 5, "compiled": 90, "graphs": 90}
+_EXPECTED = {"eager": 10, "channels_first": 10, "compiled": 90, "graphs": 90}
 """Seconds that the first of a kind of steps may take; compiling is most of them. Assumed."""
 
 
@@ -46,19 +46,18 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float]) -> Iterator[F
     """
     memory = read_yaml(CONFIG / "memory.yaml", Memory)
     for network, batch in scale.networks.items():
-        for precision in PRECISIONS:
+        for precision in ("float32", "bfloat16"):
             yield from _steps(clock, scale, best, network, precision, "eager")
-            if precision != "tf32":
-                pixels = size_of(network, scale)
-                made_of = spec(network, precision)
-                crop = {"name": "center_crop", "size": pixels}
-                values = made_of.as_dict() | {
-                    "batch_size": batch,
-                    "transforms": {"train": [crop], "test": []},
-                }
-                predicted = memory.of_training(network, type(made_of).model_validate(values))
-                found = _memory(clock, network, batch, pixels, precision, predicted)
-                yield from attempted("memory", f"{network} {precision}", found)
+            pixels = size_of(network, scale)
+            made_of = spec(network, precision)
+            crop = {"name": "center_crop", "size": pixels}
+            values = made_of.as_dict() | {
+                "batch_size": batch,
+                "transforms": {"train": [crop], "test": []},
+            }
+            predicted = memory.of_training(network, type(made_of).model_validate(values))
+            found = _memory(clock, network, batch, pixels, precision, predicted)
+            yield from attempted("memory", f"{network} {precision}", found)
     use_precision("float32")
     if clock.device.type == "cuda":
         yield from attempted("memory", "beside", _beside())
@@ -67,11 +66,12 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float]) -> Iterator[F
 def other_step_rates(
     clock: Clock, scale: Scale, best: dict[str, float], budget: Budget
 ) -> Iterator[Finding]:
-    """The same channels first, compiled and with CUDA graphs, while there is time for them."""
+    """The same in TF32, channels first, compiled and with CUDA graphs, while there is time."""
     made = ["compiled", "graphs"] if clock.device.type == "cuda" else ["compiled"]
     fast, *others = reversed(PRECISIONS)
     wanted = [
         *itertools.product(scale.compiled, [fast], made),
+        *itertools.product(scale.networks, ["tf32"], ["eager"]),
         *itertools.product(scale.networks, PRECISIONS, ["channels_first"]),
         *itertools.product(scale.compiled, others, made),
     ]

@@ -292,8 +292,8 @@ def test_what_is_only_of_interest_comes_last(report, monkeypatch):
     left_out = [each.unit == "left out: time is up" for each in found]
     assert left_out == [False] * 7 + [True] * (len(found) - 7)
     whats = [each.what for each in found if each.unit == "left out: time is up"]
-    assert whats[:2] == ["convnet4 bfloat16 compiled", "convnet4 float32 channels_first"]
-    assert len(whats) == 3 + 2 * 3
+    assert whats[:2] == ["convnet4 bfloat16 compiled", "convnet4 tf32 eager"]
+    assert len(whats) == 3 + 2 + 2 * 3
 
 
 @pytest.mark.parametrize("batch", [8, "none"])
