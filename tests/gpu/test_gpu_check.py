@@ -72,6 +72,18 @@ def test_a_limit_is_kept_or_missed(report, value, limits, verdict):
     assert verdict in finding.line
 
 
+@pytest.mark.slow
+def test_the_check_itself_makes_no_mistake_of_device(report):
+    import gpu_check
+    from pretended_gpu import pretended_gpu
+
+    with pretended_gpu() as gpu:
+        found = list(gpu_check.findings(gpu, gpu_check.TOY, ["equal", "losses", "input"]))
+    assert [each.line for each in found if each.verdict == "FAILED"] == []
+    right = [each for each in found if each.part in ("losses", "miners", "metrics", "images")]
+    assert {each.verdict for each in right} == {"ok"}
+
+
 def only_triplet(check, monkeypatch):
     """Let the check know a loss and no miner."""
     monkeypatch.setattr(check, "losses", SimpleNamespace(available=lambda: ["triplet"]))
