@@ -11,19 +11,17 @@ next to resident input; scoring; several trainings at once. Memory: what the pla
 what a step takes.
 
 Prints a row for each number, and writes results/benchmarks/gpu-<device>.json. Ends with status 1 if
-a limit was missed. What cannot be measured in time is named and left out.
+a limit was missed or something failed, which stops nothing else. What cannot be measured in time is
+named and left out.
 """
 
 import argparse
 import json
-import os
 import re
+import signal
 import sys
 import time
 from pathlib import Path
-
-# cuBLAS reads it when its first handle is made.
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
@@ -35,8 +33,9 @@ import gpu_sharing  # noqa: E402
 import torch  # noqa: E402
 from dmlbench import losses, miners  # noqa: E402
 from dmlbench.files import atomic_write  # noqa: E402
-from dmlbench.training.device import device_name  # noqa: E402
-from gpu_report import Finding  # noqa: E402
+from dmlbench.training.device import device_name, use_precision  # noqa: E402
+from dmlbench.training.seeds import make_deterministic  # noqa: E402
+from gpu_report import Budget, Finding, attempted  # noqa: E402
 from gpu_step import Clock, Scale  # noqa: E402
 from machine import machine, slug  # noqa: E402
 
@@ -68,46 +67,64 @@ TOY = FULL._replace(
 )
 TOY_LOSSES = ("contrastive", "margin", "multi_similarity", "proxy_anchor", "triplet")
 PARTS = ("equal", "resuming", "steps", "losses", "input", "evaluation", "together")
-OPTIONAL_S = 330
-"""Seconds from the start after which what is only of interest is left out."""
+OPTIONAL_S = 420
+"""Seconds from the start within which what is only of interest, and comes last, must end."""
+COMPILED_S = 60
+"""Seconds that resuming a compiled training may take."""
 
 
 def findings(device: torch.device, scale: Scale, parts: list[str]):
     """Everything that is found, part by part."""
-    begin = time.perf_counter()
+    budget = Budget(OPTIONAL_S)
+    # As trainings run: an operation that is not deterministic is an error here as well, and what
+    # is timed is what a training does. TF32 may be on where the environment says so.
+    make_deterministic()
+    use_precision("float32")
     clock = Clock(device, scale.seconds)
     toy = scale is TOY
     if "equal" in parts:
         yield from gpu_equal.equal_losses(device, losses.available())
         yield from gpu_equal.equal_miners(device, miners.available())
-        yield from gpu_equal.equal_metrics(device, 400 if toy else 20_000)
-        yield from gpu_equal.equal_images(device)
+        metrics = gpu_equal.equal_metrics(device, 400 if toy else 20_000)
+        yield from attempted("metrics", "all", metrics)
+        yield from attempted("images", "all", gpu_equal.equal_images(device))
     if "resuming" in parts:
         for precision in ("float32", "bfloat16"):
-            yield gpu_equal.resumed(device, precision)
-        # The training lets nothing run that sums in any order; timing does.
-        torch.set_deterministic_debug_mode("default")
+            yield from attempted("resuming", precision, gpu_equal.resumed(device, precision))
+    best = {}
     if "steps" in parts:
-        best = gpu_rates.ceiling(clock, scale.side)
-        for precision, rate in best.items():
-            yield Finding(
-                "ceiling", f"product of {scale.side}, {precision}", rate / 1e12, "TFLOP/s"
-            )
-
-        def left() -> float:
-            return OPTIONAL_S - (time.perf_counter() - begin)
-
-        yield from gpu_rates.step_rates(clock, scale, best, left)
+        products = gpu_rates.ceiling(clock, scale.side, best)
+        yield from attempted("ceiling", f"product of {scale.side}", products)
+        yield from attempted("steps", "all", gpu_rates.step_rates(clock, scale, best))
     if "losses" in parts:
         names = TOY_LOSSES if toy else losses.available()
-        yield from gpu_rates.loss_shares(clock, scale, names)
-        yield from gpu_rates.library_ratios(clock, scale)
+        yield from attempted("loss share", "all", gpu_rates.loss_shares(clock, scale, names))
+        yield from attempted("library", "median", gpu_rates.library_ratios(clock, scale))
     if "input" in parts:
-        yield from gpu_input.input_rates(clock, scale)
+        yield from attempted("input", "packed of resident", gpu_input.input_rates(clock, scale))
     if "evaluation" in parts:
         yield from gpu_rates.evaluations(clock, scale)
     if "together" in parts:
-        yield from gpu_sharing.together(clock, scale)
+        yield from attempted("together", "best runs_per_gpu", gpu_sharing.together(clock, scale))
+    if "resuming" in parts and device.type == "cuda":
+        found = gpu_equal.resumed(device, "bfloat16", compiled=True)
+        yield from budget.attempted("resuming", "compiled", "resuming", COMPILED_S, found)
+    if "steps" in parts:
+        others = gpu_rates.other_step_rates(clock, scale, best, budget)
+        yield from attempted("steps", "others", others)
+
+
+def _gpu(device: torch.device) -> dict:
+    """What numbers of a GPU depend on, next to its name."""
+    if device.type != "cuda":
+        return {}
+    about = torch.cuda.get_device_properties(device)
+    return {
+        "capability": f"{about.major}.{about.minor}",
+        "gpu_memory": about.total_memory,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+    }
 
 
 def main() -> None:
@@ -123,10 +140,15 @@ def main() -> None:
     device = torch.device(options.device, 0 if options.device == "cuda" else None)
     name = device_name(device) if device.type == "cuda" else f"cpu-{slug()}"
     found, begin = [], time.perf_counter()
-    for finding in findings(device, TOY if options.toy else FULL, options.part):
-        print(finding.line, flush=True)
-        found.append(finding)
-    missed = [finding for finding in found if finding.verdict == "MISSED"]
+    # What was found is written however it ends, also by `timeout` or a scheduler.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for finding in findings(device, TOY if options.toy else FULL, options.part):
+            print(finding.line, flush=True)
+            found.append(finding)
+    except KeyboardInterrupt:
+        found.append(Finding("check", "all of it", None, failure="interrupted"))
+    missed = [finding for finding in found if finding.verdict in ("MISSED", "FAILED")]
     seconds = time.perf_counter() - begin
     kind = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ("-toy" if options.toy else "")
     output = options.output or REPOSITORY / "results" / "benchmarks" / f"gpu-{kind}.json"
@@ -134,12 +156,12 @@ def main() -> None:
         "device": name,
         "toy": options.toy,
         "seconds": round(seconds, 1),
-        "machine": machine(("torch", "torchvision", "numpy")),
-        "findings": [each._asdict() | {"verdict": each.verdict} for each in found],
+        "machine": machine(("torch", "torchvision", "numpy")) | _gpu(device),
+        "findings": [each.as_dict() for each in found],
     }
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(output) as unfinished:
-        unfinished.write_text(json.dumps(report, indent=1) + "\n")
+        unfinished.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
     limits = sum(finding.verdict != "" for finding in found)
     print(f"{limits - len(missed)} of {limits} limits kept in {seconds:.0f} s; written to {output}")
     for finding in missed:

@@ -3,11 +3,12 @@
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
 from dmlbench import losses, miners
-from dmlbench.data.feed import Feed
+from dmlbench.data import feed as feeds
 from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
@@ -18,7 +19,7 @@ from dmlbench.evaluation import evaluate
 from dmlbench.evaluation.names import CLUSTERING, RETRIEVAL, STRUCTURE
 from dmlbench.training import loop
 from dmlbench.tuples import Pairs
-from gpu_report import Finding
+from gpu_report import Finding, attempted
 from safetensors.torch import load_file
 
 CLASSES, DIM, IMAGES_PER_CLASS = 24, 64, 5
@@ -70,35 +71,44 @@ def _apart(found: torch.Tensor, expected: torch.Tensor) -> float:
 def equal_losses(device: torch.device, names: list[str]) -> Iterator[Finding]:
     """Values and gradients of losses, in float32 and of bfloat16 embeddings."""
     for name in names:
-        value, *gradients = _value_and_gradients(name, torch.float64, torch.device("cpu"))
-        for dtype, allowed in ((torch.float32, GRADIENT), (torch.bfloat16, REDUCED)):
-            found, *theirs = _value_and_gradients(name, dtype, device)
-            kind = str(dtype).removeprefix("torch.")
-            yield Finding("losses", f"{name}, {kind}", _apart(found, value), "relative", most=VALUE)
-            pairs = zip(theirs, gradients, strict=True)
-            worst = max(_apart(*pair) for pair in pairs)
-            yield Finding("losses", f"{name}, {kind}, gradients", worst, "relative", most=allowed)
+        yield from attempted("losses", name, _equal_loss(device, name))
+
+
+def _equal_loss(device: torch.device, name: str) -> Iterator[Finding]:
+    value, *gradients = _value_and_gradients(name, torch.float64, torch.device("cpu"))
+    for dtype, allowed in ((torch.float32, GRADIENT), (torch.bfloat16, REDUCED)):
+        found, *theirs = _value_and_gradients(name, dtype, device)
+        kind = str(dtype).removeprefix("torch.")
+        yield Finding("losses", f"{name}, {kind}", _apart(found, value), "relative", most=VALUE)
+        pairs = zip(theirs, gradients, strict=True)
+        # Python's own max passes over a NaN.
+        worst = float(np.max([_apart(*pair) for pair in pairs]))
+        yield Finding("losses", f"{name}, {kind}, gradients", worst, "relative", most=allowed)
 
 
 def equal_miners(device: torch.device, names: list[str]) -> Iterator[Finding]:
     """Tuples that differ from the CPU's; of miners that draw, tuples that are none."""
+    for name in names:
+        yield from attempted("miners", name, _equal_miner(device, name))
+
+
+def _equal_miner(device: torch.device, name: str) -> Iterator[Finding]:
     embeddings, labels = batch()
     embeddings = embeddings.float()
     same = labels[:, None] == labels
-    for name in names:
-        there = miners.build_miner(name)(embeddings.to(device), labels.to(device))
-        there = type(there)(*(part.cpu() for part in there))
-        if name in DRAWING:
-            positive = there.positive if isinstance(there, Pairs) else there.valid
-            wrong = (positive & ~(same & ~torch.eye(len(labels), dtype=torch.bool))).sum()
-            if isinstance(there, Pairs):
-                wrong += (there.negative & same).sum()
-            else:
-                wrong += (same.gather(1, there.negative) & there.valid).sum()
+    there = miners.build_miner(name)(embeddings.to(device), labels.to(device))
+    there = type(there)(*(part.cpu() for part in there))
+    if name in DRAWING:
+        positive = there.positive if isinstance(there, Pairs) else there.valid
+        wrong = (positive & ~(same & ~torch.eye(len(labels), dtype=torch.bool))).sum()
+        if isinstance(there, Pairs):
+            wrong += (there.negative & same).sum()
         else:
-            here = miners.build_miner(name)(embeddings.double(), labels)
-            wrong = sum((mine != other).sum() for mine, other in zip(there, here, strict=True))
-        yield Finding("miners", name, float(wrong), "wrong tuples", most=0)
+            wrong += (same.gather(1, there.negative) & there.valid).sum()
+    else:
+        here = miners.build_miner(name)(embeddings.double(), labels)
+        wrong = sum((mine != other).sum() for mine, other in zip(there, here, strict=True))
+    yield Finding("miners", name, float(wrong), "wrong tuples", most=0)
 
 
 def equal_metrics(device: torch.device, images: int) -> Iterator[Finding]:
@@ -140,21 +150,46 @@ class Toy:
 
 
 def equal_images(device: torch.device) -> Iterator[Finding]:
-    """Augmented batches: at most one of 255 levels apart."""
+    """Batches by pinned memory, to the bit; augmented ones, at most one of 255 levels apart."""
     with tempfile.TemporaryDirectory() as folder:
         toy = Toy(Path(folder))
         store, ids = Pixels(toy.pixels, toy.table), [np.arange(100)]
+        yield from attempted("images", "pinned", _pinned_batches(device, store))
         for name, steps in STEPS.items():
-            found = []
-            for where in (torch.device("cpu"), device):
-                (images,) = Feed(store, where).batches(ids)
-                generator = torch.Generator().manual_seed(0)
-                found.append(build_transforms(steps)(images, generator).cpu())
-            apart = 255 * float((found[0] - found[1]).abs().max())
-            yield Finding("images", name, apart, "levels of 255", most=1.01)
+            yield from attempted("images", name, _equal_images(device, store, ids, name, steps))
 
 
-def resumed(device: torch.device, precision: str) -> Finding:
+def _pinned_batches(device: torch.device, store: Pixels) -> Iterator[Finding]:
+    """Whether a batch's pinned memory stays its own until the device, far behind, has copied it."""
+    draw = np.random.default_rng(0)
+    ids = [draw.integers(0, len(store), 64) for _ in range(50)]
+    work = torch.ones(2 * (4096 if device.type == "cuda" else 16,), device=device)
+    with mock.patch.object(feeds, "RESIDENT", 0):
+        feed = feeds.Feed(store, device)
+        found = []
+        for images in feed.batches(ids):
+            work @ work
+            found.append(images)
+    wrong = sum(
+        int((images.cpu() != store.batch(some)).sum())
+        for some, images in zip(ids, found, strict=True)
+    )
+    yield Finding("images", "batches through pinned memory", wrong, "wrong bytes", most=0)
+
+
+def _equal_images(
+    device: torch.device, store: Pixels, ids: list[np.ndarray], name: str, steps: list[dict]
+) -> Iterator[Finding]:
+    found = []
+    for where in (torch.device("cpu"), device):
+        (images,) = feeds.Feed(store, where).batches(ids)
+        generator = torch.Generator().manual_seed(0)
+        found.append(build_transforms(steps)(images, generator).cpu())
+    apart = 255 * float((found[0] - found[1]).abs().max())
+    yield Finding("images", name, apart, "levels of 255", most=1.01)
+
+
+def resumed(device: torch.device, precision: str, *, compiled: bool = False) -> Iterator[Finding]:
     """Weights that differ where a training was stopped after its second epoch and continued."""
     values = {
         "dataset": "toy",
@@ -176,8 +211,9 @@ def resumed(device: torch.device, precision: str) -> Finding:
         "epochs": 3,
         "iterations_per_epoch": 5,
         "batch_size": 20,
-        "optimizer": {"name": "adamw", "learning_rate": 0.01},
+        "optimizer": {"name": "adamw", "learning_rate": 0.01, "fused": compiled},
         "precision": precision,
+        "compile": compiled,
         "transforms": {"train": [{"name": "random_affine", "degrees": 10}]},
         "selection": "best_test_epoch",
     }
@@ -201,7 +237,10 @@ def resumed(device: torch.device, precision: str) -> Finding:
                 "last": place / "last.safetensors",
                 "history": place / "history.parquet",
             }
-            loop.train(values, **toy.files, **files, device=device.type, threads=1, **arguments)
+            threads = torch.get_num_threads()
+            loop.train(
+                values, **toy.files, **files, device=device.type, threads=threads, **arguments
+            )
             return load_file(files["last"])
 
         whole = weights("whole")
@@ -210,4 +249,5 @@ def resumed(device: torch.device, precision: str) -> Finding:
         except StoppedError:
             continued = weights("stopped")
         wrong = sum(int((whole[name] != continued[name]).sum()) for name in whole)
-    return Finding("resuming", f"stopped and continued, {precision}", wrong, "weights", most=0)
+    what = f"stopped and continued, {precision}" + (", compiled and fused" if compiled else "")
+    yield Finding("resuming", what, wrong, "weights", most=0)

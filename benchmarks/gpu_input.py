@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas
 import torch
+from dmlbench.data import _tables
 from dmlbench.data import feed as feeds
+from dmlbench.data.pack import SCHEMA
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
-from gpu_equal import Toy
 from gpu_report import Finding
 from gpu_step import Clock, Scale, Step, size_of
+from step_memory import spec
 
 
 def input_rates(clock: Clock, scale: Scale) -> Iterator[Finding]:
@@ -20,7 +23,8 @@ def input_rates(clock: Clock, scale: Scale) -> Iterator[Finding]:
     network = "resnet50" if "resnet50" in scale.networks else "convnet4"
     packed = size_of(network, scale) + 32
     with tempfile.TemporaryDirectory() as folder:
-        store = _random_store(Path(folder), packed, scale.networks[network] * 8)
+        images, channels = 16 * scale.networks[network], len(spec(network).network.mean)
+        store = random_store(Path(folder), packed, images, channels)
         rates = {}
         for way, share in (("resident", 1.0), ("packed", 0.0)):
             before, feeds.RESIDENT = feeds.RESIDENT, share
@@ -34,16 +38,25 @@ def input_rates(clock: Clock, scale: Scale) -> Iterator[Finding]:
     yield Finding("input", f"{network}, packed of resident", share, "share", least=least)
 
 
-def _random_store(folder: Path, side: int, images: int) -> Pixels:
-    """Packed characters at another size: what they show does not matter."""
-    toy = Toy(folder, side)
-    return Pixels(toy.pixels, toy.table)
+def random_store(folder: Path, side: int, images: int, channels: int) -> Pixels:
+    """Packed images of random bytes, in all more than a CPU's caches hold at full size."""
+    bytes_each = side * side * channels
+    pixels = np.random.default_rng(0).integers(0, 256, images * bytes_each, dtype=np.uint8)
+    np.save(folder / "pixels.npy", pixels)
+    rows = {
+        "image_id": np.arange(images),
+        "offset": np.arange(images) * bytes_each,
+        **dict.fromkeys(("height", "width"), side),
+        "channels": channels,
+        "converted": None,
+    }
+    _tables.write(pandas.DataFrame(rows), SCHEMA, {}, folder / "pixels.parquet")
+    return Pixels(folder / "pixels.npy", folder / "pixels.parquet")
 
 
 def _input_rate(clock: Clock, scale: Scale, network: str, store: Pixels) -> float:
     batch, pixels = scale.networks[network], size_of(network, scale)
     step = Step(network, batch, pixels, "bfloat16", "eager", clock.device)
-    channels = step.images.shape[1]
     transform = build_transforms(
         [{"random_resized_crop": {"size": pixels}}, {"random_horizontal_flip": None}]
     )
@@ -57,7 +70,7 @@ def _input_rate(clock: Clock, scale: Scale, network: str, store: Pixels) -> floa
         if count == warm:
             clock.wait()
             begin = time.perf_counter()
-        step(transform(some, generator).expand(-1, channels, -1, -1))
+        step(transform(some, generator))
         if begin is not None:
             done += batch
             if time.perf_counter() - begin > 2 * clock.seconds:

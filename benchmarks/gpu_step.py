@@ -9,7 +9,9 @@ import torch
 from dmlbench.losses import build_loss
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.recipes import Optimizer
+from dmlbench.training.device import use_precision
 from dmlbench.training.optimization import build_optimizer
+from dmlbench.training.seeds import make_deterministic
 from step_memory import PIXELS, spec
 
 PRECISIONS = ("float32", "tf32", "bfloat16")
@@ -71,13 +73,9 @@ class Clock:
         return statistics.median(rounds)
 
 
-def set_tf32(allowed: bool) -> None:
-    """Let products and convolutions of float32 be made of 19-bit numbers, or not."""
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = allowed
-
-
 class Step:
-    """A training step of a network on random images, as the training makes it.
+    """A training step of a network on random images, as the training makes it: deterministic, once
+    `make_deterministic` was called.
 
     Args:
         precision: one of PRECISIONS.
@@ -88,7 +86,7 @@ class Step:
         self, network: str, batch: int, pixels: int, precision: str, mode: str, device: torch.device
     ):
         torch.manual_seed(0)
-        set_tf32(precision == "tf32")
+        use_precision(precision)
         made_of = spec(network, "bfloat16" if precision == "bfloat16" else "float32")
         self.network = Embedder(made_of).to(device).train()
         self.embed = self.network
@@ -97,6 +95,7 @@ class Step:
             self.network.normalized = lambda images: (images - self.network.mean) / self.network.std
         if mode in ("compiled", "graphs"):
             torch.compiler.reset()
+            make_deterministic(compiled=True)
             options = {"mode": "reduce-overhead"} if mode == "graphs" else {}
             self.embed = torch.compile(self.network, **options)
         settings = Optimizer(name="adamw", learning_rate=1e-4, fused=mode != "eager")

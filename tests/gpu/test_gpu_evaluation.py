@@ -8,6 +8,7 @@ import torch
 from dmlbench.evaluation import board, evaluate, products, speed
 from dmlbench.evaluation.names import CLUSTERING, RETRIEVAL, STRUCTURE
 from dmlbench.evaluation.torch_points import TorchPoints
+from dmlbench.training.device import use_precision
 from pretended_gpu import PretendedTensor, pretended_gpu
 
 METRICS = [*RETRIEVAL, "recall_at_1", "recall_at_10", "precision_at_4", *CLUSTERING, *STRUCTURE]
@@ -89,6 +90,21 @@ def test_the_probe_of_precision_runs_there():
     speed._probed.cache_clear()
 
 
+def test_a_gpu_is_probed_with_more_than_the_start_of_a_product(monkeypatch):
+    operations = {}
+
+    def product(queries, gallery, out):
+        operations[where] = 2 * out.numel() * queries.shape[1]
+
+    monkeypatch.setattr(speed, "coarse_product", product)
+    for where in ("cpu", "cuda"):
+        with pretended_gpu():
+            speed._seconds([torch.float32], where)
+    # At 50 TFLOP/s, an H100's in float32, which starts a product in about ten microseconds.
+    assert operations["cuda"] / 50e12 > 50e-6
+    assert operations["cpu"] < 1e8
+
+
 def made_on_the_cpu(monkeypatch):
     monkeypatch.setattr(
         board.torch, "arange", lambda *given, device=None, **more: ARANGE(*given, **more)
@@ -127,3 +143,40 @@ def test_ranks_are_walked_there_and_not_on_the_cpu(monkeypatch):
     with pretended_gpu():
         evaluate(*space(300), metrics=["recall_at_1"], device="cuda:0")
     assert set(seen) == {PretendedTensor}
+
+
+@pytest.fixture
+def precision():
+    """What sets float32's precision; float32 again afterwards."""
+    yield use_precision
+    torch.backends.mkldnn.matmul.fp32_precision = "none"
+    use_precision("float32")
+
+
+def test_a_training_in_float32_follows_one_in_tf32(precision):
+    vectors, labels = space(300)
+    for name in ("tf32", "float32"):
+        precision(name)
+        with pretended_gpu():
+            evaluate(vectors, labels, metrics=["recall_at_1"], device="cuda:0")
+        assert torch.backends.cuda.matmul.allow_tf32 == (name == "tf32")
+        # Of the CPU, which has no such mode, nothing was set.
+        assert torch.backends.mkldnn.matmul.fp32_precision == "none"
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_clusters_are_found_in_float32_whatever_was_set(precision, monkeypatch):
+    precision("tf32")
+    seen, product = [], torch.addmm
+
+    def looking(*operands):
+        seen.append(torch.backends.cuda.matmul.allow_tf32)
+        return product(*operands)
+
+    monkeypatch.setattr(torch, "addmm", looking)
+    vectors, labels = space(300)
+    with pretended_gpu():
+        evaluate(vectors, labels, metrics=["nmi"], device="cuda:0")
+    assert seen
+    assert not any(seen)
+    assert torch.backends.cuda.matmul.allow_tf32

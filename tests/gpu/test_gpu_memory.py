@@ -15,6 +15,7 @@ from dmlbench.plan.memory_model import BESIDE, Memory
 from dmlbench.plan.read import read_yaml
 from dmlbench.plan.recipes import Optimizer
 from dmlbench.training import loop
+from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.optimization import build_optimizer
 from pretended_gpu import pretended_gpu
 from torch.profiler import ProfilerActivity, profile
@@ -75,21 +76,56 @@ def test_without_a_gpu_nothing_is_said_of_its_memory(tmp_path):
     assert not [line for line in costs.lines(thesis, todo, gpu=False) if "will not fit" in line]
 
 
-def out_of_memory(*_):
-    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nGPU 0 has ...")
+FULL = {
+    "tensors": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nGPU 0 has"),
+    "a context": torch.AcceleratorError("CUDA error: out of memory\nSearch for `cudaErrorMem...`"),
+    "cuBLAS": RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`"),
+}
 
 
-@pytest.mark.parametrize("part", ["Trainer._step", "assemble"])
-def test_out_of_memory_is_one_line_that_says_what_to_change(tmp_path, toy_data, monkeypatch, part):
-    monkeypatch.setattr(f"dmlbench.training.loop.{part}", out_of_memory)
-    arguments = {**toy_data.as_arguments(), **outputs(tmp_path), "threads": 1}
-    with pretended_gpu(), pytest.raises(UserError) as error:
+def failing(monkeypatch, part, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(f"dmlbench.training.loop.{part}", fail)
+
+
+def train_on_gpu(folder, data):
+    arguments = {**data.as_arguments(), **outputs(folder), "threads": 1}
+    with pretended_gpu():
         loop.train(merged(VALUES, {}), **arguments, device="cuda")
+
+
+@pytest.mark.parametrize("room", FULL)
+@pytest.mark.parametrize("part", ["Trainer._step", "assemble"])
+def test_out_of_memory_is_one_line_that_says_what_to_change(
+    tmp_path, toy_data, monkeypatch, part, room
+):
+    failing(monkeypatch, part, FULL[room])
+    with pytest.raises(UserError) as error:
+        train_on_gpu(tmp_path, toy_data)
     assert str(error.value) == (
         "out of memory on pretended GPU with 86 GB: convnet at 16 pixels, batch_size 20, float32; "
         "to change: runs_per_gpu (fewer jobs on the GPU), precision (bfloat16), "
         "batch_size (smaller), or the GPU (larger)"
     )
+
+
+def test_another_error_of_a_gpu_stays_what_it_is(tmp_path, toy_data, monkeypatch):
+    failing(monkeypatch, "assemble", torch.AcceleratorError("CUDA error: misaligned address"))
+    with pytest.raises(torch.AcceleratorError, match="misaligned"):
+        train_on_gpu(tmp_path, toy_data)
+
+
+def test_a_gpu_without_room_for_a_context_is_named_all_the_same(monkeypatch):
+    def no_context():
+        raise FULL["a context"]
+
+    told = pytest.raises(UserError, match="out of memory on pretended GPU: ")
+    with pretended_gpu():
+        monkeypatch.setattr(torch.cuda, "mem_get_info", no_context)
+        with told, out_of_memory_is_a_user_error(step_memory.spec("convnet4")):
+            no_context()
 
 
 def allocated(name, pixels, batch):

@@ -1,5 +1,6 @@
 """Trainings on a pretended GPU give the CPU's weights, also after a kill; so does embedding."""
 
+import pretended_gpu as pretended
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -241,6 +242,39 @@ def test_forgotten_random_numbers_of_the_gpu_are_found(monkeypatch, tmp_path, to
     monkeypatch.setattr(epoch, "random_state", lambda: whole() | {"cuda": None})
     with pytest.raises(AssertionError):
         hold_after_a_kill(tmp_path, toy_data, TRAININGS["random tuples"])
+
+
+def waits(monkeypatch, folder, data, changes):
+    """Copies to the GPU in an epoch of training for which the host would wait."""
+    found, run, epoch = [], pretended._run, loop.Trainer.train_epoch
+    trains = False
+
+    def watched(function, args, kwargs, drawing):
+        if trains and function.overloadpacket is torch.ops.aten._to_copy:
+            there = torch.device(kwargs.get("device") or "cpu").type == "cuda"
+            if there and not isinstance(args[0], PretendedTensor) and not kwargs["non_blocking"]:
+                found.append(args[0].shape)
+        return run(function, args, kwargs, drawing)
+
+    def training(self):
+        nonlocal trains
+        trains = True
+        yield from epoch(self)
+        trains = False
+
+    monkeypatch.setattr(pretended, "_run", watched)
+    monkeypatch.setattr(loop.Trainer, "train_epoch", training)
+    with pretended_gpu():
+        train(folder, data, changes | {"epochs": 1}, device="cuda")
+    return found
+
+
+JITTER = {"transforms": {"train": [{"name": "color_jitter", "brightness": 0.2, "contrast": 0.2}]}}
+
+
+@pytest.mark.parametrize("changes", [{}, JITTER, TRAININGS["profs"]], ids=str)
+def test_no_batch_makes_the_host_wait_for_the_gpu(monkeypatch, tmp_path, toy_data, changes):
+    assert waits(monkeypatch, tmp_path, toy_data, changes) == []
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])

@@ -265,3 +265,20 @@ def test_a_compiled_network_trains_to_nearly_the_same_weights(tmp_path, toy_data
     assert plain.keys() == compiled.keys()
     for key in plain:
         torch.testing.assert_close(compiled[key], plain[key], atol=0.02, rtol=0.02)
+
+
+def test_a_compiler_is_told_to_choose_kernels_by_rules_before_it_makes_any(
+    tmp_path, toy_data, monkeypatch
+):
+    from torch._inductor import config
+
+    seen = []
+
+    def compiler(network):
+        seen.append(config.deterministic)
+        return network
+
+    monkeypatch.setattr(config, "deterministic", False)
+    monkeypatch.setattr(torch, "compile", compiler)
+    train(tmp_path, toy_data, {"epochs": 1, "iterations_per_epoch": 1, "compile": True})
+    assert seen == [True]

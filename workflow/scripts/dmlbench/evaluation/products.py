@@ -272,12 +272,16 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 @contextlib.contextmanager
 def full_precision():
     """Float32 products in float32 and bfloat16 products summed in float32, whatever was set."""
-    matmul = torch.backends.cuda.matmul
-    before = torch.get_float32_matmul_precision(), matmul.allow_bf16_reduced_precision_reduction
+    gpu, cpu = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+    reduced = gpu.allow_bf16_reduced_precision_reduction
+    before = torch.get_float32_matmul_precision(), cpu.fp32_precision
     torch.set_float32_matmul_precision("highest")
-    matmul.allow_bf16_reduced_precision_reduction = False
+    gpu.allow_bf16_reduced_precision_reduction = False
     try:
         yield
     finally:
         torch.set_float32_matmul_precision(before[0])
-        matmul.allow_bf16_reduced_precision_reduction = before[1]
+        # It sets the CPU's as well, which `use_precision` does not: left at TF32 after a training
+        # in TF32, it is a contradiction in the next float32 training, and torch an error.
+        cpu.fp32_precision = before[1]
+        gpu.allow_bf16_reduced_precision_reduction = reduced

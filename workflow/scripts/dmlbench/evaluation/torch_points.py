@@ -3,6 +3,8 @@
 import numpy as np
 import torch
 
+from dmlbench.evaluation.products import full_precision
+
 
 class TorchPoints:
     """`dmlbench.evaluation.kmeans.Points` by torch, for GPUs that faiss cannot use.
@@ -20,10 +22,12 @@ class TorchPoints:
         half = centers.square().sum(1) / 2
         vectors = self._vectors[rows if isinstance(rows, slice) else self._there(rows)]
         nearest, distance = [], []
-        for some in vectors.split(max(1, (1 << 22) // len(centers))):
-            nearness, place = torch.addmm(-half, some, centers.T).max(1)
-            nearest.append(place)
-            distance.append((some.square().sum(1) - 2 * nearness).clamp_(min=0))
+        # What a training has set for its network, TF32 may be, is not for its scores.
+        with full_precision():
+            for some in vectors.split(max(1, (1 << 22) // len(centers))):
+                nearness, place = torch.addmm(-half, some, centers.T).max(1)
+                nearest.append(place)
+                distance.append((some.square().sum(1) - 2 * nearness).clamp_(min=0))
         return tuple(torch.cat(parts).cpu().numpy() for parts in (nearest, distance))
 
     def sums(self, assignment: np.ndarray, clusters: int) -> np.ndarray:

@@ -73,5 +73,4 @@ class TensorInputs:
     ) -> Iterator[Tensor]:
         """[B, ...] each."""
         for batch in rows:
-            there = torch.from_numpy(batch).to(self.values.device, non_blocking=True)
-            yield self.values[there]
+            yield self.values[torch.from_numpy(batch).to(self.values.device, non_blocking=True)]

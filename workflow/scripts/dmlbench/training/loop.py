@@ -127,7 +127,7 @@ def train(
             which the next call continues.
     """
     spec = Spec.model_validate(values)
-    make_deterministic()
+    make_deterministic(spec.compile)
     use_cpu(threads)
     use_precision(spec.precision)
     roles, where = read_roles(index, split, spec.fold), pick_device(device)

@@ -9,6 +9,9 @@ from dmlbench.errors import UserError
 from dmlbench.plan.cost_model import pixels_learnt_from
 from dmlbench.plan.spec import Spec
 
+# What else CUDA says where memory runs out: of a context or of pinned memory, and of libraries.
+_SIGNS = ("CUDA error: out of memory", "ALLOC_FAILED", "ALLOCATION_FAILED")
+
 
 @contextlib.contextmanager
 def out_of_memory_is_a_user_error(spec: Spec) -> Iterator[None]:
@@ -19,7 +22,9 @@ def out_of_memory_is_a_user_error(spec: Spec) -> Iterator[None]:
     """
     try:
         yield
-    except torch.OutOfMemoryError:
+    except RuntimeError as error:
+        if not _is_out_of_memory(error):
+            raise
         changes = ["runs_per_gpu (fewer jobs on the GPU)", "batch_size (smaller)"]
         if spec.precision != "bfloat16":
             changes.insert(1, "precision (bfloat16)")
@@ -30,8 +35,16 @@ def out_of_memory_is_a_user_error(spec: Spec) -> Iterator[None]:
         ) from None
 
 
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in _SIGNS)
+
+
 def _gpu() -> str:
     if not torch.cuda.is_available():
         return "the device"
-    _, total = torch.cuda.mem_get_info()
+    try:
+        _, total = torch.cuda.mem_get_info()
+    except RuntimeError:
+        # It needs a context, for which there may be no room.
+        return torch.cuda.get_device_name()
     return f"{torch.cuda.get_device_name()} with {total / 1e9:.0f} GB"

@@ -8,12 +8,20 @@ import numpy as np
 import torch
 
 
-def make_deterministic() -> None:
-    """Same spec, same seed, same device, same numbers: an operation that cannot is an error."""
+def make_deterministic(compiled: bool = False) -> None:
+    """Same spec, same seed, same device, same numbers: an operation that cannot is an error.
+
+    Args:
+        compiled: whether torch.compile is going to make a network's step. On a GPU its compiler
+            else times kernels and takes the fastest: where a run goes on, one with other digits.
+    """
     # cuBLAS reads this when its first handle is made.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # The same as use_deterministic_algorithms, without loading the compiler (a second or more).
-    torch.set_deterministic_debug_mode("error")
+    if compiled:
+        torch.use_deterministic_algorithms(True)
+    else:
+        # The same without the compiler, which takes a second or more to load.
+        torch.set_deterministic_debug_mode("error")
     # It would fill every new tensor with NaN, a twentieth of a small network's step; none is read
     # before it is written.
     torch.utils.deterministic.fill_uninitialized_memory = False
