@@ -1,4 +1,4 @@
-"""Which precision below float32 pays on this machine: a probe of milliseconds, made once."""
+"""Which precision below float32 pays off on this machine: probed once, in milliseconds."""
 
 import functools
 import time
@@ -7,7 +7,7 @@ import torch
 
 _SIDE, _DIM = 256, 512
 _REPEATS = 5
-# Part of float32's time that a product may take to be worth its larger error.
+# A product must take less than this share of float32's time to be worth its larger error.
 _WORTH = 0.7
 
 
@@ -20,10 +20,10 @@ def coarse_product(queries: torch.Tensor, gallery: torch.Tensor, out: torch.Tens
 
 
 def coarse_precision(device) -> torch.dtype | None:
-    """The precision whose products beat float32's on this device: bfloat16, int8 or none.
+    """The precision with faster products than float32 on this device: bfloat16, int8 or None.
 
     CPUs differ: with AVX512-BF16 or AMX bfloat16 takes half of float32's time, without them six
-    times as long; with VNNI int8 takes a third. bfloat16 errs less and comes first.
+    times as long; with VNNI int8 takes a third. bfloat16 has the smaller error and is preferred.
     """
     return _probed(torch.device(device).type, torch.get_num_threads())
 
