@@ -14,7 +14,7 @@ from dmlbench.errors import UserError
 
 DATA = np.random.default_rng(0).bytes(3_000_000)
 SHA256 = hashlib.sha256(DATA).hexdigest()
-OTHER = b"packed repacked"
+OTHER = b"repacked"
 OTHER_SHA256 = hashlib.sha256(OTHER).hexdigest()
 
 
