@@ -86,7 +86,7 @@ rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studi
 		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
 .PHONY: benchmark
-benchmark: .venv/ready ## time losses, evaluation and input beside the libraries everyone uses
+benchmark: .venv/ready ## time losses, evaluation and input against the libraries everyone uses
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/input.py

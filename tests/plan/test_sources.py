@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_written_is_only_slower(scripts):
     before = digest()
     for folder in list(scripts.rglob("__pycache__")):
         shutil.rmtree(folder)
-        folder.write_text("a file is no folder")
+        folder.write_text("a file is not a folder")
     assert digest() == before
 
 

@@ -77,7 +77,7 @@ def test_a_signal_during_an_evaluation_ends_it(tmp_path, toy_data, monkeypatch):
         calls.append(len(calls))
         if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
-            pytest.fail("went on with the evaluation")
+            pytest.fail("continued with the evaluation")
         return score(*arguments, **options)
 
     score = assembly.score

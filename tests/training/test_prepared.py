@@ -137,7 +137,7 @@ def test_a_stale_prepared_file_is_not_taken(tmp_path, toy_data, trained, monkeyp
 def test_a_signal_while_it_is_prepared_leaves_a_finished_training(tmp_path, toy_data, monkeypatch):
     def signalled(*_):
         os.kill(os.getpid(), signal.SIGTERM)
-        pytest.fail("went on embedding")
+        pytest.fail("continued embedding")
 
     monkeypatch.setattr(loop, "embed_roles", signalled)
     train(tmp_path, toy_data, {"epochs": 1}, prepared=tmp_path / "prepared.parquet")
