@@ -3,11 +3,11 @@
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
-# Tests compute on small tensors: a process for each core with one thread is fastest. A process
-# takes up to 2 GB. A module's tests stay together: some share what the first of them made.
+# Tests compute on small tensors: one process per core with one thread is fastest. A process takes
+# up to 2 GB. A module's tests run together, because some share results of the first one.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(CORES) --maxprocesses 8 \
 	--dist loadfile
-# The files with tests of these markers: to collect all files takes ten seconds.
+# The files with tests of these markers: collecting all files takes ten seconds.
 marked = $(shell grep -rlE --include='test_*.py' 'mark\.($(1))\b' tests)
 
 .PHONY: help
@@ -50,7 +50,7 @@ test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
 
 .PHONY: test-cluster
 CLUSTER ?= cluster
-# The tests start a Slurm of their own, whatever the caller's setting says.
+# The tests start their own Slurm, whatever the caller's setting.
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
 	@env -u SLURM_CONF $(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
 
@@ -86,7 +86,7 @@ rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studi
 		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
 .PHONY: benchmark
-benchmark: .venv/ready ## time losses, evaluation and input beside the libraries everyone uses
+benchmark: .venv/ready ## time losses, evaluation and input against the libraries everyone uses
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/input.py
@@ -113,7 +113,7 @@ record-training: .venv/ready ## record the code of training and data, once versi
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
 
-# The site has an environment of its own, so that what runs experiments stays as it is.
+# The site has its own environment, so that the environment for experiments does not change.
 .venv-docs/ready: docs/requirements.lock
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-docs
 	@$(BIN)/uv pip install --quiet --python .venv-docs/bin/python --require-hashes -r $<

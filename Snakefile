@@ -8,7 +8,7 @@ min_version("9.11")
 
 CONFIGFILE = Path("config/config.yaml")
 
-# Snakemake says of an empty file that there is one, but not which.
+# Snakemake reports an empty file without naming it.
 if CONFIGFILE.exists() and yaml.safe_load(CONFIGFILE.read_text()) is None:
     sys.exit(f"dmlbench: {CONFIGFILE}: is empty; allowed: YAML with at least one key")
 
@@ -37,15 +37,15 @@ include: "rules/collect.smk"
 
 
 onstart:
-    # Who only looks disturbs nobody.
+    # Read-only calls need no claim.
     if not LOOKING.issuperset(workflow.dag_settings.targets or ["all"]):
         try:
             claim(RESULTS)
             RUNS.write()
         except UserError as error:
             sys.exit(f"dmlbench: {error}")
-    # By its default limit Snakemake's scheduler looks at all waiting jobs again once a second for
-    # every job that has ended: hours into a study that takes a core.
+    # With its default limit, Snakemake's scheduler reconsiders all waiting jobs once a second for
+    # every finished job: hours into a study that takes a whole core.
     limit = workflow.scheduling_settings.max_jobs_per_timespan
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None

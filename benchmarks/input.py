@@ -1,4 +1,4 @@
-"""Images a second from disk to the network's input, next to torchvision's ImageFolder + DataLoader.
+"""Images per second from disk to the network's input, against torchvision's DataLoader.
 
     python benchmarks/input.py                 # about five minutes on two cores
     python benchmarks/input.py --data FOLDER   # the folder that holds grocery81.zip
@@ -6,13 +6,13 @@
 Both deliver the Grocery Store photographs as float32 batches of 128, crops of 224 pixels, with the
 same transforms, from files that the machine has read before. Ours reads them packed, once with
 the shorter side resized to 256 (what the studies' recipes begin with) and once as they are; theirs
-decodes the JPEG files, with 1 and 2 worker processes and one a core, of which the fastest counts.
+decodes the JPEG files, with 1 and 2 worker processes and one per core, of which the fastest counts.
 They take turns, so that a busy machine slows both; a rate is the median over the rounds, and the
-best of each system is compared. CPU time counts all threads and processes; other load spoils it
+best of each system is compared. CPU time counts all threads and processes; other load affects it
 less than rates.
 
 On a GPU, ResNet-50's training step with these images is timed next to the same step on random
-tensors that lie there. Writes results/benchmarks/input.json and prints a table.
+tensors that are already there. Writes results/benchmarks/input.json and prints a table.
 """
 
 import argparse
@@ -77,7 +77,7 @@ CASES = {  # name -> (how our store is packed, our steps, torchvision's transfor
 def prepare(
     data: Path, folder: Path, images: int | None
 ) -> tuple[dict[int | None, Pixels], np.ndarray, Path]:
-    """Our stores by their size, the ids of the images to read, and these as class folders."""
+    """Our stores by size, the ids of the images to read, and these images as class folders."""
     archive = data / "grocery81.zip"
     index([archive], "grocery", folder / "images.parquet")
     stores = {}
@@ -113,7 +113,7 @@ def theirs(folder: Path, chain: list, workers: int) -> Iterator[int]:
 
 
 def timed(delivery: Iterator[int]) -> tuple[float, float]:
-    """Images a second, from the first batch asked for on, and CPU milliseconds an image."""
+    """Images per second, from the first requested batch on, and CPU milliseconds per image."""
     cpu, wall = cpu_seconds(), time.perf_counter()
     count = sum(delivery)
     wall = time.perf_counter() - wall
@@ -121,7 +121,7 @@ def timed(delivery: Iterator[int]) -> tuple[float, float]:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of its ended children."""
+    """CPU seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
@@ -161,9 +161,9 @@ def compare(case: str, stores: dict, ids: np.ndarray, folder: Path, rounds: int)
 
 
 def split(case: str, stores: dict, ids: np.ndarray) -> dict[str, float]:
-    """CPU milliseconds an image, on one thread, up to a step of what we do in a case.
+    """CPU milliseconds per image, on one thread, up to each of our steps in a case.
 
-    All but reading end in floats.
+    All except reading end in floats.
     """
     size, steps, _ = CASES[case]
     chains = {"read": None} | {
@@ -179,7 +179,7 @@ def split(case: str, stores: dict, ids: np.ndarray) -> dict[str, float]:
 
 
 def training_steps(stores: dict, device: torch.device, steps: int = 60) -> dict:
-    """Images a second of ResNet-50's training step, on our input and on random tensors."""
+    """Images per second of ResNet-50's training step, on our input and on random tensors."""
     network = torchvision.models.resnet50(num_classes=81).to(device)
     network = network.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
@@ -219,7 +219,7 @@ def training_steps(stores: dict, device: torch.device, steps: int = 60) -> dict:
 
 
 def device() -> dict:
-    """What torch computes on."""
+    """The device that torch computes on."""
     return {
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "threads": torch.get_num_threads(),

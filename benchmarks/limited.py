@@ -1,4 +1,4 @@
-"""Calls in processes of their own, ended at limits of time and memory."""
+"""Calls in separate processes, ended at limits of time and memory."""
 
 import os
 import resource
@@ -20,7 +20,7 @@ SNAKEMAKE = (sys.executable, "-m", "snakemake")
 
 
 class Spent(NamedTuple):
-    """What a call took; `ended` says by which limit it was ended, if it was."""
+    """The cost of a call; `ended` names the limit that ended it, if any."""
 
     seconds: float
     cpu_seconds: float
@@ -31,7 +31,7 @@ class Spent(NamedTuple):
 def call(command: Sequence[str], folder: Path) -> Spent:
     """Run a command under the limits.
 
-    Linux counts the size of who starts a program as that program's peak, so a small process does.
+    Linux counts the parent's size as a program's peak memory, so a small process starts it.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as small:
         return small.submit(_call, command, folder).result()

@@ -1,4 +1,4 @@
-"""Time every loss next to pytorch-metric-learning's, forward and backward, in one process.
+"""Time every loss against pytorch-metric-learning's, forward and backward, in one process.
 
     python benchmarks/losses.py                      # all, about ten minutes on two cores
     python benchmarks/losses.py contrastive circle   # some
@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # before torch: the profiler talks too much
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # before torch: the profiler is too verbose
 
 import torch
 
@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Our losses, each with the library's loss of the same name where there is one."""
+    """Our losses, each with the library's loss of the same name if there is one."""
     from pytorch_metric_learning import distances, losses, reducers
 
     cosine, mean = distances.CosineSimilarity, reducers.MeanReducer
@@ -127,7 +127,7 @@ def why_left_out(case: Case, labels: torch.Tensor, device: str) -> str | None:
 
 
 def batch(size: int, num_classes: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Unit-length embeddings [B, D] and labels, five images a class."""
+    """Unit-length embeddings [B, D] and labels, five images per class."""
     generator = torch.Generator().manual_seed(0)
     embeddings = torch.randn(size, EMBEDDING_DIM, generator=generator)
     classes = torch.randperm(num_classes, generator=generator)[: -(-size // IMAGES_PER_CLASS)]

@@ -1,4 +1,4 @@
-"""What numbers are measured on, which every benchmark's file says; and peak memory."""
+"""The machine of measurements, for every benchmark's file; and peak memory."""
 
 import importlib.metadata
 import os
@@ -16,7 +16,7 @@ from dmlbench.machine import commit, instructions, processor
 
 
 def machine(packages: Sequence[str]) -> dict:
-    """Processor, instructions and limits to them, cores, last minute's load, versions, commit."""
+    """Processor, instructions and their limits, cores, last minute's load, versions, commit."""
     return {
         "cpu": processor(),
         "instructions": instructions().split(),
@@ -36,9 +36,9 @@ def slug() -> str:
 
 
 def peak_memory() -> int:
-    """Most bytes that this process has held since its program began.
+    """Peak memory of this process since its program began, in bytes.
 
-    Linux hands `ru_maxrss` from a parent to its children, through exec as well: a child of a large
+    Linux passes `ru_maxrss` from a parent to its children, even through exec: a child of a large
     process would look as large.
     """
     if sys.platform == "linux":

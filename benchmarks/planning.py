@@ -1,15 +1,14 @@
-"""What planning, scheduling and keeping a run cost, from 100 runs to 100,000.
+"""The cost of planning, scheduling and storing runs, from 100 runs to 100,000.
 
     python benchmarks/planning.py                     # about an hour on a quiet machine
     python benchmarks/planning.py --runs 100 1000     # five minutes
-    python benchmarks/planning.py --account NAME      # with the Slurm that answers here
-    python benchmarks/planning.py --results FOLDER    # whose finished runs are weighed
+    python benchmarks/planning.py --account NAME      # with the Slurm of this machine python
+    benchmarks/planning.py --results FOLDER    # whose finished runs are measured
 
-Studies of so many runs (ten losses, two embedding sizes, seeds) are planned in folders of their
-own, each call in a process of its own that is ended at ten minutes of CPU time, 15 minutes or
-10 GB; a call that was ended is not made at a larger size. CPU seconds count all threads; other
-load spoils them less than seconds. Writes results/benchmarks/planning.json and prints the tables
-of docs/scaling.md.
+Studies of these sizes (ten losses, two embedding sizes, seeds) are planned in separate folders,
+each call in a separate process that is ended at ten minutes of CPU time, 15 minutes or 10 GB; an
+ended call is not made at a larger size. CPU seconds count all threads; other load affects them less
+than seconds. Writes results/benchmarks/planning.json and prints the tables of docs/scaling.md.
 """
 
 import argparse
@@ -53,7 +52,7 @@ plan.load(yaml.safe_load(Path("config/config.yaml").read_text()), Path("config")
 
 
 def project(folder: Path, runs: int) -> plan.Plan:
-    """A copy of the project with one study, `scaling`, of so many runs; returns its plan."""
+    """A copy of the project with one study, `scaling`, of a number of runs; returns its plan."""
     for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
         source = REPOSITORY / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
@@ -74,7 +73,7 @@ def project(folder: Path, runs: int) -> plan.Plan:
     configuration["studies"] = ["scaling"]
     (folder / "config/config.yaml").write_text(yaml.safe_dump(configuration))
     found = plan.load(configuration, folder / "config")
-    # What a call that submits jobs leaves for them.
+    # The file that a submitting call writes for its jobs.
     (folder / "results").mkdir()
     RunIndex(found, folder / "results" / FILE, fresh=True).write()
     return found
@@ -97,7 +96,7 @@ def pretend_done(folder: Path, study: plan.Plan) -> None:
 
 
 def calls(study: plan.Plan) -> dict[str, list[str]]:
-    """Name of a row -> what is called; the last two where everything is done."""
+    """Name of a row -> call; the last two with everything done."""
     runs = study.runs("scaling")
     batches = max(1, len(runs) // RUNS_A_BATCH)
     quiet = [*SNAKEMAKE, "--dry-run", "--quiet", "all"]

@@ -1,4 +1,4 @@
-"""What PROFS and hard negative class mining add to a training step, at 100 and 11,318 classes.
+"""The time that PROFS and hard negative class mining add to a step, at 100 and 11,318 classes.
 
     python benchmarks/profs.py               # about four minutes on one core
     python benchmarks/profs.py omniglot      # one setting
@@ -6,16 +6,16 @@
 can2019 (section 5.4) says that PROFS adds no cost, and class mining 0.008% of the computation time
 on CUB and Cars196 and 0.9% on SOP. What they add is timed part by part, at the batch of the text
 (128 images, two of each class, embedding size 512, margin loss on hard pairs): drawing a batch,
-tuples around representatives, the proximity term with its gradient, its reference taken once in M
-steps, looking for the nearest classes and remembering embeddings. The step of GoogLeNet that they
-add to is timed on fewer images and multiplied. A third setting is that of can2019_omniglot, where
-equal iterations are equal time if nothing is added. Times are CPU time of one thread, so other work
-on the machine counts little; a number is the median. Memory is what is kept from step to step, and
-the most that drawing a batch allocates on top of it.
+tuples around representatives, the proximity term with its gradient, its reference once per M steps,
+the search for the nearest classes and the storage of embeddings. The GoogLeNet step to which they
+are added is timed on fewer images and scaled. A third setting is that of can2019_omniglot, where
+equal iterations are equal time if nothing is added. Times are CPU times of one thread, so other
+work on the machine has little effect; numbers are medians. Memory is what is kept from step to
+step, and the most that drawing a batch allocates on top of it.
 
 A GPU takes less time for the network's step, so that class mining, which stays on the CPU, has a
-larger share there: `step_ms_of_printed_share` says how long a step is of which class mining is the
-printed share. Writes results/benchmarks/profs.json.
+larger share there: `step_ms_of_printed_share` is the length of a step of which class mining would
+    be the printed share. Writes results/benchmarks/profs.json.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
         embedding_dim: size of the embeddings.
         backbone, options, shape: the network, and the shape of an image.
         at_once: images of a timed step of the network; a batch is a multiple of it.
-        printed: the printed share of class mining in percent; none where nothing is printed.
+        printed: the printed share of class mining in percent; None if nothing is printed.
     """
 
     images: int
@@ -106,7 +106,7 @@ def drawn(sampler: Sampler) -> Iterator[Batch]:
 
 
 def sampling(name: str, setting: Setting) -> dict:
-    """CPU time of a batch, with what the sampler learns from it, and its memory."""
+    """CPU time of a batch, including the sampler's update, and its memory."""
     sampler = build(name, setting)
     embeddings = torch.randn(setting.batch_size, setting.embedding_dim)
     learns, kept = isinstance(sampler, LearnsFromEmbeddings), 0
@@ -174,7 +174,7 @@ def network_parts(setting: Setting) -> dict:
         network(images).square().mean().backward()
 
     def penalty() -> None:
-        # Gradients are there already: the term's own are added to them.
+        # Gradients exist already: the term's own are added to them.
         proximity(network.parameters()).backward()
 
     of_images = median_ms(forward_and_backward)
@@ -188,7 +188,7 @@ def network_parts(setting: Setting) -> dict:
 
 
 def row(name: str, setting: Setting) -> dict:
-    """What each part adds to a step of a setting."""
+    """The time that each part adds to a step of a setting."""
     network = network_parts(setting)
     samplers = {kind: sampling(kind, setting) for kind in ("class_balanced", "profs", "profs_hncm")}
     projection = build("profs", setting).iterations_per_projection
@@ -222,12 +222,12 @@ def row(name: str, setting: Setting) -> dict:
 def as_line(found: dict) -> str:
     """A row of the printed table."""
     printed = found.get("hncm_percent_printed")
-    beside = "" if printed is None else f", printed {printed}%"
+    shown = "" if printed is None else f", printed {printed}%"
     return (
         f"{found['setting']}, {found['classes']:,} classes, a plain step of "
         f"{found['network']['step_ms']:,.0f} ms: PROFS {sum(found['profs_ms'].values()):+.2f} ms "
         f"({found['profs_percent']:+.2f}%), {found['profs_kept_mib']:.1f} MiB; HNCM "
-        f"{found['hncm_ms']:+.2f} ms ({found['hncm_percent']:+.4f}%{beside}), "
+        f"{found['hncm_ms']:+.2f} ms ({found['hncm_percent']:+.4f}%{shown}), "
         f"{found['hncm_kept_mib']:.1f} MiB kept, {found['hncm_peak_mib']:.1f} MiB at most"
     )
 

@@ -1,4 +1,4 @@
-"""What Snakemake, here and through a Slurm, adds to an empty job."""
+"""The time that Snakemake, here and through Slurm, adds to an empty job."""
 
 import statistics
 import subprocess
@@ -20,7 +20,7 @@ rule job:
 
 
 def schedule_jobs(account: str | None) -> list[dict]:
-    """What Snakemake, and Slurm where an account is given, add to each job."""
+    """The time that Snakemake, and Slurm if an account is given, add to each job."""
     places = {"one core": ["--cores", "1"]}
     if account:
         places["Slurm"] = _on_slurm(account)
@@ -54,7 +54,7 @@ def _on_slurm(account: str) -> list[str]:
 
 
 def _seconds_in_jobs(folder: Path) -> float:
-    """Median time that Slurm gave to the jobs whose logs lie in a folder."""
+    """Median Slurm time of the jobs whose logs are in a folder."""
     ids = ",".join(log.stem for log in folder.glob("logs/**/*.log"))
     lines = subprocess.run(
         ["sacct", "-XnP", f"--jobs={ids}", "--format=ElapsedRaw"],

@@ -3,8 +3,8 @@
     python benchmarks/step_memory.py     # a minute; writes config/memory.yaml
 
 A step (forward, loss, backward, optimizer) runs on fake tensors, which have sizes and no values;
-every storage that comes and goes is counted, weights, gradients and the optimizer's state included.
-The peak grows with the batch along a line, whose slope is what an image takes.
+every allocation and release of a storage is counted, including weights, gradients and the
+optimizer's state. The peak grows linearly with the batch; the slope is the memory per image.
 """
 
 import argparse
@@ -38,17 +38,17 @@ DIM, CLASSES = 512, 100
 BATCHES = (16, 32)
 PRECISIONS = ("float32", "bfloat16")
 HEAD = """\
-# What a training step takes of a GPU's memory: counted on fake tensors by
+# GPU memory of a training step: counted on fake tensors by
 #   python benchmarks/step_memory.py
 #
-# pixels      side of the images that it was counted with; an image's part grows with their area
+# pixels      side of the images in the count; an image's memory grows with their area
 # parameters  millions, with an embedding layer of 512
 # image       MB for each image of a batch, all that waits for the backward pass, by precision
 """
 
 
 class Live(TorchDispatchMode):
-    """Counts the bytes of all storages that operations make, while they are there.
+    """Counts the bytes of all live storages that operations make.
 
     Attributes:
         now, peak: bytes.
@@ -67,7 +67,7 @@ class Live(TorchDispatchMode):
         return found
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Count a tensor's storage, unless it is counted."""
+        """Count a tensor's storage once."""
         storage = tensor.untyped_storage()
         if storage in self._known:
             return

@@ -1,4 +1,4 @@
-"""What a run leaves on the disk: measured, or estimated where none has run."""
+"""Disk space of a run: measured, or estimated if none has run."""
 
 import statistics
 from collections.abc import Sequence

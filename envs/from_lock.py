@@ -1,7 +1,7 @@
 """Write envs/cpu.yaml and envs/gpu.yaml from requirements.lock: `make lock` runs this.
 
-The pins stand inline because Snakemake copies an environment file away from its folder. Both are
-for Linux on x86-64; the GPU one has faiss for CUDA instead of faiss for the CPU.
+The pins are inline because Snakemake copies an environment file out of its folder. Both are for
+Linux on x86-64; the GPU one has faiss for CUDA instead of faiss for the CPU.
 """
 
 import re
@@ -34,7 +34,7 @@ def pins(lock: str) -> list[str]:
 def environment(name: str, requirements: list[str]) -> str:
     """A conda environment file."""
     lines = [
-        "# Written by envs/from_lock.py from requirements.lock; `make lock` writes it anew.",
+        "# Written by envs/from_lock.py from requirements.lock; `make lock` writes it again.",
         f"name: dmlbench-{name}",
         "channels:",
         "  - conda-forge",

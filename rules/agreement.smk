@@ -1,6 +1,6 @@
-# Needs:  the scores of a paper's study that are there, or all of them where the study is asked for;
-#         the paper's printed tables and their audit
-# Leaves: <results>/agreement/<study>.csv   a verdict for every printed number of one paper
+# Needs:  the existing scores of a paper's study, or all of them if the study is requested; the
+#         paper's printed tables and their audit
+# Leaves: <results>/agreement/<study>.csv   a verdict on every printed number of one paper
 #         <results>/agreement.{csv,md}      all of them together (target: agreement)
 
 REPRODUCED = [study for study in AUDITED if study in PLAN.studies]

@@ -1,4 +1,4 @@
-# Needs:  config/reference/<study>/: printed tables, and audit.yaml, what the rules must know of them
+# Needs:  config/reference/<study>/: printed tables, and audit.yaml, their metadata for the rules
 # Leaves: <results>/audit/<study>.{csv,md}   the printed numbers of one document, checked
 #         <results>/audit/all.{csv,md}       all of them together (target: audit)
 

@@ -1,7 +1,7 @@
 # Needs:  everything above
 # Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
 #         search_<search>, experiment_<experiment>, data_all; `audit` is in audit.smk
-#         A word that is no target ends the call with the nearest ones.
+#         An unknown target ends the call with the closest ones.
 
 for study in PLAN.studies:
 
@@ -57,11 +57,11 @@ rule data_all:
     localrule: True
 
 
-# Folders of the user's own, which are no targets.
+# The user's folders, which are not targets.
 OWN = "|".join(re.escape(each.folder) for each in PLAN.datasets.values() if each.folder)
 
 
-# No file of the workflow is a word without a slash.
+# No file of the workflow has a path without a slash.
 rule unknown_target:
     input:
         refused_target,

@@ -1,5 +1,5 @@
 # Needs:  config/
-# Leaves: PLAN, the checked plan, and what wildcards name in it. No rules.
+# Leaves: PLAN, the checked plan, and look-ups of wildcards in it. No rules.
 import functools
 import os
 import re
@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-# The folder of this repository, also where another workflow uses this one as a module.
+# The folder of this repository, even if another workflow uses this one as a module.
 HOME = Path(workflow.current_basedir).parent
 LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
@@ -38,19 +38,19 @@ try:
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
-# Embeddings that a training leaves for the next rules, which then need no torch.
+# Embeddings that a training writes for the next rules, which then need no torch.
 PREPARED, PREPARED_TRAIN = ".embeddings.parquet", ".train_embeddings.parquet"
 RUNS = RunIndex(PLAN, Path(RESULTS, FILE), fresh=workflow.is_main_process)
 # Where a file comes from, in a catalogue.
 SOURCES = {"urls", "note"}
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 
-# Before a job's time is over, a cluster sends SIGUSR1 to all of its processes. It is meant for the
-# training: without this the Snakemake around it would die, and take the training along.
+# Before a job's time limit, a cluster sends SIGUSR1 to all of its processes. It is meant for the
+# training: without this the surrounding Snakemake would die and end the training too.
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
 
-# Seconds of work, or work that a node without internet cannot do: no jobs of a cluster.
+# Not cluster jobs: seconds of work, or work that a node without internet cannot do.
 localrules:
     download,
     weights,
@@ -92,7 +92,7 @@ wildcard_constraints:
 
 
 def in_one_line(function):
-    """The function, ending the call where what it is asked for is not there."""
+    """The function; a UserError in it ends the call."""
 
     @functools.wraps(function)
     def called(asked):

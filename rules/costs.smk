@@ -9,7 +9,7 @@ from dmlbench.training.gpus import visible_gpus
 
 def on_a_gpu():
     """Whether trainings will run on a GPU: of a cluster, or of this machine."""
-    # A dry run forgets its executor, but not how many jobs may be in a cluster's queue at once.
+    # In a dry run the executor is unknown, but not the limit on jobs in a cluster's queue.
     cluster = workflow.resource_settings.nodes is not None
     asked = PLAN.configuration.device == "cuda" or cluster
     return PLAN.configuration.device != "cpu" and (asked or bool(visible_gpus()))
@@ -35,7 +35,7 @@ def jobs_ahead():
 
 @atexit.register
 def print_costs():
-    """After all that a dry run prints; of a call that ended before its jobs were known, nothing."""
+    """Print costs after a dry run's output; nothing if the call ended before its jobs were known."""
     if workflow.dryrun and workflow.scheduler:
         try:
             for line in costs.lines(PLAN, jobs_ahead(), gpu=on_a_gpu()):

@@ -1,8 +1,8 @@
-# Needs:  nothing, the archives' published addresses and mirrors, or a folder of the user's
+# Needs:  nothing, the archives' published addresses and mirrors, or a user's folder
 # Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<data>.zip
 #         <results>/data/<data>/images.parquet                     the index
 #         <results>/data/<data>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
-#         <data> is the data set's name with the digest of what its images follow from
+#         <data> is the data set's name with a digest of what determines its images
 #         <results>/weights/<file>                                    published weights of a network
 
 

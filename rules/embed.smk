@@ -1,5 +1,5 @@
 # Needs:  the run's weights; index, split and pixels of its data set
-# Leaves: <results>/runs/<run>/embeddings.parquet   of every image but the training ones,
+# Leaves: <results>/runs/<run>/embeddings.parquet   of every image except the training ones,
 #                                               by selected and last epoch
 #         <results>/runs/<run>/train_embeddings.parquet   of the training ones, on request
 
@@ -16,7 +16,7 @@ rule embed:
         "<results>/logs/embed/{run}.log",
     benchmark:
         "<results>/costs/embed/{run}.tsv"
-    # A run is scored before the next is trained, and its checkpoint removed.
+    # A run is scored, and its checkpoint removed, before the next one is trained.
     priority: 1
     conda:
         ENVIRONMENT
@@ -26,12 +26,12 @@ rule embed:
     params:
         prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
         roles=None,
-        source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
+        source=stage_digest("embed.py", packages=("networks/backbones", "data/transforms")),
     script:
         "../workflow/scripts/embed.py"
 
 
-# On request: few measures look at the images that a network has learned from.
+# On request: few measures use the images that a network was trained on.
 use rule embed as embed_train with:
     output:
         "<results>/runs/{run}/train_embeddings.parquet",
@@ -42,4 +42,4 @@ use rule embed as embed_train with:
     params:
         prepared=prepared_train,
         roles=["train"],
-        source=stage_digest("embed.py", rooms=("networks/backbones", "data/transforms")),
+        source=stage_digest("embed.py", packages=("networks/backbones", "data/transforms")),

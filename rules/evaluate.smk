@@ -1,7 +1,7 @@
 # Needs:  <results>/runs/<run>/embeddings.parquet; of training images for some measures
 # Leaves: <results>/runs/<run>/scores.parquet               one row per role, selection and metric
 #         <results>/runs/<run>/queries.parquet              one row per role, selection and query
-#         <results>/runs/<run>/measures/<measure>.parquet   what a study asks for in addition
+#         <results>/runs/<run>/measures/<measure>.parquet   additional scores that a study requests
 #         <results>/runs/<run>/measures/<measure>.npz       its arrays
 #         <results>/combined/<combination>/<form>.parquet   scores of several folds together
 

@@ -1,7 +1,7 @@
 # Needs:  nothing
 # Leaves: <results>/experiments/<experiment>/seed<n>.parquet   a long table
 #         <results>/experiments/<experiment>/seed<n>.npz       arrays
-#         <experiment> is its name with the digest of its options
+#         <experiment> is its name with a digest of its options
 
 
 rule experiment:

@@ -1,19 +1,19 @@
-# Needs:  PLAN and what wildcards name in it, of common.smk
+# Needs:  PLAN and the look-ups of common.smk
 # Leaves: inputs and parameters of the rules of data, runs and searches. No rules.
 
 
 def archive_of(wildcards):
-    """How an archive is recognised."""
+    """The digests that identify an archive."""
     return archive_entry(wildcards).model_dump(exclude=SOURCES)
 
 
 def weights_of_file(wildcards):
-    """How a file of weights is recognised."""
+    """The digest that identifies a file of weights."""
     return weights_entry(wildcards).model_dump(exclude=SOURCES)
 
 
-# Parameters that are made with the output's help are not compared by Snakemake: a new address is no
-# reason to fetch a file again, nor are other counts one to read a data set again.
+# Snakemake does not compare parameters that depend on the output: so a new address does not fetch a
+# file again, and new counts do not read a data set again.
 def sources_of_archive(wildcards, output):
     return archive_entry(wildcards).model_dump(include=SOURCES)
 
@@ -23,7 +23,7 @@ def sources_of_weights(wildcards, output):
 
 
 def counts_of(wildcards, output):
-    """How many images and classes an index must count."""
+    """The numbers of images and classes that an index must have."""
     return data_entry(wildcards).entry.model_dump(include={"images", "classes"})
 
 
@@ -37,7 +37,7 @@ def archives_of(wildcards):
 
 
 def prepared_train(wildcards, output):
-    """Where a training leaves the embeddings of its images, if its study measures them.
+    """Where a training writes the embeddings of its images, if its study measures them.
 
     Made with the output's help, too: another measure trains nothing again.
     """
@@ -55,7 +55,7 @@ def threads_of(wildcards):
 
 
 def weights_input(spec):
-    """The file of weights that a training starts from; no input where there is none."""
+    """The file of weights that a training starts from; no input if there is none."""
     weights = spec.network.weights
     return {"weights": f"<results>/weights/{weights.file}"} if weights else {}
 
@@ -89,7 +89,7 @@ def pixels_input(row, spec):
 
 
 def best_of(wildcards):
-    """The best values of the search that a run takes them from; no input for most runs."""
+    """The best values of a run's search; no input for most runs."""
     search = PLAN.search_of(row_of(wildcards))
     return (
         {"best": ancient(f"<results>/{searches.folder(PLAN, search)}/best.yaml")} if search else {}
@@ -97,7 +97,7 @@ def best_of(wildcards):
 
 
 def searched(name):
-    """What a search leaves, as the input of its target by name."""
+    """The outputs of a search, as the input of its target by name."""
     return lambda wildcards: f"<results>/{searches.folder(PLAN, name)}/best.yaml"
 
 
@@ -110,7 +110,7 @@ def search_facts(wildcards):
 
 
 def search_state(wildcards):
-    """Where the workers of a search share their trials."""
+    """The folder in which the workers of a search share their trials."""
     return f"{RESULTS}/searches/{name_of_search(wildcards)}"
 
 
@@ -127,13 +127,13 @@ def searched_weights(wildcards):
 
 
 def workers_of(wildcards):
-    """What the workers of a search leave."""
+    """The outputs of a search's workers."""
     workers = range(search_of(wildcards).workers)
     return [f"<results>/searches/{wildcards.search}/workers/{worker}.yaml" for worker in workers]
 
 
 def measured_embeddings(wildcards):
-    """The embeddings that a measure looks at: those of training images are a file of their own."""
+    """The embeddings that a measure uses: those of training images are in a separate file."""
     role = measure_of(wildcards).role
     file = "train_embeddings" if role == "train" else "embeddings"
     return f"<results>/runs/{{run}}/{file}.parquet"

@@ -1,6 +1,6 @@
 # Needs:  the results folder
 # Leaves: nothing: prints targets (target: help) and how far the studies are (target: status). Both
-#         work while another call is at work.
+#         work while another call is running.
 
 LOOKING = {"help", "status"}
 

@@ -1,12 +1,11 @@
-# Needs:  every view of the studies that are asked for now; others are shown if they are finished
+# Needs:  every view of the requested studies; other studies are shown if they are finished
 # Leaves: <results>/report.html                 one page with all of them
 #         <results>/studies/<study>/runs.html   all runs of a study, one by one
-#         <results>/studies/<study>/neighbors   pictures on that page: what is nearest to queries
+#         <results>/studies/<study>/neighbors   pictures on that page: nearest images of queries
 #         <results>/studies/<study>/study.tex   all tables and figures of a study in one document
 
 
-# What histories, queries, embeddings and specs say is read where they are there: a page is no reason
-# to train.
+# Histories, queries, embeddings and specs are read if they exist: a page must not start a training.
 rule neighbors:
     input:
         scores="<results>/studies/{study}/scores.parquet",

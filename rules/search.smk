@@ -1,8 +1,8 @@
-# Needs:  what training needs
+# Needs:  the inputs of training
 # Leaves: <results>/searches/<search>/trials.parquet   one row per trial
 #         <results>/searches/<search>/best.yaml        the values with the best validation score
-#         <search> is its name with the digest of what it finds; the journal that workers share is
-#         in <results>/searches/<name>/state-<digest>, the same for every budget.
+#         <search> is its name with a digest of what it finds; the journal that workers share is in
+#         <results>/searches/<name>/state-<digest>, the same for every budget.
 
 
 rule search_worker:

@@ -1,7 +1,7 @@
-# Needs:  scores of the runs that a study, or one of its views, lists; printed numbers and trials
-#         of searches, for the views that show them
+# Needs:  scores of the runs of a study, or of one of its views; printed numbers and trials of
+#         searches, for the views that show them
 # Leaves: <results>/studies/<study>/scores.parquet             every score of the study
-#         <results>/studies/<study>/timings.csv                what each run cost
+#         <results>/studies/<study>/timings.csv                the cost of each run
 #         <results>/studies/<study>/tournament.csv             the ranks of its methods
 #         <results>/studies/<study>/tables/<table>.{csv,md,tex,html}
 #         <results>/studies/<study>/figures/<figure>.{pdf,svg,png}
@@ -94,7 +94,7 @@ rule table:
         **needs_of("table"),
     params:
         facts=view_facts("table"),
-        source=stage_digest("table.py", rooms=("presentation/tables",)),
+        source=stage_digest("table.py", packages=("presentation/tables",)),
     script:
         "../workflow/scripts/table.py"
 
@@ -120,7 +120,7 @@ rule figure:
         **needs_of("figure"),
     params:
         facts=view_facts("figure"),
-        source=stage_digest("figure.py", rooms=("presentation/figures",)),
+        source=stage_digest("figure.py", packages=("presentation/figures",)),
     script:
         "../workflow/scripts/figure.py"
 

@@ -1,10 +1,10 @@
 # Needs:  index, split and pixels of the run's data set; the network's weights, if it has any;
-#         the best values of a search, where the run takes them
+#         the best values of a search, if the run uses them
 # Leaves: <results>/runs/<run>/spec.yaml           everything that can change the result
 #         <results>/runs/<run>/model.safetensors   the selected epoch's weights
 #         <results>/runs/<run>/last.safetensors    the last epoch's weights
-#         <results>/runs/<run>/history.parquet     a row an epoch
-#         Next to them, and no outputs: a checkpoint until the run is scored, so that a retry
+#         <results>/runs/<run>/history.parquet     one row per epoch
+#         In addition, but not as outputs: a checkpoint until the run is scored, so that a retry
 #         resumes; embeddings for the next rules; the outputs under a second name, so that none is
 #         lost.
 

@@ -1,5 +1,5 @@
 # Needs:  the results folder
-# Leaves: nothing: prints the folders of results that no study names any more, with their sizes;
+# Leaves: nothing: prints the folders of results that no study uses any more, with their sizes;
 #         with --config remove=true it removes them (target: unused)
 
 

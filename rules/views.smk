@@ -1,12 +1,12 @@
 # Needs:  PLAN and RESULTS of common.smk
-# Leaves: what the rules of studies, their pages and targets ask of the plan. No rules.
+# Leaves: inputs and parameters of the rules of studies, pages and targets. No rules.
 from dmlbench import registry
 from dmlbench.plan import pages, views
 from dmlbench.plan.targets import unknown_target
 
 
 def files_of(study, file, where=None):
-    """A file of the run behind each row of a study, in the order of the rows."""
+    """A file of each row's run of a study, in the order of the rows."""
     rows = PLAN.rows(study, where)
     return [f"<results>/runs/{PLAN.run(row).folder}/{file}" for row in rows]
 
@@ -41,7 +41,7 @@ def view_of(wildcards, kind):
 
 
 def view_scores(kind):
-    """The scores of the runs that a view asks for, and of no other."""
+    """The scores of exactly the runs of a view."""
 
     def scores(wildcards):
         view = view_of(wildcards, kind)
@@ -51,7 +51,7 @@ def view_scores(kind):
 
 
 def view_queries(kind):
-    """What the queries of those runs found, in the order of the rows."""
+    """The queries of those runs, in the order of the rows."""
     return lambda wildcards: files_of(
         wildcards.study, "queries.parquet", view_of(wildcards, kind).where
     )
@@ -68,7 +68,7 @@ def view_printed(kind):
 
 
 def view_mapping(kind):
-    """Where the printed numbers of a view find ours: read from the printed tables' folder."""
+    """The mapping from the printed numbers of a view to ours, in the printed tables' folder."""
 
     def mapping(wildcards):
         folders = {Path(file).parent for file in view_printed(kind)(wildcards)}
@@ -78,15 +78,15 @@ def view_mapping(kind):
 
 
 def view_experiments(kind):
-    """What the experiments that a view shows have left."""
+    """The outputs of the experiments that a view shows."""
     return lambda wildcards: experiments_of(view_of(wildcards, kind).experiments)
 
 
 def figure_arrays(wildcards):
     """The arrays of measures and experiments, for the kinds of figures that draw them."""
     view = view_of(wildcards, "figure")
-    room, kind = "presentation/figures", view.kind.name
-    if registry.annotation(room, kind, "__init__", "arrays") is None:
+    package, kind = "presentation/figures", view.kind.name
+    if registry.annotation(package, kind, "__init__", "arrays") is None:
         return []
     measured = [
         file
@@ -98,7 +98,7 @@ def figure_arrays(wildcards):
 
 
 def table_queries(wildcards):
-    """What the queries of a table's runs found, for the kinds of tables that look at them."""
+    """The queries of a table's runs, for the kinds of tables that use them."""
     kind = view_of(wildcards, "table").kind.name
     asks = "queries" in registry.hyperparameters("presentation/tables", kind)
     return view_queries("table")(wildcards) if asks else []
@@ -111,7 +111,7 @@ def table_trials(wildcards):
 
 
 def view_facts(kind):
-    """What a view's kind is built from."""
+    """The facts from which a view's kind is built."""
 
     def facts(wildcards):
         return views.facts(PLAN, wildcards.study, kind, wildcards.get(kind))
@@ -135,48 +135,48 @@ def reported(category, file, kind):
 
 
 def templates(*names):
-    """Templates of pages: another text makes the page again."""
+    """Templates of pages: a changed template makes the page again."""
     folder = LIBRARY / "dmlbench" / "presentation" / "templates"
     return [os.path.relpath(folder / name) for name in names]
 
 
 def printed_tables(wildcards):
-    """The tables of a study as they are printed."""
+    """The printed tables of a study."""
     return sorted(map(str, (CONFIG / "reference" / wildcards.study).glob("table_*.csv")))
 
 
 def reported_studies():
-    """The studies asked for in this call, and those that an earlier one has finished."""
+    """The studies that this call requests, and those that earlier calls have finished."""
     return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
 
 
 def asked_for(study):
-    """Whether this call makes everything of a study."""
+    """Whether this call makes all of a study."""
     asked = set(workflow.dag_settings.targets) or {"all"}
     return bool(asked & {study, "all"})
 
 
 def finished_files(study):
-    """The files of a study's page if all of them are there, or none."""
+    """The files of a study's page if all of them exist, else none."""
     files = [Path(file) for file in pages.files(PLAN, study)]
     return files if all(file.exists() for file in files) else []
 
 
 def so_far(study, files):
-    """Those of a study's files that are there, or all of them where the study is asked for."""
+    """The existing files of a study, or all of them if the study is requested."""
     whole = asked_for(study)
     return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
 
 
 def scored_so_far(study):
-    """Rows of a study's long table with their files of scores, as far as there are any."""
+    """Rows of a study's long table with their files of scores, as far as these exist."""
     rows = [(row, f"<results>/{file}") for row, file in views.selected(PLAN, study)]
     there = set(so_far(study, [file for _, file in rows]))
     return [(row, file) for row, file in rows if file in there]
 
 
 def experiments_so_far(study):
-    """The tables of a study's experiments, as far as there are any."""
+    """The tables of a study's experiments, as far as they exist."""
     return so_far(study, experiments_of(PLAN.studies[study].experiments))
 
 
@@ -185,9 +185,9 @@ def report_inputs(wildcards):
 
 
 def reported_as_they_are(wildcards):
-    """Study -> when its newest file was written, for those that only an earlier call asked for.
+    """Study -> time of its newest file, for studies that only an earlier call requested.
 
-    Their files are no inputs: a page must not train what this call did not ask for.
+    Their files are not inputs: a page must not train what this call did not request.
     """
     return {
         study: max(file.stat().st_mtime_ns for file in finished_files(study))
@@ -197,6 +197,6 @@ def reported_as_they_are(wildcards):
 
 
 def refused_target(wildcards):
-    """End the call with the targets that are nearest to an unknown one."""
+    """End the call with the targets closest to an unknown one."""
     named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
     sys.exit(f"dmlbench: {unknown_target(PLAN, wildcards.target, named)}")

@@ -15,14 +15,14 @@ from toy_data import ToyData
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-# A busy machine is no defect: no example has to end within a time.
+# A busy machine is not a defect: examples have no deadline.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real data, printed numbers and a Slurm; a test that needs it skips without."""
+    """The folder of real data, printed numbers and a Slurm; without it, tests are skipped."""
     folder = Path(os.environ.get("DMLBENCH_SHARED", REPOSITORY.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"no {folder} with real data, printed numbers and a Slurm; set DMLBENCH_SHARED")
@@ -44,7 +44,7 @@ def toy_data(tmp_path_factory) -> ToyData:
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 256 KiB, with as little left on it as a test asks for."""
+    """A file system of 256 KiB, with as little free space as a test needs."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""LaTeX's own word on the tables that we write for it."""
+"""Compiling our tables with LaTeX."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 
 def typeset(tables: Iterable[Path], folder: Path) -> Path:
-    """A PDF of tables, a page each; skips where there is no pdflatex."""
+    """A PDF of tables, one page each; skips without pdflatex."""
     if not shutil.which("pdflatex"):
         pytest.skip("no pdflatex here (Debian: texlive-latex-recommended)")
     inputs = "".join(rf"\input{{{table}}}\clearpage" + "\n" for table in tables)

@@ -1,4 +1,4 @@
-"""A copy of the project, and Snakemake's word on it."""
+"""A copy of the project, and the output of Snakemake in it."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ CONFIG = REPOSITORY / "config"
 
 
 def load_studies(*studies: str, **changes: object) -> plan.Plan:
-    """The plan of the project's own configuration with these studies, and other changes."""
+    """The plan of the project's configuration with these studies, and other changes."""
     values = read_mapping(CONFIG / "config.yaml")
     return plan.load(values | {"studies": list(studies)} | changes, CONFIG)
 
@@ -28,25 +28,25 @@ def rehearse(*studies: str) -> plan.Plan:
 
 
 def copy_project(folder: Path) -> None:
-    """Copy into a folder what a call of Snakemake reads."""
+    """Copy the files that a Snakemake call reads into a folder."""
     for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
         source = REPOSITORY / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
 
 
 def environment() -> dict[str, str]:
-    """The environment of a call: what is installed with this Python comes first."""
+    """The environment of a call: programs installed with this Python come first."""
     scripts = Path(sys.executable).parent
     return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
 
 
 def local_environment() -> dict[str, str]:
-    """The same without a cluster: a Slurm that stands still holds a call for ten seconds."""
+    """The same without a cluster: a Slurm that does not answer delays a call by ten seconds."""
     return environment() | {"SLURM_CONF": os.devnull}
 
 
 class Project:
-    """A copy of the project in a folder, with its results where a rehearsal has them."""
+    """A copy of the project in a folder, with the results folder of a rehearsal."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -67,7 +67,7 @@ class Project:
         return output
 
     def plan(self) -> plan.Plan:
-        """The plan of its configuration as it is now."""
+        """The plan of its current configuration."""
         config = self.folder / "config"
         return plan.load(yaml.safe_load((config / "config.yaml").read_text()), config)
 
@@ -84,7 +84,7 @@ class Project:
 
     @contextlib.contextmanager
     def edited(self, name: str, old: str, new: str) -> Iterator[None]:
-        """Another text in a file; it is put back at the end."""
+        """A different text in a file, which is restored at the end."""
         path = self.folder / name
         text = path.read_text()
         assert old in text, f"{name} has no {old!r}"

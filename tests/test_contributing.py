@@ -38,7 +38,7 @@ assert backbone(torch.zeros(2, 1, 8, 8)).shape == (2, backbone.features, 2, 2)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the project with every block of the page written where it says."""
+    """A copy of the project with every block of the page written to its file."""
     folder = tmp_path_factory.mktemp("contributed")
     copied = Project(folder)
     for name, text in BLOCK.findall(PAGE):
@@ -55,8 +55,10 @@ def project(tmp_path_factory):
 
 def test_every_part_of_the_page_is_written_somewhere():
     written = {name for name, _ in BLOCK.findall(PAGE)}
-    rooms = {str(Path(name).parent) for name in written}
-    assert {f"workflow/scripts/dmlbench/{room}" for room in ("losses", "samplers")} <= rooms
+    packages = {str(Path(name).parent) for name in written}
+    assert {
+        f"workflow/scripts/dmlbench/{package}" for package in ("losses", "samplers")
+    } <= packages
     assert "config/studies/my_study.yaml" in written
 
 

@@ -29,7 +29,7 @@ def test_conda_files_are_those_of_the_lock(generated, name):
 
 
 def test_conda_and_pip_install_the_same_versions():
-    """Read anew here: a name and version of the conda file stands in the lock."""
+    """Parsed independently here: each name and version of the conda file is in the lock."""
     for name in ("cpu", "gpu"):
         found = pins(yaml.safe_load((REPOSITORY / "envs" / f"{name}.yaml").read_text()))
         assert {"torch", "torchvision", "snakemake", "pyarrow", "optuna", "pydantic"} <= set(found)
@@ -56,7 +56,7 @@ def test_what_pyproject_pins_is_what_is_locked():
 
 
 def test_the_site_has_a_lock_of_its_own():
-    """What builds the site is no part of what runs experiments."""
+    """The packages that build the site are not part of the environment for experiments."""
     groups = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["dependency-groups"]
     for package in groups["docs"]:
         assert f"\n{package}==" in f"\n{SITE}"

@@ -1,4 +1,4 @@
-"""Locks have one holder at a time, and are free once it is gone, however it ended."""
+"""Locks have one holder at a time, and are free once it has ended, no matter how."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ print("mine", flush=True)
 
 
 def start(code, path):
-    """A process that has said its first word."""
+    """A process that has printed its first word."""
     process = subprocess.Popen(
         [sys.executable, "-c", code, path],
         env=os.environ | {"PYTHONPATH": str(SCRIPTS)},

@@ -18,7 +18,7 @@ LOSS = ("workflow/scripts/dmlbench/losses/my_loss.py", "config/methods.yaml")
 
 
 def add(folder: Path, block: str) -> None:
-    """Write a block whose first line names its file, after what is in it."""
+    """Append a block, whose first line names its file, to that file."""
     name, text = FILE.fullmatch(block).groups()
     file = folder / name
     file.write_text((file.read_text() + "\n" if file.exists() else "") + text)

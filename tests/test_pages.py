@@ -14,20 +14,20 @@ from snakemake.cli import get_argument_parser
 DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *DOCS]
 PLANNED = [page for page in DOCS if page.stem in ("running", "concepts")]
-"""Pages whose calls are planned: profiles and files are no targets that `make dry-run` plans."""
+"""Pages whose calls are planned: `make dry-run` does not plan profiles and files."""
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    (\S.*)$", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")
 LEFT_OPEN = re.compile(r"<|\.\.\.|\$|…|--help")
-"""In a command that the reader completes, or that Snakemake answers by itself."""
+"""Parts of commands that the reader completes, or that Snakemake answers itself."""
 
 OWN = re.compile(r"(birds|digits|my_study)\w*$")
-"""Targets of studies that a page makes, whose own tests follow it."""
+"""Targets of studies that a page creates, which have their own tests."""
 
 
 def commands(page: Path) -> list[str]:
-    """What a page gives to type: blocks without a language or of a shell, and in its sentences."""
+    """The commands on a page: blocks without a language or of a shell, and inline code."""
     text = page.read_text().replace("\\\n", " ")
     blocks = [block for kind, block in FENCED.findall(text) if kind in ("", "bash", "sh")]
     rest = FENCED.sub("", text)
@@ -37,7 +37,7 @@ def commands(page: Path) -> list[str]:
 
 
 def given(program: str, those: list[Path] = PAGES) -> list:
-    """The commands of a program by their first page, without those that are left open."""
+    """The commands of a program by their first page, without incomplete ones."""
     found: dict[str, str] = {}
     for page in those:
         for command in commands(page):
@@ -99,7 +99,7 @@ def test_links_lead_to_files_and_headings(page):
 
 
 def heading_anchor(heading: str) -> str:
-    """How forges name a heading: in lower case, dashes for spaces, no punctuation."""
+    """The anchor of a heading on code hosts: lower case, dashes for spaces, no punctuation."""
     return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
 
 
@@ -122,7 +122,7 @@ def project(tmp_path_factory):
 @pytest.mark.parametrize("command", given("snakemake", PLANNED))
 def test_a_call_can_be_planned(project, command):
     words = shlex.split(command)
-    # Without a number of cores as well: a plan needs none.
+    # Also without a number of cores: a plan needs none.
     done = subprocess.run(
         [*words[:1], "-n", *words[1:]],
         cwd=project.folder,

@@ -1,4 +1,4 @@
-"""Parts are found by the name of their file, and checked without importing them."""
+"""Parts are found by the name of their file and checked without being imported."""
 
 import pytest
 from dmlbench import registry
@@ -6,12 +6,12 @@ from dmlbench.errors import UserError
 
 
 @pytest.fixture
-def room(tmp_path, monkeypatch):
-    """A room with one part, `two_words`, and broken ones."""
-    (tmp_path / "room").mkdir()
-    (tmp_path / "room" / "_shared.py").write_text("raise AssertionError('not to be imported')")
-    (tmp_path / "room" / "empty.py").write_text("")
-    (tmp_path / "room" / "two_words.py").write_text(
+def package(tmp_path, monkeypatch):
+    """A package with one part, `two_words`, and broken ones."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "_shared.py").write_text("raise AssertionError('not to be imported')")
+    (tmp_path / "package" / "empty.py").write_text("")
+    (tmp_path / "package" / "two_words.py").write_text(
         "raise AssertionError('not to be imported')\n"
         "VERSION = 3\n"
         "class TwoWords:\n"
@@ -21,32 +21,32 @@ def room(tmp_path, monkeypatch):
         "        titles: Fact[pd.DataFrame] = None): pass\n"
         "    def forward(self, x, tuples: Pairs | None = None): pass\n"
     )
-    (tmp_path / "room" / "bare.py").write_text(
+    (tmp_path / "package" / "bare.py").write_text(
         "class Bare:\n    def __init__(self, *, margin=0.1): pass\n"
     )
-    (tmp_path / "room" / "strange.py").write_text(
+    (tmp_path / "package" / "strange.py").write_text(
         "class Strange:\n    def __init__(self, *, margin: Tensor = 0.1): pass\n"
     )
     monkeypatch.setattr(registry, "_LIBRARY", tmp_path)
     cached = [function for function in vars(registry).values() if hasattr(function, "cache_clear")]
     for function in cached:
         function.cache_clear()
-    yield "room"
+    yield "package"
     for function in cached:
         function.cache_clear()
 
 
-def test_parts_are_files(room):
-    assert registry.available(room) == ("bare", "empty", "strange", "two_words")
+def test_parts_are_files(package):
+    assert registry.available(package) == ("bare", "empty", "strange", "two_words")
 
 
-def test_options_are_keyword_only_arguments(room):
+def test_options_are_keyword_only_arguments(package):
     names = ("margin", "scale", "sizes", "watched", "limit", "titles")
-    assert registry.hyperparameters(room, "two_words") == names
+    assert registry.hyperparameters(package, "two_words") == names
 
 
-def test_declarations_are_read_from_the_source(room):
-    options = registry.options(room, "two_words")
+def test_declarations_are_read_from_the_source(package):
+    options = registry.options(package, "two_words")
     defaults = {key: option.default for key, option in options.items() if not option.required}
     assert defaults == {
         "margin": 0.25,
@@ -58,60 +58,69 @@ def test_declarations_are_read_from_the_source(room):
     assert [key for key, option in options.items() if option.is_fact] == ["titles"]
 
 
-def test_options_of_a_kind_are_found_in_lists_too(room):
-    assert registry.options_of_kind(room, "two_words", "Metric") == ("watched",)
-    assert registry.options_of_kind(room, "two_words", "Count") == ("scale",)
+def test_options_of_a_kind_are_found_in_lists_too(package):
+    assert registry.options_of_kind(package, "two_words", "Metric") == ("watched",)
+    assert registry.options_of_kind(package, "two_words", "Count") == ("scale",)
 
 
-def test_annotations_are_read_from_the_source(room):
-    assert registry.annotation(room, "two_words", "forward", "tuples") == "Pairs | None"
-    assert registry.annotation(room, "two_words", "forward", "nothing") is None
+def test_annotations_are_read_from_the_source(package):
+    assert registry.annotation(package, "two_words", "forward", "tuples") == "Pairs | None"
+    assert registry.annotation(package, "two_words", "forward", "nothing") is None
 
 
-def test_a_version_is_read_from_the_source(room):
-    assert registry.version(room, "two_words") == 3
-    assert registry.version(room, "empty") == 1
+def test_a_version_is_read_from_the_source(package):
+    assert registry.version(package, "two_words") == 3
+    assert registry.version(package, "empty") == 1
 
 
-def test_an_unknown_name_lists_near_matches(room):
-    with pytest.raises(UserError, match=r"unknown room 'two_word'; did you mean 'two_words'"):
-        registry.check(room, "two_word", {})
+def test_an_unknown_name_lists_near_matches(package):
+    with pytest.raises(UserError, match=r"unknown package 'two_word'; did you mean 'two_words'"):
+        registry.check(package, "two_word", {})
 
 
-def test_a_file_without_its_class_is_named(room):
-    with pytest.raises(UserError, match=r"room/empty\.py defines no class Empty"):
-        registry.check(room, "empty", {})
+def test_a_file_without_its_class_is_named(package):
+    with pytest.raises(UserError, match=r"package/empty\.py defines no class Empty"):
+        registry.check(package, "empty", {})
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("bare", "room/bare: margin has no annotation; allowed: see dmlbench.values"),
-        ("strange", "room/strange: the declaration of margin has 'Tensor'; allowed: "),
+        ("bare", "package/bare: margin has no annotation; allowed: see dmlbench.values"),
+        ("strange", "package/strange: the declaration of margin has 'Tensor'; allowed: "),
     ],
 )
-def test_an_option_that_is_not_declared_is_named(room, name, said):
+def test_an_option_that_is_not_declared_is_named(package, name, said):
     with pytest.raises(UserError, match=f"^{said}"):
-        registry.check(room, name, {})
+        registry.check(package, name, {})
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"margn": 1}, "unknown hyper-parameter of room/two_words 'margn'; did you mean 'margin'"),
-        ({"titles": 1}, "unknown hyper-parameter of room/two_words 'titles'; "),
-        ({}, "room/two_words: scale is missing; allowed: an integer of 1 or more"),
-        ({"scale": 0}, "room/two_words: scale is 0; allowed: an integer of 1 or more"),
-        ({"margin": "big"}, "room/two_words: margin is 'big'; allowed: a finite number of 0 or"),
-        ({"sizes": []}, r"room/two_words: sizes is \[\]; allowed: a list, each an integer"),
-        ({"limit": -1}, "room/two_words: limit is -1; allowed: a finite number above -1 and up to"),
-        ({"watched": ["x"]}, r"room/two_words: watched is \['x'\]; allowed: a list, each a metric"),
-        ({"margin": "a\nb" * 99}, r"room/two_words: margin is 'a\\nba.*\.\.\.; allowed: "),
+        (
+            {"margn": 1},
+            "unknown hyper-parameter of package/two_words 'margn'; did you mean 'margin'",
+        ),
+        ({"titles": 1}, "unknown hyper-parameter of package/two_words 'titles'; "),
+        ({}, "package/two_words: scale is missing; allowed: an integer of 1 or more"),
+        ({"scale": 0}, "package/two_words: scale is 0; allowed: an integer of 1 or more"),
+        ({"margin": "big"}, "package/two_words: margin is 'big'; allowed: a finite number of 0 or"),
+        ({"sizes": []}, r"package/two_words: sizes is \[\]; allowed: a list, each an integer"),
+        (
+            {"limit": -1},
+            "package/two_words: limit is -1; allowed: a finite number above -1 and up to",
+        ),
+        (
+            {"watched": ["x"]},
+            r"package/two_words: watched is \['x'\]; allowed: a list, each a metric",
+        ),
+        ({"margin": "a\nb" * 99}, r"package/two_words: margin is 'a\\nba.*\.\.\.; allowed: "),
     ],
 )
-def test_what_is_wrong_is_one_line(room, given, said):
+def test_what_is_wrong_is_one_line(package, given, said):
     with pytest.raises(UserError, match=f"^{said}") as error:
-        registry.check(room, "two_words", given)
+        registry.check(package, "two_words", given)
     assert "\n" not in str(error.value)
 
 
@@ -123,6 +132,6 @@ def test_facts_go_to_the_methods_that_ask_for_them():
     assert loss.margin == 0.2
 
 
-def test_what_a_part_is_given_is_checked_before_it_is_built(room):
-    with pytest.raises(UserError, match=r"^room/two_words: scale is 0; "):
-        registry.build(room, "two_words", scale=0)
+def test_what_a_part_is_given_is_checked_before_it_is_built(package):
+    with pytest.raises(UserError, match=r"^package/two_words: scale is 0; "):
+        registry.build(package, "two_words", scale=0)

@@ -54,8 +54,8 @@ def test_every_link_of_a_page_leads_to_a_file(site):
     assert missing == []
 
 
-@pytest.mark.parametrize("room", ["losses", "miners", "samplers", "regularizers"])
-def test_every_method_has_its_docstring_in_the_reference(site, room):
-    (text,) = (text for page, text in site.items() if page == Path(page.parent, f"{room}.html"))
-    for name in registry.available(room):
-        assert f'id="dmlbench.{room}.{name}"' in text
+@pytest.mark.parametrize("package", ["losses", "miners", "samplers", "regularizers"])
+def test_every_method_has_its_docstring_in_the_reference(site, package):
+    (text,) = (text for page, text in site.items() if page == Path(page.parent, f"{package}.html"))
+    for name in registry.available(package):
+        assert f'id="dmlbench.{package}.{name}"' in text

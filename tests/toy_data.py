@@ -1,4 +1,4 @@
-"""The files of a packed data set, as tests hand them on."""
+"""The files of a packed data set, for tests."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,5 +14,5 @@ class ToyData:
     pixel_table: Path
 
     def as_arguments(self) -> dict[str, Path]:
-        """What training and embedding take."""
+        """The arguments of training and embedding."""
         return vars(self)

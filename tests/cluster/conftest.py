@@ -1,4 +1,4 @@
-"""A real Slurm for the tests of this room; they are skipped where it cannot be started."""
+"""A real Slurm for the tests of this folder; they are skipped where it cannot be started."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from slurm_project import Call
 
 @pytest.fixture(scope="session")
 def cluster(shared):
-    """Folder of the scripts that start and stop Slurm; what was not running before is stopped."""
+    """Folder of the scripts that start and stop Slurm; what was not running is stopped again."""
     scripts = shared / "slurm"
     if not (scripts / "start-slurm.sh").is_file():
         pytest.skip(f"no {scripts / 'start-slurm.sh'}: nothing starts Slurm here")
@@ -19,7 +19,8 @@ def cluster(shared):
     start = _start(scripts)
     was_up = "was already up" in start.stdout
     if start.returncode != 0:
-        # It may have looked for a daemon's process before that had begun; what runs by now is kept.
+        # The script may have looked for a daemon's process before it started; what runs now is
+        # kept.
         start = _start(scripts)
     if start.returncode != 0:
         said = [line for line in start.stderr.splitlines() if "ERROR" in line]
@@ -35,7 +36,7 @@ def _start(scripts: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(autouse=True)
 def _nothing_outlives_its_test():
-    """A job that a failed test left would hold the GPU of the next."""
+    """A job left by a failed test would hold the GPU of the next test."""
     yield
     while Call.started:
         Call.started.pop().end()

@@ -1,4 +1,4 @@
-"""A small copy of the project on a real Slurm, and what the scheduler says of its jobs."""
+"""A small copy of the project on a real Slurm, and what the scheduler reports about its jobs."""
 
 import os
 import re
@@ -40,12 +40,12 @@ STUDY = {
     },
     "figures": {},
 }
-PATIENCE = 600  # seconds for anything that must happen; a loaded machine takes long
+PATIENCE = 600  # seconds to wait for an event; a loaded machine is slow
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as Slurm's accounting knows it."""
+    """A job in Slurm's accounting."""
 
     id: str
     rules: str
@@ -56,7 +56,7 @@ class Job:
 
 
 class Call:
-    """A Snakemake that runs."""
+    """A running Snakemake."""
 
     started: ClassVar[list["Call"]] = []
 
@@ -77,7 +77,7 @@ class Call:
         self.process.send_signal(signal.SIGINT)
 
     def end(self) -> None:
-        """Leave neither the process nor a job of it."""
+        """End the process and its jobs."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -90,13 +90,13 @@ class Call:
         run = re.search(r"SLURM run ID: (\S+)", self.output)
         if run is None:
             return []
-        # The database hears of a job's end a moment later than the controller's queue.
+        # The database records a job's end a moment later than the controller's queue.
         columns = "JobIDRaw,Comment,State,ReqMem,TimelimitRaw,ReqTRES"
         lines = slurm("sacct", "-XnP", f"--name={run[1]}", f"--format={columns}%200")
         return [_job(*line.split("|")) for line in lines]
 
     def waiting(self) -> list[str]:
-        """Those of its jobs that wait or run now."""
+        """Its pending and running jobs."""
         run = re.search(r"SLURM run ID: (\S+)", self.output)
         return slurm("squeue", "-h", f"--name={run[1]}", "-o", "%i") if run else []
 
@@ -105,9 +105,9 @@ class Project:
     """A copy of the project with one study, `toy`, on rehearsal data and with the test's account.
 
     Args:
-        folder: where it is made.
-        training: what is set in every spec next to the rehearsal's values.
-        needs: rule -> what of its entry in resources.yaml is replaced.
+        folder: where the copy is made.
+        training: values of every spec in addition to the rehearsal's.
+        needs: rule -> replaced values of its entry in resources.yaml.
     """
 
     def __init__(self, folder: Path, training: dict | None = None, needs: dict | None = None):
@@ -155,10 +155,10 @@ class Project:
         return f"results/runs/{self.path(method)}/scores.parquet"
 
     def is_training(self, method: str) -> bool:
-        """Whether a run has left a checkpoint, and no result yet."""
+        """Whether a run has written a checkpoint and no result yet."""
         return any(self.run(method).glob("checkpoint-*.pt"))
 
-    def has_trained_anew(self, method: str) -> bool:
+    def has_restarted_training(self, method: str) -> bool:
         """Whether a run's last attempt began with the first epoch."""
         log = self.folder / "results" / "logs" / "train" / f"{self.path(method)}.log"
         return "training:   0%" in log.read_text()
@@ -180,13 +180,13 @@ class Project:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # A test run in the background ignores Ctrl-C, and what it starts would, too.
+                # A test run in the background ignores Ctrl-C, and so would its child processes.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         return Call(process, log)
 
     def on_slurm(self, *arguments: str, profile: str = "profiles/slurm") -> Call:
-        """Start Snakemake with the cluster's profile; it looks at jobs soon, as these are short."""
+        """Start Snakemake with the cluster's profile and short status intervals."""
         one_core = ("--set-threads", "pack=1")
         quick = ("--slurm-init-seconds-before-status-checks", "8", "--latency-wait", "10")
         return self.snakemake(*one_core, "--profile", profile, *quick, *arguments)
@@ -199,7 +199,7 @@ class Project:
         assert call.wait() == 0, call.output
 
     def take_data(self, other: "Project") -> None:
-        """Copy the data that another one has prepared."""
+        """Copy the data that another project has prepared."""
         shutil.copytree(other.folder / "results" / "data", self.folder / "results" / "data")
 
     def _edit(self, name: str, change: Callable[[dict], dict]) -> None:
@@ -209,7 +209,7 @@ class Project:
 
 
 def slurm(*command: str) -> list[str]:
-    """The lines that a command of Slurm prints."""
+    """The output lines of a Slurm command."""
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 

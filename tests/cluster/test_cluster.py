@@ -1,4 +1,4 @@
-"""The workflow on a real Slurm: what is submitted, and that no fault loses or repeats work.
+"""The workflow on a real Slurm: what is submitted, and that no failure loses or repeats work.
 
 Each test is one way in which days on a cluster go wrong. Trainings are seconds or a minute long.
 """
@@ -25,7 +25,7 @@ OVER_A_MINUTE = {"epochs": 60, "iterations_per_epoch": 500}
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A study that has run, by way of the profile's short name."""
+    """A study that has run, with the profile's short name."""
     project = Project(tmp_path_factory.mktemp("finished"), QUICK)
     call = project.on_slurm("toy", profile="slurm")
     assert call.wait() == 0, call.output
@@ -34,7 +34,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """What makes a project whose data are there, so that a test begins with the training."""
+    """A function that makes a project with prepared data, ready for training."""
     first = Project(tmp_path_factory.mktemp("prepared"))
     first.prepare_data()
 
@@ -62,7 +62,7 @@ def test_a_run_asks_for_one_gpu_and_the_sum_of_its_times(finished):
         assert (job.gpus, job.minutes, job.mem) == (1, 3 * 10, "2000M")
 
 
-def test_nothing_is_left_to_do_and_nothing_lies_about(finished):
+def test_nothing_is_left_to_do_and_nothing_is_left_behind(finished):
     project, _ = finished
     call = project.on_slurm("toy")
     assert call.wait() == 0, call.output
@@ -97,7 +97,7 @@ def test_a_failed_scoring_does_not_train_again(tmp_path, prepared):
 
 
 @pytest.mark.slow
-def test_a_training_at_its_time_limit_goes_on_from_its_checkpoint(tmp_path, prepared):
+def test_a_training_at_its_time_limit_resumes_from_its_checkpoint(tmp_path, prepared):
     minute = {rule: {"runtime": 1} for rule in ("train", "embed", "evaluate")}
     project = prepared(tmp_path / "interrupted", OVER_A_MINUTE, minute)
     undisturbed = prepared(tmp_path / "undisturbed", OVER_A_MINUTE)
@@ -131,7 +131,7 @@ def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path, prepared):
 
 
 @pytest.mark.slow
-def test_a_job_that_slurm_queues_again_goes_on_from_its_checkpoint(tmp_path, prepared):
+def test_a_job_that_slurm_requeues_resumes_from_its_checkpoint(tmp_path, prepared):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
@@ -145,11 +145,11 @@ def test_a_job_that_slurm_queues_again_goes_on_from_its_checkpoint(tmp_path, pre
     slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
     assert call.wait() == 0, call.output
     assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
-    assert not project.has_trained_anew(METHOD)
+    assert not project.has_restarted_training(METHOD)
 
 
 @pytest.mark.slow
-def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path, prepared):
+def test_ctrl_c_cancels_and_the_next_call_continues(tmp_path, prepared):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
@@ -157,12 +157,12 @@ def test_ctrl_c_cancels_and_the_next_call_goes_on(tmp_path, prepared):
     assert call.wait() == 1
     until("no job is left", lambda: not call.waiting())
     assert [job.state for job in call.jobs()] == ["CANCELLED"]
-    # It stands at a later epoch than a run that starts anew would.
+    # It is at a later epoch than a run that starts over would be.
     assert project.is_training(METHOD)
     again = project.on_slurm(project.scores(METHOD))
     assert again.wait() == 0, again.output
     assert [job.rules for job in again.jobs()] == [GROUP]
-    assert not project.has_trained_anew(METHOD)
+    assert not project.has_restarted_training(METHOD)
 
 
 @pytest.mark.slow
@@ -198,6 +198,6 @@ def restart_controller(scripts):
     controller = int((root / "run" / "slurmctld.pid").read_text())
     os.kill(controller, signal.SIGTERM)
     until("the controller has ended", lambda: not Path(f"/proc/{controller}").exists())
-    # Not checked: the job that is to prove it would need the GPU that our job has.
+    # Not checked: the job that would prove it needs the GPU that our job has.
     subprocess.run([scripts / "start-slurm.sh"], capture_output=True)
     until("it answers", lambda: subprocess.run(["scontrol", "ping"]).returncode == 0)

@@ -18,7 +18,7 @@ JITTER = {"brightness": 0.4, "contrast": 0.3, "saturation": 0.5, "hue": 0.2}
 
 
 def images(count=6, channels=3, seed=0):
-    """Bytes, among them greys, pure colors, black and white."""
+    """Bytes, among them grays, pure colors, black and white."""
     generator = torch.Generator().manual_seed(seed)
     shape = (count, channels, 9, 8)
     drawn = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
@@ -76,7 +76,7 @@ def test_jitter_is_torchvisions_on_bytes_within_its_roundings():
     draws = torch.rand((2, 4, 30), generator=seeded(), dtype=torch.float64).numpy()
     for number, image in enumerate(batch):
         expected = torchvisions(image, draws, number, without=["hue"]) / 255
-        # Three changes, each cut off to a byte, after which the next may double the difference.
+        # Three changes, each truncated to a byte, after which the next may double the difference.
         assert (found[number] - expected).abs().max() < 7 / 255
 
 
@@ -99,6 +99,6 @@ def test_factors_are_the_same_wherever_images_are():
         torch.ones(500, 1, 1, 1), seeded()
     )
     factors = drawn.flatten().numpy()
-    # Above 1 they are cut off.
+    # Values above 1 are clipped.
     assert np.mean(factors == 1) == pytest.approx(0.5, abs=0.08)
     assert factors.min() < 0.02

@@ -14,7 +14,7 @@ from dmlbench.errors import UserError
 
 DATA = np.random.default_rng(0).bytes(3_000_000)
 SHA256 = hashlib.sha256(DATA).hexdigest()
-OTHER = b"packed anew"
+OTHER = b"repacked"
 OTHER_SHA256 = hashlib.sha256(OTHER).hexdigest()
 
 
@@ -119,14 +119,14 @@ def test_a_mirror_is_an_address(server, tmp_path):
     assert server.requests == [("/file.zip", None)]
 
 
-def test_a_mirror_may_have_a_file_packed_anew_but_an_address_may_not(server, tmp_path):
+def test_a_mirror_may_have_a_repacked_file_but_an_address_may_not(server, tmp_path):
     write(tmp_path / "mirror" / "file.zip", OTHER)
-    anew = {"mirror_sha256": [OTHER_SHA256], "output": tmp_path / "out"}
-    fetch(mirrors=[str(tmp_path / "mirror")], **anew)
+    repacked = {"mirror_sha256": [OTHER_SHA256], "output": tmp_path / "out"}
+    fetch(mirrors=[str(tmp_path / "mirror")], **repacked)
     assert (tmp_path / "out").read_bytes() == OTHER
     (tmp_path / "out").unlink()
     with pytest.raises(UserError, match=f"expected sha256 {SHA256}, found {OTHER_SHA256}"):
-        fetch(urls=[f"{server.url}/other.zip"], **anew)
+        fetch(urls=[f"{server.url}/other.zip"], **repacked)
     assert [path.name for path in tmp_path.iterdir()] == ["mirror"]
 
 
@@ -175,7 +175,7 @@ def test_a_missing_file_is_not_asked_for_again(server, tmp_path):
     assert len(server.requests) == 1
 
 
-def test_a_broken_transfer_goes_on_where_it_stopped(server, tmp_path):
+def test_a_broken_transfer_resumes_where_it_stopped(server, tmp_path):
     server.break_after = [1_200_000]
     fetch(tmp_path / "out", urls=[f"{server.url}/file.zip"])
     assert (tmp_path / "out").read_bytes() == DATA
@@ -184,7 +184,7 @@ def test_a_broken_transfer_goes_on_where_it_stopped(server, tmp_path):
     assert 0 < int(second.removeprefix("bytes=").removesuffix("-")) <= 1_200_000
 
 
-def test_a_later_call_goes_on_too(server, tmp_path, monkeypatch):
+def test_a_later_call_resumes_too(server, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_ATTEMPTS", 1)
     server.break_after = [1_200_000]
     with pytest.raises(UserError, match=r"the connection broke .*\(1 attempts\)"):
@@ -256,13 +256,15 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, monkeypatch):
 
 def test_omniglot_comes_from_the_mirror_under_its_own_hash(shared, tmp_path):
     root = shared / "datasets"
-    anew = hashlib.sha256((root / "omniglot" / "images_evaluation.zip").read_bytes()).hexdigest()
+    repacked = hashlib.sha256(
+        (root / "omniglot" / "images_evaluation.zip").read_bytes()
+    ).hexdigest()
     fetch(
         tmp_path / "out",
         name="images_evaluation.zip",
         sha256="1f61a8f3366785b057fc117d9228e78a16e3d976c8953b2a10fcc74cf0609cee",
         mirrors=[str(root)],
-        mirror_sha256=[anew],
+        mirror_sha256=[repacked],
         bytes=6_462_886,
         dataset="omniglot",
     )

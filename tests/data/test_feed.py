@@ -1,4 +1,4 @@
-"""What a feed delivers is what the store holds, in order, whoever stops first."""
+"""A feed delivers what the store holds, in order, whichever side stops first."""
 
 import threading
 

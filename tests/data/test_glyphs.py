@@ -47,7 +47,7 @@ def test_every_image_shows_ink_and_no_two_are_equal(glyphs):
     assert len(np.unique(images.reshape(len(images), -1), axis=0)) == len(images)
 
 
-def test_classes_are_neither_trivial_nor_hopeless_for_raw_pixels(glyphs):
+def test_classes_are_neither_trivial_nor_impossible_for_raw_pixels(glyphs):
     classes, images = read(glyphs)
     flat = images.reshape(len(images), -1).astype(np.float32)
     flat -= flat.mean(axis=1, keepdims=True)

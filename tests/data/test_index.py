@@ -1,4 +1,4 @@
-"""Indices of archives read in place, on small archives and on the real ones."""
+"""Indices of archives that are read in place, small and real ones."""
 
 import io
 import json
@@ -104,7 +104,7 @@ def test_members_may_begin_with_a_dot_and_a_slash(tmp_path):
     index([archive], "class_folders", tmp_path / "out", images=3)
     assert read_index(tmp_path / "out")["class_name"].tolist() == ["cat", "dog", "dog"]
     archive = write_tar(tmp_path / "b.tar", {"./1.png": image_bytes()})
-    with pytest.raises(UserError, match="no class folder"):
+    with pytest.raises(UserError, match="not in a class folder"):
         index([archive], "class_folders", tmp_path / "out")
 
 
@@ -184,9 +184,9 @@ def test_bad_layouts_and_archives_say_what_is_allowed(tmp_path):
     archive = write_zip(tmp_path / "a.zip", {"1.png": image_bytes()})
     with pytest.raises(UserError, match=r"allowed: .*class_folders"):
         index([archive], "class_folder", tmp_path / "out")
-    with pytest.raises(UserError, match="no class folder"):
+    with pytest.raises(UserError, match="not in a class folder"):
         index([archive], "class_folders", tmp_path / "out")
-    with pytest.raises(UserError, match="not of the layout omniglot"):
+    with pytest.raises(UserError, match="does not fit the layout omniglot"):
         index([archive], "omniglot", tmp_path / "out")
     with pytest.raises(UserError, match=r"index\.csv"):
         index([archive], "grocery", tmp_path / "out")

@@ -78,8 +78,8 @@ def train_and_test(folder, official, names):
         if subset == "train":
             devkit["devkit/cars_train_annos.mat"] = listed.read_bytes()
         else:
-            unlabelled = mat(folder / "unlabelled.mat", rows[[*BOX, "fname"]])
-            devkit["devkit/cars_test_annos.mat"] = unlabelled.read_bytes()
+            unlabeled = mat(folder / "unlabeled.mat", rows[[*BOX, "fname"]])
+            devkit["devkit/cars_test_annos.mat"] = unlabeled.read_bytes()
             paths.append(listed.rename(folder / "cars_test_annos_withlabels.mat"))
     return *paths, write_tar(folder / "car_devkit.tgz", devkit)
 
@@ -134,7 +134,7 @@ def test_what_is_missing_is_named(tmp_path, official):
     other = mat(tmp_path / "cars_annos.mat", official[["class", *BOX]], class_names=cell(NAMES))
     with pytest.raises(UserError, match=r"annotations has no field 'relative_im_path'"):
         rows_of("cars196", archive, other)
-    with pytest.raises(UserError, match=r"cars_annos.mat is no MATLAB file"):
+    with pytest.raises(UserError, match=r"cars_annos.mat is not a MATLAB file"):
         rows_of("cars196", archive, write_file(other, b"MATLAB, not"))
 
 
@@ -201,15 +201,16 @@ def test_the_real_train_and_test_lists_give_the_same_rows(real, real_rows, tmp_p
     tests = pandas.DataFrame({name: test[name].tolist() for name in test.dtype.names})
     classes = official[official["test"] == 1]
     assert len(tests) == len(classes) == 8_041
-    # 7 boxes belong to two classes: which image has which is not in these lists, and no matter.
+    # 7 boxes belong to two classes: these lists do not say which image is which, and it does not
+    # matter.
     turn = [frame.groupby(BOX).cumcount() for frame in (tests, classes)]
-    labelled = tests.assign(turn=turn[0]).merge(
+    labeled = tests.assign(turn=turn[0]).merge(
         classes.assign(turn=turn[1])[[*BOX, "turn", "class"]], on=[*BOX, "turn"]
     )
-    assert len(labelled) == 8_041
+    assert len(labeled) == 8_041
     archives = [mat(tmp_path / "cars_annos.mat", official, class_names=cell(names))]
     archives.append(
-        mat(tmp_path / "cars_test_annos_withlabels.mat", labelled[[*BOX, "class", "fname"]])
+        mat(tmp_path / "cars_test_annos_withlabels.mat", labeled[[*BOX, "class", "fname"]])
     )
     devkit = {"devkit/cars_train_annos.mat": unpacked(folder / "cars_train_annos.mat.gz")}
     archives.append(write_tar(tmp_path / "car_devkit.tgz", devkit))
@@ -219,7 +220,7 @@ def test_the_real_train_and_test_lists_give_the_same_rows(real, real_rows, tmp_p
     rows = rows_of("cars196", *archives)
     pandas.testing.assert_frame_equal(rows[SAME], real_rows[SAME])
     assert not rows.duplicated(["archive", "member"]).any()
-    # Of an image of the devkit's train list, its own class is the one that the official list has.
+    # An image of the devkit's train list has the class of the official list.
     own = dict(zip(train["annotations"]["fname"], train["annotations"]["class"], strict=True))
     trains = rows[rows["subset"] == "train"]
     assert len(trains) == 8_144

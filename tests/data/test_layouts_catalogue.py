@@ -105,7 +105,7 @@ def test_a_published_md5_is_checked_where_no_sha256_is(tmp_path):
         fetch(tmp_path, DATA, md5=md5, bytes=11)
 
 
-def test_an_md5_does_not_stand_in_for_a_sha256(tmp_path):
+def test_an_md5_does_not_replace_a_sha256(tmp_path):
     both = {"md5": hashlib.md5(DATA).hexdigest(), "sha256": hashlib.sha256(DATA).hexdigest()}
     assert fetch(tmp_path, DATA, **both) == DATA
     with pytest.raises(UserError, match="expected sha256"):

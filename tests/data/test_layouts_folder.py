@@ -1,4 +1,4 @@
-"""A data set of the user's own: a folder of class folders, or one zip of it."""
+"""A user's data set: a folder of class folders, or one zip of it."""
 
 import pandas
 import pytest
@@ -57,9 +57,9 @@ def test_four_lines_are_a_data_set():
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"folder": None}, "needs one of archives, generator and folder"),
-        ({"generator": "glyphs"}, "needs one of archives, generator and folder"),
-        ({"archives": {"a.zip": {}}}, "needs one of archives, generator and folder"),
+        ({"folder": None}, "needs exactly one of archives, generator and folder"),
+        ({"generator": "glyphs"}, "needs exactly one of archives, generator and folder"),
+        ({"archives": {"a.zip": {}}}, "needs exactly one of archives, generator and folder"),
         ({"alternatives": {"b": {"b.zip": {}}}}, "has alternatives to archives, but no archives"),
         ({"folder": "{dataset}"}, "'{dataset}'"),
         ({"layout": "class_folder"}, "did you mean 'class_folders'"),
@@ -98,7 +98,7 @@ def test_folders_of_subsets_are_no_classes(tmp_path):
 
 
 def test_a_folder_that_is_no_subset_is_named(tmp_path):
-    with pytest.raises(UserError, match=r"'more/rose/1\.png' is in no class folder of a subset"):
+    with pytest.raises(UserError, match=r"'more/rose/1\.png' is not in a class folder of a subset"):
         indexed(tmp_path, "subset_folders", *SUBSETS, "more/rose/1.png")
 
 

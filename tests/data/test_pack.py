@@ -1,4 +1,4 @@
-"""Packed pixels: what Pillow decodes is what training gets; damage never passes."""
+"""Packed pixels: training gets what Pillow decodes, and damage is always detected."""
 
 import errno
 import io
@@ -53,7 +53,7 @@ class Made:
         return Pixels(self.pixels, self.table)
 
 
-def leftovers(folder):
+def output_files(folder):
     out = folder / "out"
     return sorted(path.name for path in out.iterdir()) if out.exists() else []
 
@@ -164,7 +164,7 @@ def test_damaged_images_are_named_with_their_archive_and_all_logged(tmp_path, ca
     assert [f"x/{n}.jpg" in record.getMessage() for n, record in enumerate(caplog.records)] == (
         [True] * 5
     )
-    assert leftovers(tmp_path) == []
+    assert output_files(tmp_path) == []
 
 
 @pytest.mark.parametrize("suffix", ["PNG", "JPEG", "GIF", "TIFF", "WEBP"])
@@ -172,7 +172,7 @@ def test_a_truncated_image_of_any_format_is_refused(tmp_path, suffix):
     data = encoded(60, 60, suffix=suffix)
     with pytest.raises(UserError, match=r"damaged image: a\.zip: x/1\.png"):
         Made(tmp_path, {"x/1.png": data[: len(data) // 2], "x/2.png": encoded(5, 5)})
-    assert leftovers(tmp_path) == []
+    assert output_files(tmp_path) == []
 
 
 def test_a_member_whose_bytes_were_changed_is_refused(tmp_path):
@@ -242,7 +242,7 @@ def test_a_full_disk_is_one_line_that_names_the_file_and_leaves_nothing(
     monkeypatch.setattr(pack_module, "_write", full)
     with pytest.raises(UserError, match=r"pixels\.npy: the disk is full"):
         Made(tmp_path, {"x/1.png": encoded(5, 5)})
-    assert leftovers(tmp_path) == []
+    assert output_files(tmp_path) == []
 
 
 def test_a_disk_that_fills_up_at_the_table_leaves_no_pixels(tmp_path, monkeypatch):
@@ -261,7 +261,7 @@ def test_a_disk_that_fills_up_at_the_table_leaves_no_pixels(tmp_path, monkeypatc
             tmp_path / "out" / "p.npy",
             tmp_path / "out" / "t.parquet",
         )
-    assert leftovers(tmp_path) == []
+    assert output_files(tmp_path) == []
 
 
 def test_control_c_leaves_nothing(tmp_path, monkeypatch):
@@ -271,7 +271,7 @@ def test_control_c_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(pack_module, "_prepare", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Made(tmp_path, {"x/1.png": encoded(5, 5)})
-    assert leftovers(tmp_path) == []
+    assert output_files(tmp_path) == []
 
 
 def test_other_errors_of_the_disk_keep_their_words(tmp_path):
@@ -280,7 +280,7 @@ def test_other_errors_of_the_disk_keep_their_words(tmp_path):
         files.atomic_write(tmp_path / "out" / "file"),
     ):
         raise OSError(errno.EIO, "input/output")
-    assert leftovers(tmp_path) == []
+    assert output_files(tmp_path) == []
 
 
 def test_omniglot_at_28_pixels_is_what_torchvision_makes_of_it(shared, tmp_path):

@@ -1,4 +1,4 @@
-"""Images that are not what they should be: converted and listed, or refused with one line."""
+"""Unusual images: converted and listed, or refused with one line."""
 
 import io
 import logging
@@ -25,7 +25,7 @@ def saved(image, suffix, **options):
     return buffer.getvalue()
 
 
-def coloured(mode="RGB"):
+def colored(mode="RGB"):
     pixels = np.random.default_rng(0).integers(0, 256, (6, 5, 3), dtype=np.uint8)
     return Image.fromarray(pixels).convert(mode)
 
@@ -50,16 +50,16 @@ def turned(orientation):
 
 DEEP = np.random.default_rng(1).integers(0, 2**16, (6, 5), dtype=np.uint16)
 MEMBERS = {
-    "plain.jpg": (saved(coloured(), "JPEG"), None),
-    "grey.png": (saved(coloured("L"), "PNG"), "L"),
-    "bits.png": (saved(coloured("1"), "PNG"), "1"),
-    "print.jpg": (saved(coloured("CMYK"), "JPEG"), "CMYK"),
-    "video.tif": (saved(coloured("YCbCr"), "TIFF"), "YCbCr"),
-    "palette.gif": (saved(coloured("P"), "GIF"), "P"),
-    "glass.png": (saved(coloured("RGBA"), "PNG"), "RGBA"),
+    "plain.jpg": (saved(colored(), "JPEG"), None),
+    "grey.png": (saved(colored("L"), "PNG"), "L"),
+    "bits.png": (saved(colored("1"), "PNG"), "1"),
+    "print.jpg": (saved(colored("CMYK"), "JPEG"), "CMYK"),
+    "video.tif": (saved(colored("YCbCr"), "TIFF"), "YCbCr"),
+    "palette.gif": (saved(colored("P"), "GIF"), "P"),
+    "glass.png": (saved(colored("RGBA"), "PNG"), "RGBA"),
     "deep.png": (saved(Image.fromarray(DEEP), "PNG"), "I;16"),
-    "side.jpg": (saved(coloured(), "JPEG", exif=turned(6)), "turned"),
-    "both.jpg": (saved(coloured("L"), "JPEG", exif=turned(3)), "L, turned"),
+    "side.jpg": (saved(colored(), "JPEG", exif=turned(6)), "turned"),
+    "both.jpg": (saved(colored("L"), "JPEG", exif=turned(3)), "L, turned"),
 }
 
 
@@ -142,7 +142,7 @@ def test_a_member_larger_than_it_claims_is_refused_and_takes_no_memory(tmp_path)
 def test_a_member_smaller_than_it_claims_is_refused(tmp_path):
     with (
         Archive(lying_zip(tmp_path / "a.zip", "x/1.png", 5_000, 1_000)) as archive,
-        pytest.raises(DAMAGED, match="no file of 5000 bytes, as its header claims"),
+        pytest.raises(DAMAGED, match="not a file of 5000 bytes, as its header claims"),
     ):
         archive.read("x/1.png")
 
@@ -161,9 +161,7 @@ def test_a_member_that_claims_too_much_is_not_read(tmp_path, monkeypatch):
 def test_a_store_that_may_only_be_read_is_enough(tmp_path):
     folder = tmp_path / "read_only"
     folder.mkdir()
-    store, _ = packed(
-        folder, {"1.png": saved(coloured(), "PNG"), "2.png": saved(coloured(), "PNG")}
-    )
+    store, _ = packed(folder, {"1.png": saved(colored(), "PNG"), "2.png": saved(colored(), "PNG")})
     expected = store.images([0, 1])
     for path in folder.iterdir():
         path.chmod(0o444)

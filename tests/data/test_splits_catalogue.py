@@ -1,4 +1,4 @@
-"""Every named split of the catalogue: that it is there, and what is disjoint in it."""
+"""Every named split of the catalogue: it exists, and its roles are disjoint as required."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SUBSETS = {
 
 
 def toy_index(dataset, images):
-    """So many images of each class of a data set, in its official subsets."""
+    """A number of images of each class of a data set, in its official subsets."""
     classes = CATALOGUE[dataset].classes
     if dataset in SUBSETS:
         return index_of([images] * classes, SUBSETS[dataset])
@@ -53,12 +53,12 @@ def test_a_named_split_shares_no_class_if_open_and_no_image_at_all(tmp_path, dat
     assert rows["fold"].nunique() == folds
     assert len(rows) == folds * len(index)
     assert not rows.duplicated(["fold", "image_id"]).any()
-    # Queries and gallery are one role here: they share their classes, and no image.
+    # Queries and gallery are one role here: they share their classes but no image.
     role = rows["role"].replace({"query": "test", "gallery": "test"})
     roles_of_a_class = role.groupby([rows["fold"], rows["label"]]).nunique()
     is_open = "closed" not in rule.name
     assert (roles_of_a_class.max() == 1) == is_open
     assert registry.build("data/splits", rule.name, **rule.hyperparameters).open == is_open
-    # What tests in one fold trains and validates in none.
+    # Test images of one fold train or validate in no fold.
     tests = set(rows.loc[role == "test", "image_id"])
     assert tests.isdisjoint(rows.loc[role != "test", "image_id"])

@@ -1,4 +1,4 @@
-"""Splits over classes: how many, which, and that no class is trained on and looked at."""
+"""Splits over classes: how many, which, and that no training class is evaluated."""
 
 import itertools
 

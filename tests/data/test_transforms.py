@@ -140,7 +140,7 @@ def test_an_affine_map_is_pillows_with_the_drawn_numbers(
         expected = Image.fromarray(images[number, 0].numpy()).transform(
             (width, height), Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR
         )
-        # Pillow leaves black what comes from outside; there the border is repeated here.
+        # Pillow fills pixels from outside with black; here the border is repeated.
         grid = np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1) + 0.5
         source = grid @ back.T + offset
         inside = ((source > 1) & (source < np.array([width, height]) - 1)).all(-1)

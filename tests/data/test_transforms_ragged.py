@@ -147,7 +147,7 @@ def test_random_crops_are_slices_and_every_place_is_equally_likely():
 
 
 class Given:
-    """Stands in for the random numbers of a crop: what torchvision drew."""
+    """Replaces the random numbers of a crop by those that torchvision drew."""
 
     def __init__(self, *arrays):
         self.arrays = list(arrays)
@@ -181,9 +181,9 @@ def test_boxes_are_those_of_torchvision_for_the_same_draws(monkeypatch, scale, r
                 sizes[[number]], areas[[attempt]][:, [number]], ratios[[attempt]][:, [number]]
             )[0, 0]
             if (box <= sizes[number]).all():
-                room = (sizes[number] - box + 1).tolist()
-                drawn = [torch.randint(0, places, (1,)).item() for places in room]
-                corners[number] = (np.array(drawn) + 0.5) / room
+                free = (sizes[number] - box + 1).tolist()
+                drawn = [torch.randint(0, places, (1,)).item() for places in free]
+                corners[number] = (np.array(drawn) + 0.5) / free
                 break
     draws = Given(np.stack([areas, ratios]), corners)
     monkeypatch.setattr("dmlbench.data.transforms.random_resized_crop.fractions", draws)

@@ -14,7 +14,7 @@ def whole_numbers(rows, distance, longest=None):
     return np.rint(rows * 2**24).astype(np.int64).astype(object)
 
 
-def neighbours(
+def neighbors(
     queries,
     query_labels,
     gallery=None,
@@ -101,7 +101,7 @@ METRICS = [
 
 def scores(*arguments, metrics=METRICS, **keywords):
     """Mean over the queries that have a positive."""
-    found = list(neighbours(*arguments, **keywords))
+    found = list(neighbors(*arguments, **keywords))
     return {
         name: float(np.mean([metric(name, size, hits) for _, size, hits in found]))
         for name in metrics

@@ -1,4 +1,4 @@
-"""Clustering against scikit-learn, counting pairs, and what musgrave2020 says of NMI."""
+"""Clustering against scikit-learn, counted pairs, and musgrave2020's statements on NMI."""
 
 import itertools
 
@@ -100,7 +100,7 @@ def test_faiss_and_torch_cluster_alike(clusters, each, seed):
     assert one.inertia == pytest.approx(other.inertia, rel=1e-4)
 
 
-def test_looking_only_at_moved_centres_is_lloyds_algorithm():
+def test_looking_only_at_moved_centers_is_lloyds_algorithm():
     x = np.random.default_rng(3).normal(size=(400, 5))
     first = np.sort(np.random.default_rng(7).choice(400, 60, replace=False))
     centers = x[first]

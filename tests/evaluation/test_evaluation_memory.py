@@ -1,4 +1,4 @@
-"""The evaluation keeps to the memory that it is given."""
+"""The evaluation stays within the given memory."""
 
 import subprocess
 import sys

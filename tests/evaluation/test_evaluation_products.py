@@ -1,4 +1,4 @@
-"""Products of tiles, and what is looked for in them."""
+"""Products of tiles, and searches in them."""
 
 import numpy as np
 import pytest

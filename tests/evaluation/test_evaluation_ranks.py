@@ -17,7 +17,7 @@ PRECISIONS = ["int8", "bfloat16", "float32", "float64"]
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Many tiles of few rows, so that their borders are met on small data."""
+    """Many tiles of few rows, so that small data cross their borders."""
     monkeypatch.setattr(walk, "_NARROWEST", 8)
 
 
@@ -27,7 +27,7 @@ def find(x, y, *, precision, memory=2**15, metrics=brute_force.METRICS, device="
 
 
 def expected_ranks(*arguments, **keywords):
-    found = list(brute_force.neighbours(*arguments, **keywords))
+    found = list(brute_force.neighbors(*arguments, **keywords))
     rows = [row for row, _, _ in found]
     return rows, np.concatenate([np.flatnonzero(hits) + 1 for _, _, hits in found])
 
@@ -111,8 +111,8 @@ def test_whole_rows_rank_as_tiles_do(case, metrics, queries):
 
 @settings(deadline=None, max_examples=80)
 @given(spaces, st.sampled_from(REACHES), st.sampled_from(["auto", *PRECISIONS]))
-def test_scores_are_told_to_hang_on_ties_exactly_where_they_do(case, metrics, precision):
-    """Also where the positive, by the ids, stands beyond what the metric looks at."""
+def test_scores_that_depend_on_ties_are_reported_and_no_others(case, metrics, precision):
+    """Also if the positive's rank by id is beyond the ranks of the metric."""
     rng = np.random.default_rng(case["seed"])
     x = draw(rng, case["points"], case["dim"], case["values"])
     y = rng.integers(0, case["classes"], case["points"])
@@ -128,7 +128,7 @@ def test_scores_are_told_to_hang_on_ties_exactly_where_they_do(case, metrics, pr
 
 
 def test_whole_rows_see_every_tie():
-    """A positive as near as a negative, at every depth that a metric may look to."""
+    """A positive as near as a negative, at every depth that a metric may use."""
     x = np.array([[1, 0]] + [[0.9**n, 0.1 * n] for n in range(1, 8)] + [[0.9**4, -0.4]])
     y = np.array([0, 1, 2, 3, 0, 4, 5, 6, 7])
     for metrics in (["mrr"], ["recall_at_4"], ["precision_at_4"], ["precision_at_5"]):
@@ -138,7 +138,7 @@ def test_whole_rows_see_every_tie():
         assert full_matrix.full_ranks(space, positives, *limits) is None
 
 
-def test_whole_rows_see_a_tie_that_goes_on_beyond_what_a_metric_looks_at():
+def test_whole_rows_see_a_tie_that_extends_beyond_the_ranks_of_a_metric():
     """Five positives and six negatives at one distance: the ids decide which are the first four."""
     found = find(np.ones((12, 1)), np.arange(12) // 6, precision="auto", metrics=["precision_at_4"])
     assert found.ranks.hits(4).tolist() == [4] * 6 + [0] * 6
@@ -169,7 +169,8 @@ def test_positives_given_up_are_those_beyond_the_limit(precision, metrics):
 def test_near_ties_below_the_precision_are_decided_exactly(precision, monkeypatch):
     """Similarities 2^-48 apart, orders of magnitude below the error of the product."""
     escalated = []
-    monkeypatch.setattr(board.Board, "_settle", _recording(board.Board._settle, escalated))
+    recorded = _recording(board.Board._resolve_exactly, escalated)
+    monkeypatch.setattr(board.Board, "_resolve_exactly", recorded)
     rng = np.random.default_rng(2)
     base = np.round(rng.normal(size=16) * 2**20) / 2**24
     x = np.tile(base, (400, 1))
@@ -183,10 +184,10 @@ def test_near_ties_below_the_precision_are_decided_exactly(precision, monkeypatc
     assert sum(escalated) > 0
 
 
-def _recording(settle, counts):
+def _recording(resolve, counts):
     def recorded(self, negatives, *places):
         counts.append(len(negatives.row))
-        return settle(self, negatives, *places)
+        return resolve(self, negatives, *places)
 
     return recorded
 
@@ -254,7 +255,7 @@ def test_queries_in_blocks_rank_as_in_one(monkeypatch):
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_tile_may_be_one_image_wide(precision):
-    """25 images in tiles of 8: the last one's positives are given up by counts of its own."""
+    """25 images in tiles of 8: the last tile gives up positives by its own counts."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(25, 2))
     y = rng.integers(0, 2, 25)
@@ -298,24 +299,24 @@ def test_a_collapsed_space_is_not_decided_pair_by_pair(spread, precision, metric
 
 
 @pytest.mark.parametrize("gallery", [False, True])
-def test_progress_is_told_in_pairs_and_only_when_it_takes_long(gallery, monkeypatch):
+def test_progress_is_counted_in_pairs_and_shown_only_when_slow(gallery, monkeypatch):
     bars = []
 
     class Bar(walk.tqdm):
         def __init__(self, **options):
-            self.options, self.told = options, 0
+            self.options, self.counted = options, 0
             bars.append(self)
             super().__init__(**options | {"disable": True})
 
         def update(self, pairs=1):
-            self.told += pairs
+            self.counted += pairs
 
     monkeypatch.setattr(walk, "tqdm", Bar)
     x, y = np.random.default_rng(0).normal(size=(150, 4)), np.arange(150) % 20
     other = {"gallery": x[:70], "gallery_labels": y[:70]} if gallery else {}
     find(x, y, precision="float32", **other)
     (bar,) = bars
-    assert bar.told == bar.options["total"] == 150 * (70 if gallery else 150)
+    assert bar.counted == bar.options["total"] == 150 * (70 if gallery else 150)
     assert bar.options["delay"] == 3
     assert bar.options["disable"] is None  # hidden where standard error is no terminal
 

@@ -63,7 +63,7 @@ def test_k_out_of_range_is_refused(name):
         check_metric(name)
 
 
-def test_a_misspelt_metric_gets_the_near_name():
+def test_a_misspelled_metric_gets_the_near_name():
     with pytest.raises(UserError, match="did you mean 'map_at_r'"):
         score(*blobs(), metrics=["map_at_R"])
 
@@ -127,7 +127,7 @@ def test_a_query_whose_class_the_gallery_lacks_is_left_out():
         score(x[20:], y[20:], gallery=x[:20], gallery_labels=y[:20], metrics=["recall_at_1"])
 
 
-def test_ties_go_to_the_lower_id_and_are_told():
+def test_ties_go_to_the_lower_id_and_are_reported():
     x = np.array([[1, 0], [1, 0], [1, 0], [-1, 0]], np.float32)
     y = [0, 0, 1, 2]
     first = evaluate(x, y, metrics=["recall_at_1"], ids=["b", "c", "a", "d"])
@@ -142,7 +142,7 @@ def test_ties_go_to_the_lower_id_and_are_told():
         score(x, y, metrics=["recall_at_1"])
 
 
-def test_ties_that_touch_no_score_are_not_told():
+def test_ties_that_change_no_score_are_not_reported():
     x = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [-1, -0.5], [-1, 0.5]], np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -194,7 +194,7 @@ def test_bad_input_is_one_line(change, message):
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6))
-def test_cosine_and_euclidean_rank_alike_on_normalised_rows(seed):
+def test_cosine_and_euclidean_rank_alike_on_normalized_rows(seed):
     x, y = blobs(8, 5, 6, 1.5, seed)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     one = evaluate(x, y, metrics=brute_force.METRICS)

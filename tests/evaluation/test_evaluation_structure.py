@@ -38,7 +38,7 @@ def test_singular_values_are_numpys(shape):
     np.testing.assert_allclose(singular_values(x), expected, rtol=1e-6)
 
 
-def test_class_spectrum_is_the_mean_of_normalised_spectra():
+def test_class_spectrum_is_the_mean_of_normalized_spectra():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(20, 4)), np.sort(np.arange(20) % 3)
     spectra = [np.linalg.svd(x[y == c], compute_uv=False) for c in range(3)]

@@ -32,7 +32,7 @@ def draws():
 
 
 def deviations_away(what, printed, drawn, deviation, capsys):
-    """Said whatever becomes of the test: it is the answer."""
+    """Printed whether or not the test passes: it is the answer."""
     away = (printed - drawn) / deviation
     with capsys.disabled():
         drawn = f"{drawn:.2f} +- {deviation:.2f}"
@@ -50,7 +50,7 @@ def test_printed_scores_of_the_input_space_are_a_likely_draw(printed, draws, met
     ("metric", "fits"), [("recall_at_1", True), ("recall_at_8", True), ("map_at_r", False)]
 )
 def test_the_printed_map_at_r_alone_does_not_fit_its_row(printed, draws, metric, fits, capsys):
-    """R-precision leaves the other metrics of a draw little room."""
+    """Given its R-precision, the other metrics of a draw vary little."""
     line = np.polynomial.Polynomial.fit(draws["r_precision"], draws[metric], 1)
     deviation = (draws[metric] - line(draws["r_precision"])).std(ddof=2)
     what, expected = f"{metric} at the printed R-precision", line(printed["r_precision"])

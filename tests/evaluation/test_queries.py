@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import metric, neighbours
+from brute_force import metric, neighbors
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.evaluation.run_scores import write_scores
 
@@ -48,7 +48,7 @@ def test_every_query_against_brute_force(written):
         "image_id", "label", "role", "selection", "first_rank", "r_precision", "map_at_r",
     ]  # fmt: skip
     by_id = queries.set_index("image_id")
-    expected = neighbours(test.embeddings, test.labels, ids=test.image_ids)
+    expected = neighbors(test.embeddings, test.labels, ids=test.image_ids)
     for row, size, hits in expected:
         found = by_id.loc[test.image_ids[row]]
         assert found.label == test.labels[row]
@@ -81,7 +81,7 @@ def test_queries_of_a_gallery_carry_their_own_ids(written):
     assert set(queries.image_id) <= set(query.image_ids)
     nearest = {
         query.image_ids[row]: 1 + int(np.argmax(hits))
-        for row, _, hits in neighbours(
+        for row, _, hits in neighbors(
             query.embeddings,
             query.labels,
             gallery.embeddings,

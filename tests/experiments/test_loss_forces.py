@@ -1,4 +1,4 @@
-"""Forces of the library's triplet losses: against the loss's own slope, and by what is known."""
+"""Forces of the library's triplet losses: against the loss's slope, and known properties."""
 
 import math
 
@@ -57,7 +57,7 @@ def test_the_ranking_loss_keeps_what_is_nearer_than_the_positive(outcome):
     x, y = np.meshgrid(places, places)
     radius = 2 * math.sin(0.5) + 0.01
     kept = np.hypot(x - 1, y) < radius
-    # Where a negative is at its anchor, the distance has no slope, but the positive is pulled.
+    # If a negative is at its anchor, the distance has no slope, but the positive is pulled.
     np.testing.assert_array_equal(outcome.arrays["region_forces_ranking"], kept)
     share = outcome.table.set_index(["method", "metric"]).value["ranking", "kept"]
     assert set(share) == {kept.mean()}

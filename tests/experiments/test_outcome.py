@@ -1,4 +1,4 @@
-"""The files of an experiment: their columns, their defaults, and what may not be written."""
+"""The files of an experiment: their columns, their defaults, and what is refused."""
 
 import numpy as np
 import pandas as pd

@@ -93,7 +93,7 @@ def test_random_embeddings_score_at_chance_and_nmi_grows():
     assert nmi[0] < 0.05 < 0.2 < nmi[1] < 0.6 < nmi[2]
 
 
-def test_classes_are_of_one_size_and_the_closed_form_stands_where_it_holds():
+def test_classes_are_of_one_size_and_the_closed_form_is_given_where_it_holds():
     table = build_experiment("random_embeddings", points=100, classes=[5, 10, 50]).run(0).table
     closed = table[table.method == "closed_form"]
     assert dict(zip(closed.variant, closed.value, strict=True)) == pytest.approx(

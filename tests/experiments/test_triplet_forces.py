@@ -120,7 +120,7 @@ def test_ellipses_contain_the_circles_of_the_ranking_loss(outcome):
     regions = {key: region for key, region in outcome.arrays.items() if key.startswith("region_b")}
     x, y = places_of(outcome.arrays, "b_1")
     circles = {"A": np.hypot(x, y) < 1.1, "P": np.hypot(x - 1, y) < 1.1}
-    # Where a negative is at its anchor, the distance has no slope.
+    # If a negative is at its anchor, the distance has no slope.
     elsewhere = (np.hypot(x, y) > 1e-6) & (np.hypot(x - 1, y) > 1e-6)
     for name, circle in circles.items():
         found = regions[f"region_b_1_ranking, anchor {name}"]

@@ -1,4 +1,4 @@
-"""A piece of work, done by children that are killed at random moments, until they were 30.
+"""A piece of work, done by child processes of which 30 are killed at random moments.
 
 Run as a process of its own that does no work itself: its children are forks and start at once.
 """
@@ -42,7 +42,7 @@ class Data:
 
 
 def trains(data: Data, folder: Path) -> None:
-    """Train, with so many checkpoints that a kill often falls into one."""
+    """Train, with so many checkpoints that kills often hit one being written."""
     checkpoint.INTERVAL = 0.05
     train(folder, data, {"epochs": 6})
 
@@ -66,7 +66,7 @@ def embeds(data: Data, folder: Path) -> None:
 
 
 def searches(data: Data, folder: Path) -> None:
-    """Work on a search whose trials take a moment, until its budget is spent."""
+    """Work on a search with short trials, until its budget is spent."""
     state = folder / ".state"
     objective = Function(before=lambda number: time.sleep(0.02))
     work(open_trials(state, budget=24), strategy("coordinate"), objective)
@@ -93,7 +93,7 @@ def finished(pid: int) -> bool:
 
 
 def results(folder: Path) -> dict[str, bytes]:
-    """What stands under final names, each file readable."""
+    """The files with final names, all of them readable."""
     found = [path for path in folder.iterdir() if not path.name.startswith((".", "checkpoint"))]
     for path in found:
         READERS.get(path.suffix, Path.read_bytes)(path)

@@ -1,4 +1,4 @@
-"""No decision hangs on the time of day: a clock that jumps changes no result."""
+"""No decision depends on the time of day: a clock that jumps changes no result."""
 
 import ast
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
-# What reads the time of day or a file's dates; time.monotonic and time.sleep do not jump.
+# Functions that read the time of day or file dates; time.monotonic and time.sleep do not jump.
 CLOCKS = {
     "time.time", "time.time_ns", "time.localtime", "time.gmtime", "time.strftime", "time.ctime",
     "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "os.path.getmtime",
@@ -29,9 +29,9 @@ def clocks(source: str) -> list[str]:
 
 
 MAY = {
-    # It asks of a date only whether it is another one than before.
+    # It only checks whether a date has changed.
     SCRIPTS / "dmlbench" / "plan" / "contents.py",
-    # It asks of a log only whether it began after the call that is at work.
+    # It only checks whether a log is newer than the start of the current call.
     SCRIPTS / "dmlbench" / "plan" / "progress.py",
 }
 

@@ -1,4 +1,4 @@
-"""A disk that is really full: one line, nothing half-written, and the next call goes on."""
+"""A disk that is really full: one line, no partial file, and the next call continues."""
 
 import itertools
 import json
@@ -31,11 +31,11 @@ from toy_training import equal, train
 
 SCRIPTS = Path(files.__file__).resolve().parents[1]
 PRINTED = SCRIPTS.parents[1] / "config" / "reference" / "psomas2020"
-FACES = ("pdf", "svg", "png")
+FORMATS = ("pdf", "svg", "png")
 SCORERS = [
     *("scores", "queries", "aggregate", "runs", "timings", "tournament", "audit", "search"),
-    *(f"table.{face}" for face in ("csv", "md", "tex", "html")),
-    *(f"figure.{face}" for face in FACES),
+    *(f"table.{suffix}" for suffix in ("csv", "md", "tex", "html")),
+    *(f"figure.{suffix}" for suffix in FORMATS),
 ]
 
 
@@ -53,7 +53,7 @@ def archive(tmp_path):
 
 
 def writers(tmp_path, archive, out):
-    """Each write of the way of the data, with more bytes than fit."""
+    """Each write of the data's preparation, with more bytes than fit."""
     made = tmp_path / "images.parquet"
     index([archive], "class_folders", made)
     mirror = tmp_path / "mirror"
@@ -91,7 +91,7 @@ def test_each_write_ends_with_one_line_and_leaves_nothing(
 
 
 def scorers(tmp_path, out):
-    """Each write from embeddings on, but for the report."""
+    """Each write from embeddings on, except the report."""
     embedded, scores = tmp_path / "embeddings.parquet", tmp_path / "scores.parquet"
     write_embeddings(embedded, vectors(40), {})
     scored = {"embeddings": embedded, "metrics": ["recall_at_1"], "threads": 1}
@@ -102,7 +102,7 @@ def scorers(tmp_path, out):
     named = {"runs": tmp_path / "runs.csv"}
     of_all = {"metric": "recall_at_1", "methods": ["triplet"], "selection": "last_epoch"}
     table = Table("t", "A table", "", "Loss", (Column("r", "R@1"),), (Row("Triplet", (Cell(1),)),))
-    faces = {face: out / f"table.{face}" for face in ("csv", "md", "tex", "html")}
+    formats = {suffix: out / f"table.{suffix}" for suffix in ("csv", "md", "tex", "html")}
     return {
         "scores": lambda: write_scores(**scored, output=out / "s.parquet", queries=queries),
         "queries": lambda: write_scores(**scored, output=scores, queries=out / "q.parquet"),
@@ -111,8 +111,11 @@ def scorers(tmp_path, out):
         "timings": lambda: timings({}, out / "timings.csv"),
         "tournament": lambda: write_tournament([row], [scores], out / "t.csv", **of_all),
         "audit": lambda: audit(PRINTED, tmp_path / "audit.csv", out / "audit.md"),
-        **{f"table.{face}": partial(write, table, **{face: faces[face]}) for face in faces},
-        **{f"figure.{end}": partial(save, Figure(), **{end: out / end}) for end in FACES},
+        **{
+            f"table.{suffix}": partial(write, table, **{suffix: formats[suffix]})
+            for suffix in formats
+        },
+        **{f"figure.{end}": partial(save, Figure(), **{end: out / end}) for end in FORMATS},
         "search": lambda: open_study(out, "a search"),
     }
 
@@ -139,10 +142,10 @@ def test_a_trial_that_does_not_fit_is_an_error_and_no_half_line(small_disk):
     with pytest.raises(UserError, match=r"journal\.log: the disk is full"):
         for_long(study)
     small_disk.free()
-    told = len(open_study(small_disk.folder, "a search").trials)
+    before = len(open_study(small_disk.folder, "a search").trials)
     study = open_study(small_disk.folder, "a search")
     study.tell(study.ask(), 0.5)
-    assert len(open_study(small_disk.folder, "a search").trials) == told + 1
+    assert len(open_study(small_disk.folder, "a search").trials) == before + 1
     assert all(json.loads(line) for line in journal.read_text().splitlines())
 
 
@@ -168,7 +171,7 @@ def test_a_job_whose_log_has_no_room_says_so_in_one_line(small_disk):
     assert len(done.stderr.strip().splitlines()) == 2  # and where the log is
 
 
-def test_a_training_goes_on_where_the_disk_was_full(small_disk, tmp_path, toy_data):
+def test_a_training_resumes_where_the_disk_was_full(small_disk, tmp_path, toy_data):
     failures = 0
     run = small_disk.folder / "run"
     for left in itertools.count(0, 8192):

@@ -1,4 +1,4 @@
-"""A slot on a GPU has one owner at a time, whoever is killed; devices are pretended."""
+"""A slot on a GPU has one owner at a time, whichever process is killed; devices are simulated."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ def two_gpus(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ledger(tmp_path):
-    """Where the owners of leases note themselves; the file `enough` ends them."""
+    """Where owners of leases register themselves; the file `enough` ends them."""
     folder = tmp_path / "ledger"
     folder.mkdir()
     yield folder
@@ -53,7 +53,7 @@ def test_a_lease_shows_one_gpu_and_is_given_back(two_gpus):
 
 
 def taken(leases, runs_per_gpu):
-    """Another lease, taken as another process would: without what the earlier ones have set."""
+    """Another lease, as another process would take it: without the environment of earlier ones."""
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     return leases.enter_context(gpu_lease("cuda", runs_per_gpu))
 
@@ -77,7 +77,7 @@ def test_jobs_that_pack_differently_share_a_machine(two_gpus, no_waiting):
         assert taken(leases, 3) == "a"
 
 
-def test_who_waits_says_so_once_and_goes_on(two_gpus, monkeypatch, capsys):
+def test_a_waiting_job_says_so_once_and_continues(two_gpus, monkeypatch, capsys):
     leases = contextlib.ExitStack()
     pauses = []
 
@@ -153,7 +153,7 @@ def test_nvidia_smi_lists_the_gpus(two_gpus, monkeypatch, tmp_path):
     assert visible_gpus() == {"GPU-2e": "GPU-2"}
 
 
-def test_a_lock_file_that_was_cleaned_away_is_made_anew(two_gpus, no_waiting, tmp_path):
+def test_a_lock_file_that_was_cleaned_away_is_made_again(two_gpus, no_waiting, tmp_path):
     with gpu_lease("auto"):
         pass
     for path in tmp_path.rglob("*.0"):
@@ -173,9 +173,10 @@ def test_a_folder_that_someone_else_put_there_is_refused(two_gpus, tmp_path):
         pass
 
 
-# A job that takes a lease again and again. It notes itself in the ledger while it is an owner, and
-# looks for owners beyond those that the slots allow. Among the others that are noted some may have
-# been killed and not be dead yet; who takes its note away was an owner next to this one.
+# A job that takes leases repeatedly. While it is an owner it registers itself in the ledger, and
+# checks that there are not more owners than slots. Some of the registered owners may have been
+# killed and not be dead yet; if another process removes this job's note, it was an owner at the
+# same time.
 JOB = """
     import atexit, os, random, sys, time
     from pathlib import Path
@@ -236,7 +237,7 @@ def test_fifty_processes_and_random_kills_leave_one_owner_and_every_slot(
 
     running = [start() for _ in range(JOBS)]
     killed = []
-    # Every lease that is taken sends a byte: some of them cost a process its life, wherever it is.
+    # Every lease sends a byte; after some of them a random process is killed, wherever it is.
     while len(killed) < KILLS:
         assert os.read(reads, 1) == b"+", "a job ended before the last one was killed"
         if chance.random() < 0.3:

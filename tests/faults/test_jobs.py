@@ -22,7 +22,7 @@ SCRIPTS = Path(files.__file__).resolve().parents[1]
 
 
 def snakemake(folder, *inputs, results=None):
-    """What a rule's script is handed."""
+    """The `snakemake` object of a rule's script."""
     return SimpleNamespace(
         rule="toy",
         log=[folder / "log"],
@@ -107,7 +107,7 @@ def test_a_log_of_a_job_that_ended_well_or_was_killed_names_no_failure(tmp_path)
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.3, 0.9, 0.999])
 @pytest.mark.parametrize("read", [read_table, read_metadata])
-def test_a_truncated_input_is_one_line_and_is_made_anew(tmp_path, capsys, share, read):
+def test_a_truncated_input_is_one_line_and_is_made_again(tmp_path, capsys, share, read):
     damaged = truncated(parquet(tmp_path / "in.parquet"), share)
     with pytest.raises(SystemExit) as ended, job(snakemake(tmp_path, str(damaged))):
         read(damaged)
@@ -115,7 +115,7 @@ def test_a_truncated_input_is_one_line_and_is_made_anew(tmp_path, capsys, share,
     line, run, log = capsys.readouterr().err.strip().splitlines()
     assert line.startswith(f"dmlbench toy: {damaged}: damaged or incomplete (")
     assert (run, log) == ("  run: a/b", f"  log: {tmp_path / 'log'}")
-    assert line.endswith("; it is removed: run again, and it is made anew")
+    assert line.endswith("; it is removed: run again, and it is made again")
     assert not damaged.exists()
 
 

@@ -1,7 +1,7 @@
 """The forces of karaman2021's tables 3.1-3.3: what autograd gives, what is right, what is printed.
 
-Each function takes f_a, f_p, f_n as rows of [T, D] and returns the three derivatives. Where the
-thesis prints a derivative, PRINTED has it letter by letter; RIGHT is derived from the loss.
+Each function takes f_a, f_p, f_n as rows of [T, D] and returns the three derivatives. PRINTED has
+the derivatives that the thesis prints, literally; RIGHT is derived from the loss.
 """
 
 import math

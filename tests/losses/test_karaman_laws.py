@@ -1,4 +1,4 @@
-"""Laws of karaman2021's losses: how they meet each other, what leaves them alone, eq. 3.19, B.1."""
+"""Laws of karaman2021's losses: relations between them, invariances, eq. 3.19, B.1."""
 
 import math
 
@@ -145,7 +145,7 @@ def m1_of(major_axis):
     return 2 * RHO * major_axis - D
 
 
-def test_b5_minimises_the_ellipse():
+def test_b5_minimizes_the_ellipse():
     a, b = smallest_ellipse()
     area = minimize_scalar(
         lambda b: b**2 * (1 + D**2 / 4 / (b - RADIUS**2)), bounds=(1.22, 5), method="bounded"

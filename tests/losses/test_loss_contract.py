@@ -1,4 +1,4 @@
-"""What every loss may be given: one contract, each point of it asked of every loss."""
+"""The contract on the inputs of losses, each point of it tested with every loss."""
 
 import copy
 
@@ -14,7 +14,7 @@ INTEGERS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
 
 
 def takes(name, argument):
-    """Whether the loss's constructor takes a fact of the data."""
+    """Whether the loss's constructor takes a given fact of the data."""
     return registry.annotation("losses", name, "__init__", argument) is not None
 
 

@@ -178,14 +178,14 @@ def test_a_bad_hyperparameter_is_named(name, given, named):
 
 
 def test_the_template_is_a_loss(tmp_path, monkeypatch):
-    rooms = registry._LIBRARY / "losses"
-    source = (rooms / "_template.py").read_text()
-    room = tmp_path / "losses"
-    room.mkdir()
-    shutil.copy(rooms / "_template.py", room / "my_loss.py")
-    (room / "my_loss.py").write_text(source.replace("class Template", "class MyLoss"))
+    library_folder = registry._LIBRARY / "losses"
+    source = (library_folder / "_template.py").read_text()
+    folder = tmp_path / "losses"
+    folder.mkdir()
+    shutil.copy(library_folder / "_template.py", folder / "my_loss.py")
+    (folder / "my_loss.py").write_text(source.replace("class Template", "class MyLoss"))
     monkeypatch.setattr(registry, "_LIBRARY", tmp_path)
-    monkeypatch.setattr(dmlbench.losses, "__path__", [*dmlbench.losses.__path__, str(room)])
+    monkeypatch.setattr(dmlbench.losses, "__path__", [*dmlbench.losses.__path__, str(folder)])
     registry.available.cache_clear()
     try:
         loss = build_loss("my_loss", num_classes=3, embedding_dim=EMBEDDING_DIM, margin=0.2)

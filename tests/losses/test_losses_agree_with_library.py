@@ -60,7 +60,7 @@ ON_TUPLES = {
         lambda: losses.SupConLoss(0.1),
     ),
 }
-# the library drops a batch without negatives, where ours still pulls or counts
+# the library drops a batch without negatives; ours still pulls or counts
 ONLY_WITH_NEGATIVES = {"multi_similarity", "supervised_contrastive", "fastap"}
 
 ON_PROXIES = {
@@ -111,7 +111,7 @@ def test_agrees_on_proxies(name, num_classes):
     weights = next(ours.parameters()).detach()
     if name == "soft_triple":
         theirs.margin = 0.01
-        weights = weights.transpose(0, 1).flatten(0, 1)  # the library keeps a class's together
+        weights = weights.transpose(0, 1).flatten(0, 1)  # the library groups them by class
     their_weights = getattr(theirs, their_name)
     with torch.no_grad():
         their_weights.copy_(weights.T if their_weights.shape != weights.shape else weights)

@@ -192,7 +192,7 @@ def test_proxies_of_few_absent_classes_push_as_the_equation_says(name, present):
 
 @pytest.mark.parametrize("name", ABSENT)
 def test_present_proxies_may_be_far_more_alike_than_absent_ones(name):
-    """In single precision, where the difference of their products is beyond exp's range."""
+    """In single precision, in which the difference of their products is beyond exp's range."""
     oracle, _ = LOSSES[name]
     torch.manual_seed(0)
     loss = build_loss(name, num_classes=6, embedding_dim=4, alpha=60)
@@ -209,7 +209,7 @@ def test_present_proxies_may_be_far_more_alike_than_absent_ones(name):
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
-def test_centres_that_have_merged_have_finite_gradients():
+def test_centers_that_have_merged_have_finite_gradients():
     loss = build_loss("soft_triple", num_classes=3, embedding_dim=4, centers_per_class=2).double()
     with torch.no_grad():
         loss.centers.copy_(loss.centers[:1].expand_as(loss.centers))

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 
 def region(ap, an, margin):
-    """The region of figure 2.5 that a negative at distance an lies in."""
+    """The region of figure 2.5 that contains a negative at distance an."""
     if an >= ap + margin:
         return 1
     if an > ap:
@@ -44,7 +44,7 @@ def candidates(x, labels, regions, margin):
     seed=st.integers(0, 1000),
     coarse=st.booleans(),
 )
-def test_every_triplet_lies_in_its_region_and_no_pair_is_missed(
+def test_every_triplet_is_in_its_region_and_no_pair_is_missed(
     labels, regions, margin, seed, coarse
 ):
     torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""What every miner keeps to: degenerate batches, half precision, one graph, bad values."""
+"""The contract of miners: degenerate batches, half precision, one graph, bad values."""
 
 import pytest
 import torch
@@ -52,7 +52,7 @@ def test_half_precision_neither_overflows_nor_rounds_the_comparisons(name):
 
 @pytest.mark.parametrize("name", MINERS)
 def test_miners_are_one_graph_and_give_no_gradient(name):
-    """A full graph has no host synchronisation: `.item()` and data-dependent shapes break it."""
+    """A full graph has no host synchronization: `.item()` and data-dependent shapes break it."""
     torch.manual_seed(0)
     embeddings = torch.nn.functional.normalize(torch.randn(12, 8)).requires_grad_()
     labels = torch.arange(12) // 3

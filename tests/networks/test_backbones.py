@@ -1,4 +1,4 @@
-"""Backbones: their shapes, their sizes, and that nothing else comes along."""
+"""Backbones: their shapes, their sizes, and no unneeded imports."""
 
 import os
 import subprocess
@@ -108,7 +108,7 @@ def test_vit_returns_a_token_of_images_of_its_size_only():
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_grey_images_are_refused(name):
+def test_gray_images_are_refused(name):
     with pytest.raises(UserError, match="takes 1 input channels; allowed: 3"):
         backbone(name, input_channels=1)
 
@@ -141,7 +141,7 @@ def test_a_convnet_loads_neither_torchvision_nor_pretrainedmodels():
 
 
 def test_importing_a_backbone_draws_nothing():
-    """Else the first network of a process would begin otherwise than the second."""
+    """Otherwise the first network of a process would start differently from the second."""
     code = (
         "import torch; from dmlbench import registry; torch.manual_seed(0)\n"
         "before = torch.get_rng_state()\n"

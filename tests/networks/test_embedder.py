@@ -1,4 +1,4 @@
-"""The embedder: what a backbone is fed with, and how its maps become vectors."""
+"""The embedder: the input of a backbone, and how its maps become vectors."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def embedder(changes=None):
     return Embedder(Spec.model_validate(merged(VALUES, changes or {})))
 
 
-def test_images_are_normalised_by_mean_and_std():
+def test_images_are_normalized_by_mean_and_std():
     images = torch.rand(2, 3, 8, 8)
     expected = (images.double().numpy() - np.reshape(NETWORK["mean"], (3, 1, 1))) / np.reshape(
         NETWORK["std"], (3, 1, 1)
@@ -46,7 +46,7 @@ def test_images_are_normalised_by_mean_and_std():
     np.testing.assert_allclose(embedder().normalized(images).numpy(), expected, atol=1e-5)
 
 
-def test_bninception_eats_blue_green_red_from_0_to_255():
+def test_bninception_takes_blue_green_red_from_0_to_255():
     caffe = {"channels": "bgr", "scale": 255, "mean": [104, 117, 128], "std": [1, 1, 1]}
     network = embedder({"network": caffe})
     red, green, blue = 255, 51, 0
@@ -113,7 +113,7 @@ def test_frozen_affine_parameters_stay_frozen_after_warm_up():
     ],
 )
 def test_the_whole_batch_enters_every_stage(backbone, size, pooling):
-    """Images exchanged at any stage come out exchanged: nothing of the batch goes around it."""
+    """Images exchanged at any stage come out exchanged: no part of the batch bypasses it."""
     changes = {"backbone": {"name": backbone}, "pixels": size, "pooling": pooling}
     network = embedder({"network": changes}).eval()
     images, order = torch.rand(4, 3, size, size), torch.tensor([2, 0, 3, 1])

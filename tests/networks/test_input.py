@@ -1,4 +1,4 @@
-"""From an encoded photograph to what a network reads: our whole chain next to the publishers'."""
+"""From an encoded photograph to a network's input: our whole chain against the publishers'."""
 
 import io
 import zipfile
@@ -42,7 +42,7 @@ def photographs(shared, tmp_path_factory):
 
 
 def read_by(name, feed, repository):
-    """What the network of this name reads of all images, cropped to 224 in the middle."""
+    """The network's input from all images, center-cropped to 224."""
     network = read_yaml(repository / "config" / "networks.yaml", dict[str, Network])[name]
     values = network.model_dump(
         exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}

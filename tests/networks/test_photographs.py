@@ -1,4 +1,4 @@
-"""Published weights on real photographs: classes that nobody trained on are told apart."""
+"""Published weights on real photographs distinguish classes that they were not trained on."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def photographs(shared, tmp_path_factory):
 
 
 def recall_at_1(photographs, weights):
-    """Of pooled features, and of what an untrained head of 512 makes of them."""
+    """Of pooled features, and of an untrained head of 512 on them."""
     networks = read_yaml(REPOSITORY / "config" / "networks.yaml", dict[str, Network])
     network = networks["mobilenet_v2"].model_dump(
         exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}

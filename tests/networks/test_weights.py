@@ -1,4 +1,4 @@
-"""Published weights: all of them or a line that says what is wrong."""
+"""Published weights: all of them, or a line that says what is wrong."""
 
 import hashlib
 import pickle
@@ -106,30 +106,30 @@ def test_a_truncated_file_and_a_wrong_hash_are_refused(published, path):
     whole = digest(path)
     assert "expected weights of sha256 00000000" in refused(backbone("resnet18"), path, "0" * 8)[0]
     path.write_bytes(path.read_bytes()[:10_000])
-    # Named as damaged, it is removed by its job, and fetched again by the next call.
+    # Because it counts as damaged, its job removes it and the next call fetches it again.
     with pytest.raises(DamagedError, match=f"expected weights of sha256 {whole[:16]}, found "):
         load(backbone("resnet18"), path, whole)
-    assert "no file of weights" in refused(backbone("resnet18"), path)[0]
+    assert "not a file of weights" in refused(backbone("resnet18"), path)[0]
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x02]"])
 def test_what_is_no_file_of_weights_is_refused(path, content):
     path.write_bytes(content)
-    assert "no file of weights" in refused(backbone("resnet18"), path)[0]
+    assert "not a file of weights" in refused(backbone("resnet18"), path)[0]
 
 
 def test_other_content_is_refused(path):
     torch.save([1, 2], path)
-    assert "something else than tensors by name" in refused(backbone("resnet18"), path)[0]
+    assert "something other than tensors by name" in refused(backbone("resnet18"), path)[0]
 
 
 def test_code_in_a_file_is_not_run(path):
     torch.save({"conv1.weight": print}, path)
-    assert "no file of weights" in refused(backbone("resnet18"), path)[0]
+    assert "not a file of weights" in refused(backbone("resnet18"), path)[0]
 
 
 class Legacy(pickle.Pickler):
-    """Writes tensors as torch 0.3 did, when BNInception's weights were published."""
+    """Writes tensors like torch 0.3, with which BNInception's weights were published."""
 
     def __init__(self, file):
         super().__init__(file, protocol=2)
@@ -209,7 +209,7 @@ class Code:
 def test_code_in_a_file_of_any_format_is_refused_and_not_run(tmp_path, path, save):
     trace = tmp_path / "run"
     save({"conv1.weight": Code(trace)}, path)
-    assert "no file of weights" in refused(backbone("resnet18"), path)[0]
+    assert "not a file of weights" in refused(backbone("resnet18"), path)[0]
     assert not trace.exists()
 
 

@@ -1,4 +1,4 @@
-"""Weights are part of what a run is: another file is another run, another address is not."""
+"""Weights are part of a run's identity: another file is another run, another address is not."""
 
 import shutil
 from pathlib import Path

@@ -41,7 +41,7 @@ class Configured:
     def __init__(self, folder: Path):
         self.folder = shutil.copytree(CONFIG, folder / "config")
         self.write("studies/mine", STUDY)
-        # Each load checks all searches; those of a test are written by it.
+        # Each load checks all searches; a test writes its own.
         self.write("searches", {"small": yaml.safe_load(SEARCH)})
 
     def write(self, file: str, values: dict) -> None:
@@ -93,7 +93,7 @@ class Configured:
         }
 
     def problem(self, **configuration: object) -> str:
-        """What loading says, in one line."""
+        """The one-line error of loading."""
         with pytest.raises(UserError) as error:
             self.load(**configuration)
         message = str(error.value)

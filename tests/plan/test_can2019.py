@@ -1,4 +1,4 @@
-"""can2019's studies against what the text prints about them."""
+"""can2019's studies against the text."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What trainings will cost: fits against NumPy, the prior against torch's own count."""
+"""The cost of trainings: fits against NumPy, the prior against torch's count."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ NETWORKS = yaml.safe_load((CONFIG / "networks.yaml").read_text())
 
 @pytest.fixture
 def loaded(tmp_path):
-    """The plan of studies, whose results are in a folder of its own."""
+    """The plan of studies, with its own results folder."""
 
     def load(*studies):
         configuration = {"pathvars": {"results": str(tmp_path)}, "studies": list(studies)}
@@ -108,7 +108,7 @@ def test_the_prior_by_hand():
 
 
 def ahead(loaded, study, **others):
-    """All trainings of a study, as when none has run."""
+    """All trainings of a study, as if none had run."""
     return costs.Ahead({loaded.run(row): row for row in loaded.rows(study)}, **others)
 
 

@@ -1,4 +1,4 @@
-"""What holds for every study that there is: its views, its results, its rows."""
+"""Properties of every study: its views, its results, its rows."""
 
 import pandas as pd
 import pytest
@@ -64,7 +64,7 @@ def views_of(description) -> dict[str, list[str | None] | dict[str, View]]:
 
 
 def test_a_job_reads_the_spec_that_was_planned(study, loaded):
-    """Snakemake hands a job plain values; those of equal specs are read once."""
+    """Snakemake passes plain values to a job; those of equal specs are read once."""
     planned = {run.spec.digest: run.spec for run in loaded.runs(study)}
     for spec in planned.values():
         assert Spec.model_validate(spec.as_dict()) == spec

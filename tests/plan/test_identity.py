@@ -1,4 +1,4 @@
-"""A run is known by what it is: what changes a result changes its folder, and nothing else does."""
+"""A run's identity: what changes a result changes its folder, and nothing else does."""
 
 import re
 
@@ -57,7 +57,7 @@ def test_an_edit_gives_another_folder_and_the_old_value_the_old_one(configured, 
         ("methods", ["contrastive", "year"], 1999),
         ("recipes", ["glyphs", "title"], "Short"),
         ("studies/mine", ["title"], "Another"),
-        # What stands there is the option's default, given or not.
+        # The value is the option's default, given or not.
         ("methods", ["contrastive", "loss"], {"name": "contrastive"}),
         ("datasets", ["glyphs", "layout"], {"name": "class_folders"}),
     ],
@@ -128,7 +128,7 @@ def test_what_is_not_trained_has_no_objective_and_no_epochs(configured):
     assert (spec.loss, spec.miner, spec.regularizers, spec.epochs) == (None, None, [], 0)
 
 
-def test_stand_ins_of_a_rehearsal_are_few():
+def test_a_rehearsal_has_few_runs():
     loaded = rehearse("psomas2020")
     assert len(loaded.rows("psomas2020")) > 400
     assert len(loaded.runs("psomas2020")) < 60
@@ -138,7 +138,7 @@ ALL = ("untrained", "contrastive", "triplet")
 
 
 @pytest.mark.parametrize(
-    ("room", "name", "methods"),
+    ("package", "name", "methods"),
     [
         ("losses", "contrastive", ("contrastive",)),
         ("losses", "triplet", ("triplet",)),
@@ -153,12 +153,12 @@ ALL = ("untrained", "contrastive", "triplet")
     ],
 )
 def test_the_version_of_a_part_is_that_of_the_runs_that_name_it(
-    configured, monkeypatch, room, name, methods
+    configured, monkeypatch, package, name, methods
 ):
     before, real = configured.folders(), registry.version
-    assert name in registry.available(room)
+    assert name in registry.available(package)
     monkeypatch.setattr(
-        registry, "version", lambda *part: 99 if part == (room, name) else real(*part)
+        registry, "version", lambda *part: 99 if part == (package, name) else real(*part)
     )
     after = configured.folders()
     changed = {label for label in before if before[label] != after[label]}
@@ -177,7 +177,7 @@ def test_versions_of_training_and_of_data_are_those_of_all_runs(configured, monk
 
 def test_a_field_that_is_added_later_leaves_digests_as_they_are(configured):
     class Later(Spec):
-        """A spec of a later version, with a field whose default is what was done before."""
+        """A spec of a later version, with a new field whose default is the earlier behavior."""
 
         accumulate: int = 1
 

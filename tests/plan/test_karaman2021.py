@@ -1,4 +1,4 @@
-"""karaman2021's study against what the thesis prints about it, and its rehearsal."""
+"""karaman2021's study against the thesis, and its rehearsal."""
 
 import csv
 import re

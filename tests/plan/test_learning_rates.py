@@ -1,6 +1,6 @@
 """The backbone's highest learning rate is the printed one: no warm-up hides a step of the schedule.
 
-With five warm-up epochs and a step of five, the backbone learnt at a tenth of the rate.
+With five warm-up epochs and a step of five, the backbone learned at a tenth of the rate.
 """
 
 import pytest
@@ -9,13 +9,13 @@ from project import CONFIG, load_studies
 
 STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 OTHERWISE = {("psomas2020", "warmup_5")}
-"""Variants (study, name) that say otherwise: what they change is that rate."""
+"""Variants (study, name) that change this rate on purpose."""
 
 
 def highest_rate(spec):
     """The highest rate of the backbone over a training, by torch's own schedule.
 
-    In the warm-up the backbone stays as it is; the schedule goes on below it.
+    During warm-up the backbone does not change, while the schedule continues.
     """
     optimizer = torch.optim.SGD([torch.zeros(1)], lr=spec.optimizer.learning_rate)
     step = spec.schedule.step if spec.schedule else spec.epochs + 1

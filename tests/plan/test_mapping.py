@@ -1,4 +1,4 @@
-"""Mappings: every printed cell has a place or a reason, no two the same place, and a run."""
+"""Mappings: every printed cell has a reason or its own place with a run."""
 
 import csv
 from collections import defaultdict
@@ -138,7 +138,7 @@ def test_names_carry_over_and_later_rules_have_the_last_word():
     assert (found.variant, found.method) == ("ing=0.3", "moving_map_at_r")
 
 
-def test_a_name_stands_for_no_semicolon():
+def test_a_name_matches_no_semicolon():
     assert When(variant="rho={rho}").match(CELL) is None
     assert When(variant="rho={rho};{rest}").match(CELL) is None
     assert When(variant="rho={rho};m={m};{rest}").match(CELL) == {
@@ -152,7 +152,7 @@ def test_a_name_stands_for_no_semicolon():
     ("values", "message"),
     [
         ({"rules": [{"then": {"splitt": "half"}}]}, "rules.0.then.splitt: unknown key"),
-        ({"rules": [{"then": {"fold": "{k}"}}]}, r"rules.0: .*\{k\} stands for nothing"),
+        ({"rules": [{"then": {"fold": "{k}"}}]}, r"rules.0: .*\{k\} has no value"),
         ({}, "rules: is missing"),
         ({"rules": [], "means": [{"runs": 0, "spread": "half_interval_95"}]}, "means.0.runs"),
     ],

@@ -1,4 +1,4 @@
-"""musgrave2020's studies against the paper's protocol: searches, reruns, and what they share."""
+"""musgrave2020's studies against the paper's protocol: searches, reruns, shared runs."""
 
 import pytest
 from dmlbench.plan import combinations, searches

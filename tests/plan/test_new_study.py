@@ -1,4 +1,4 @@
-"""A study of the user's own images: written, loaded, and refused with nothing changed."""
+"""A study of the user's images: written and loaded, or refused with nothing changed."""
 
 import shutil
 from pathlib import Path
@@ -26,7 +26,7 @@ def config(configured):
 
 @pytest.fixture(autouse=True)
 def unread(monkeypatch):
-    """The folder need not be there: what it holds is given."""
+    """The folder need not exist: its content is given."""
     monkeypatch.setattr("dmlbench.plan.data.contents_digest", lambda folder: "0" * 16)
 
 

@@ -1,4 +1,4 @@
-"""A folder of the user's own is known by its images: a changed one counts, a touched one not."""
+"""A user's folder is identified by its images: a changed image counts, a touched one does not."""
 
 import os
 import shutil

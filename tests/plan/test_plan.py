@@ -1,4 +1,4 @@
-"""The plan: what is wrong shows in one line before a job starts; rows are what a study lists."""
+"""The plan: errors are one line before a job starts; rows are those that a study lists."""
 
 import subprocess
 import sys

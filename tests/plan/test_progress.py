@@ -1,4 +1,4 @@
-"""How far studies are, read from files as Snakemake and its jobs leave them."""
+"""Progress of studies, read from the files of Snakemake and its jobs."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 @pytest.fixture
 def demo(tmp_path):
-    """The plan of the demo, whose results are in a folder of its own."""
+    """The plan of the demo, with its own results folder."""
     configuration = {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
     return plan.load(configuration, CONFIG)
 
@@ -66,7 +66,7 @@ def test_a_view_needs_what_it_shows(demo, tmp_path):
     assert stages[-1].output == "studies/demo/figures/map_unseen_characters.png"
 
 
-def test_failed_and_killed_jobs_are_told_apart(demo, tmp_path):
+def test_failed_and_killed_jobs_are_distinguished(demo, tmp_path):
     trainings = [stage for stage in progress(demo, tmp_path).stages if stage.rule == "train"]
     made(tmp_path, trainings[:1])
     traceback = "Traceback (most recent call last):\n  File x\nRuntimeError: CUDA out of memory\n"

@@ -1,4 +1,4 @@
-"""psomas2020's study against what the thesis prints about it, and its rehearsal."""
+"""psomas2020's study against the thesis, and its rehearsal."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def rehearsed():
 
 @pytest.fixture(scope="module")
 def settings(shared):
-    """What the thesis prints about its protocol: table -> rows, as strings."""
+    """The printed protocol of the thesis: table -> rows, as strings."""
     folder = shared / "reference" / STUDY
     names = ("03", "04", "05")
     return {name: pd.read_csv(folder / f"settings_table_{name}.csv", dtype=str) for name in names}
@@ -93,7 +93,7 @@ def test_the_codes_values_differ_where_it_contradicts_the_text(loaded):
 
 
 def test_every_printed_score_of_a_grid_has_its_row(loaded):
-    """Each belongs to a row of the study, and to one alone."""
+    """Each belongs to exactly one row of the study."""
     rows = loaded.rows(STUDY, GRID)
     folder = CONFIG / "reference" / STUDY
     grids = ("06", "07", "08", "09", "10", "17", "18", "19", "20", "21")
@@ -160,7 +160,7 @@ def test_an_embedding_map_is_named_as_a_figure(loaded):
 
 
 def test_a_rehearsal_keeps_every_name_and_trains_few_runs(loaded, rehearsed):
-    """What differs between data sets and networks is swapped; every name stays."""
+    """Data sets and networks are replaced; every name stays."""
     assert rehearsed.rows(STUDY) == loaded.rows(STUDY)
     assert pages.targets(rehearsed, STUDY).keys() == pages.targets(loaded, STUDY).keys()
     assert len(rehearsed.runs(STUDY)) < 60

@@ -1,4 +1,4 @@
-"""YAML as the catalogues and studies may write it."""
+"""The YAML syntax of catalogues and studies."""
 
 import pytest
 from dmlbench.errors import UserError

@@ -1,4 +1,4 @@
-"""Recipes: on what they build, what they say of methods, and that specs name every option."""
+"""Recipes: their bases, their values for methods, and that specs name every option."""
 
 import pytest
 from dmlbench import registry
@@ -133,7 +133,7 @@ def test_a_spec_names_every_option_of_every_part():
         parts = [spec.loss, spec.miner, spec.sampler, spec.split, spec.network.backbone]
         parts += [*spec.regularizers, *spec.transforms.train, *spec.transforms.test]
         for part in filter(None, parts):
-            options = registry.options(part.room, part.name)
+            options = registry.options(part.package, part.name)
             named = {key for key, option in options.items() if not option.is_fact}
             assert set(part.hyperparameters) == named, (run.folder, part)
         assert len(versions(spec)) >= 4

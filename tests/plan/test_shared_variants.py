@@ -1,4 +1,4 @@
-"""Variants of config/variants.yaml: any study may ask for them, none gets them unasked."""
+"""Variants of config/variants.yaml: any study may list them, none gets them otherwise."""
 
 import pytest
 from dmlbench.errors import UserError

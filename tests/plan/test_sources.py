@@ -18,26 +18,26 @@ def scripts(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "SCRIPTS", tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     forget()
-    (tmp_path / "dmlbench" / "room").mkdir(parents=True)
+    (tmp_path / "dmlbench" / "package").mkdir(parents=True)
     (tmp_path / "dmlbench" / "__init__.py").write_text("")
-    (tmp_path / "dmlbench" / "room" / "__init__.py").write_text("")
-    (tmp_path / "dmlbench" / "room" / "helper.py").write_text("def two():\n    return 2\n")
+    (tmp_path / "dmlbench" / "package" / "__init__.py").write_text("")
+    (tmp_path / "dmlbench" / "package" / "helper.py").write_text("def two():\n    return 2\n")
     (tmp_path / "dmlbench" / "far.py").write_text("FAR = 1\n")
-    (tmp_path / "stage.py").write_text("from dmlbench.room import helper\n")
+    (tmp_path / "stage.py").write_text("from dmlbench.package import helper\n")
     yield tmp_path
     forget()
 
 
-def digest(*, rooms=()):
+def digest(*, packages=()):
     forget()
-    return sources.stage_digest("stage.py", rooms=rooms)
+    return sources.stage_digest("stage.py", packages=packages)
 
 
 def test_what_was_parsed_is_not_parsed_again(scripts, monkeypatch):
-    before = digest(rooms=("dmlbench/room",))
+    before = digest(packages=("dmlbench/package",))
     monkeypatch.setattr(sources, "_parsed", None)
-    assert digest(rooms=("dmlbench/room",)) == before
-    (scripts / "dmlbench" / "room" / "helper.py").write_text("def two():\n    return 3\n")
+    assert digest(packages=("dmlbench/package",)) == before
+    (scripts / "dmlbench" / "package" / "helper.py").write_text("def two():\n    return 3\n")
     with pytest.raises(TypeError):
         digest()
 
@@ -62,20 +62,20 @@ def test_a_folder_that_cannot_be_written_is_only_slower(scripts):
     before = digest()
     for folder in list(scripts.rglob("__pycache__")):
         shutil.rmtree(folder)
-        folder.write_text("a file is no folder")
+        folder.write_text("a file is not a folder")
     assert digest() == before
 
 
 def test_comments_and_docstrings_do_not_count(scripts):
     before = digest()
-    (scripts / "dmlbench" / "room" / "helper.py").write_text(
+    (scripts / "dmlbench" / "package" / "helper.py").write_text(
         '"""Helps."""\n\n\ndef two():\n    """Two."""\n    # why\n    return 2\n'
     )
     assert digest() == before
 
 
 def test_annotations_and_their_imports_do_not_count(scripts):
-    helper = scripts / "dmlbench" / "room" / "helper.py"
+    helper = scripts / "dmlbench" / "package" / "helper.py"
     helper.write_text(
         "from math import pi\nTWO = 2\ndef two(x, *, y=pi):\n    z = x\n    return z\n"
     )
@@ -92,7 +92,7 @@ def test_annotations_and_their_imports_do_not_count(scripts):
 
 
 def test_annotations_of_fields_count(scripts):
-    helper = scripts / "dmlbench" / "room" / "helper.py"
+    helper = scripts / "dmlbench" / "package" / "helper.py"
     helper.write_text("class Two(NamedTuple):\n    two: int\n")
     before = digest()
     helper.write_text("class Two(NamedTuple):\n    two: float\n")
@@ -100,16 +100,16 @@ def test_annotations_of_fields_count(scripts):
 
 
 def test_names_that_a_package_hands_on_count(scripts):
-    package = scripts / "dmlbench" / "room" / "__init__.py"
+    package = scripts / "dmlbench" / "package" / "__init__.py"
     package.write_text("from dmlbench.far import FAR\n")
-    before = digest(rooms=("room",))
+    before = digest(packages=("package",))
     package.write_text("from dmlbench.far import NEAR as FAR\n")
-    assert digest(rooms=("room",)) != before
+    assert digest(packages=("package",)) != before
 
 
 def test_imported_code_counts(scripts):
     before = digest()
-    (scripts / "dmlbench" / "room" / "helper.py").write_text("def two():\n    return 3\n")
+    (scripts / "dmlbench" / "package" / "helper.py").write_text("def two():\n    return 3\n")
     assert digest() != before
 
 
@@ -120,14 +120,14 @@ def test_code_that_is_not_imported_does_not_count(scripts):
 
 
 def test_code_that_is_imported_inside_a_function_counts(scripts):
-    path = scripts / "dmlbench" / "room" / "helper.py"
+    path = scripts / "dmlbench" / "package" / "helper.py"
     path.write_text("def two():\n    from dmlbench.far import FAR\n    return FAR\n")
     before = digest()
     (scripts / "dmlbench" / "far.py").write_text("FAR = 2\n")
     assert digest() != before
 
 
-def test_a_room_counts_with_all_its_methods(scripts):
-    before = digest(rooms=("room",))
-    (scripts / "dmlbench" / "room" / "another.py").write_text("X = 1\n")
-    assert digest(rooms=("room",)) != before
+def test_a_package_counts_with_all_its_parts(scripts):
+    before = digest(packages=("package",))
+    (scripts / "dmlbench" / "package" / "another.py").write_text("X = 1\n")
+    assert digest(packages=("package",)) != before

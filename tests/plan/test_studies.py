@@ -1,4 +1,4 @@
-"""What a study may leave out, what its views must have, and experiments."""
+"""Optional parts of a study, required parts of its views, and experiments."""
 
 import pytest
 from dmlbench import registry
@@ -79,7 +79,7 @@ def test_an_experiment_is_known_by_its_options_and_version(points, monkeypatch):
     )
     other = folder(points)
     assert other != before
-    monkeypatch.setattr(registry, "version", lambda room, name: 99)
+    monkeypatch.setattr(registry, "version", lambda package, name: 99)
     assert folder(points) not in (before, other)
 
 

@@ -1,4 +1,4 @@
-"""Targets that there are not, and studies that are found by their files."""
+"""Unknown targets, and studies that are found by their files."""
 
 import pytest
 from dmlbench.errors import UserError
@@ -48,7 +48,7 @@ def test_an_unknown_target_says_what_to_do(configured):
 
 def test_an_option_among_the_targets_is_no_study(configured):
     line = str(unknown_target(configured.load(), "-nq", ["mine"]))
-    assert line == "option -nq stands after `--`; options come before it"
+    assert line == "option -nq comes after `--`; allowed: options before it"
 
 
 @pytest.mark.parametrize("name", ["demo", "demo_table_recall"])
@@ -98,7 +98,7 @@ def test_a_rule_without_needs_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(("cores", "jobs", "said"), [(0, None, "--cores 0"), (4, -1, "--jobs -1")])
-def test_calls_that_would_wait_for_ever_are_refused(cores, jobs, said):
+def test_calls_that_would_wait_forever_are_refused(cores, jobs, said):
     call.check_numbers(1, None)
     call.check_numbers(None, 100)
     with pytest.raises(UserError, match=said):

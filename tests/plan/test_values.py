@@ -1,4 +1,4 @@
-"""What a part takes is declared in its signature; plan and build refuse the rest alike."""
+"""A part's options are declared in its signature; plan and build refuse all others alike."""
 
 import importlib
 import inspect
@@ -28,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-ROOMS = (
+PACKAGES = (
     "data/generators",
     "data/layouts",
     "data/splits",
@@ -43,11 +43,11 @@ ROOMS = (
     "search/pruners",
     "search/strategies",
 )
-PARTS = [(room, name) for room in ROOMS for name in registry.available(room)]
+PARTS = [(package, name) for package in PACKAGES for name in registry.available(package)]
 OPTIONS = [
-    (room, name, key)
-    for room, name in PARTS
-    for key, option in registry.options(room, name).items()
+    (package, name, key)
+    for package, name in PARTS
+    for key, option in registry.options(package, name).items()
     if not option.is_fact
 ]
 FACTS = {
@@ -130,20 +130,20 @@ DEPENDENT = {
     ("samplers", "profs_hncm", "images_per_class"): "a divisor of batch_size",
     ("samplers", "spc", "images_per_class"): "a divisor of batch_size",
 }
-"""Options whose values must also fit something else, which the part itself checks."""
+"""Options with additional constraints, which the part itself checks."""
 
 NO_NUMBERS = ["big", "1", None, True, [], [1.0], {}, math.nan, -math.inf]
 
 
-def signature(room, name):
-    module = importlib.import_module(f"dmlbench.{room}.{name}".replace("/", "."))
+def signature(package, name):
+    module = importlib.import_module(f"dmlbench.{package}.{name}".replace("/", "."))
     names = {key.lower(): value for key, value in vars(module).items() if inspect.isclass(value)}
     return names[name.replace("_", "")].__init__
 
 
-def others(room, name, key):
-    """Values of the options that a part cannot be built without."""
-    options = registry.options(room, name)
+def others(package, name, key):
+    """Values of a part's required options."""
+    options = registry.options(package, name)
     needed = {other: NEEDED.get(other, PRINTED) for other in options if other != key}
     return {
         other: value
@@ -152,12 +152,12 @@ def others(room, name, key):
     }
 
 
-def built(room, name, **options):
-    return registry.build(room, name, context=FACTS, **options)
+def built(package, name, **options):
+    return registry.build(package, name, context=FACTS, **options)
 
 
 def refusal(function, *given, **options):
-    """The line of the error; none where there is none."""
+    """The line of the error; None if there is none."""
     try:
         function(*given, **options)
     except UserError as error:
@@ -166,7 +166,7 @@ def refusal(function, *given, **options):
 
 
 def inside(kind):
-    """Values of a declared type, of moderate size."""
+    """Values of a declared type, not too large."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Infinity or kind == Infinity:
         return st.just(math.inf)
@@ -255,12 +255,12 @@ def beyond(base, interval):
     return ends
 
 
-@pytest.mark.parametrize(("room", "name"), PARTS)
-def test_what_is_read_from_the_source_is_what_is_declared(room, name):
-    options = registry.options(room, name)
+@pytest.mark.parametrize(("package", "name"), PARTS)
+def test_what_is_read_from_the_source_is_what_is_declared(package, name):
+    options = registry.options(package, name)
     if not options:
         return
-    init = signature(room, name)
+    init = signature(package, name)
     arguments = {
         key: each
         for key, each in inspect.signature(init).parameters.items()
@@ -276,48 +276,48 @@ def test_what_is_read_from_the_source_is_what_is_declared(room, name):
             assert option.default == arguments[key].default
 
 
-@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
-def test_a_default_is_what_is_declared(room, name, key):
-    option = registry.options(room, name)[key]
+@pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
+def test_a_default_is_what_is_declared(package, name, key):
+    option = registry.options(package, name)[key]
     if not option.required:
-        registry.check(room, name, others(room, name, key) | {key: option.default})
+        registry.check(package, name, others(package, name, key) | {key: option.default})
 
 
-@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
-def test_what_is_declared_passes_plan_and_build(room, name, key):
-    option = registry.options(room, name)[key]
+@pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
+def test_what_is_declared_passes_plan_and_build(package, name, key):
+    option = registry.options(package, name)[key]
     printed = option.kind == Printed or Printed in get_args(option.kind)
 
     @settings(max_examples=5)
     @given(st.data())
     def passes(data):
         value = data.draw(st.just(["06"]) if printed else inside(option.kind))
-        options = others(room, name, key) | {key: value}
-        registry.check(room, name, options)
-        if not printed and (room, name, key) not in DEPENDENT:
-            built(room, name, **options)
+        options = others(package, name, key) | {key: value}
+        registry.check(package, name, options)
+        if not printed and (package, name, key) not in DEPENDENT:
+            built(package, name, **options)
 
     passes()
 
 
-@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
-def test_what_is_not_declared_is_refused_by_plan_and_build_alike(room, name, key):
-    for value in outside(registry.options(room, name)[key].kind):
-        options = others(room, name, key) | {key: value}
-        line = refusal(registry.check, room, name, options)
+@pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
+def test_what_is_not_declared_is_refused_by_plan_and_build_alike(package, name, key):
+    for value in outside(registry.options(package, name)[key].kind):
+        options = others(package, name, key) | {key: value}
+        line = refusal(registry.check, package, name, options)
         assert line is not None, value
-        assert line.startswith(f"{room}/{name}: {key} is "), value
+        assert line.startswith(f"{package}/{name}: {key} is "), value
         assert "; allowed: " in line
         assert "\n" not in line
-        assert refusal(built, room, name, **options) == line
+        assert refusal(built, package, name, **options) == line
 
 
-@pytest.mark.parametrize(("room", "name", "key"), OPTIONS)
-def test_an_option_without_a_default_must_be_given(room, name, key):
-    if registry.options(room, name)[key].required:
-        line = refusal(registry.check, room, name, others(room, name, key))
-        assert line.startswith(f"{room}/{name}: {key} is missing; allowed: ")
-        assert refusal(built, room, name, **others(room, name, key)) == line
+@pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
+def test_an_option_without_a_default_must_be_given(package, name, key):
+    if registry.options(package, name)[key].required:
+        line = refusal(registry.check, package, name, others(package, name, key))
+        assert line.startswith(f"{package}/{name}: {key} is missing; allowed: ")
+        assert refusal(built, package, name, **others(package, name, key)) == line
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Variants: a row is what its name says of a named change, of the values of axes, or of both."""
+"""Variants: named changes, values of axes, and products of both."""
 
 import math
 
@@ -131,10 +131,10 @@ def test_a_search_may_be_the_value_of_an_axis(varied):
         ("kind=Too", ["unknown choice of variant kind 'Too'", "did you mean 'Two'", "small"]),
         ("m=big", ["loss", "margin is 'big'; allowed: a finite number"]),
         ("open=0", ["batch_size: 0", "greater than 0"]),
-        ("m=1/0", ["runs.0.variant: '1/0' is no value; allowed: a number, 12/7"]),
-        ("m=../x", ["'../x' is no value; allowed"]),
-        ("m=[1]", ["'[1]' is no value; allowed"]),
-        ("m={a", ["'{a' is no value; allowed"]),
+        ("m=1/0", ["runs.0.variant: '1/0' is not a value; allowed: a number, 12/7"]),
+        ("m=../x", ["'../x' is not a value; allowed"]),
+        ("m=[1]", ["'[1]' is not a value; allowed"]),
+        ("m={a", ["'{a' is not a value; allowed"]),
         ("tuned=smal", ["unknown search 'smal'", "did you mean 'small'"]),
     ],
 )
@@ -148,14 +148,14 @@ def test_what_is_wrong_is_one_line(configured, variant, parts):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "needs one of set"),
-        ({"title": "Nothing"}, "needs one of set"),
-        ({"set": {"epochs": 1}, "place": "epochs"}, "needs one of set"),
-        ({"set": {"epochs": 1}, "values": [1]}, "has values but is no axis"),
-        ({"search": "small", "values": [1]}, "has values but is no axis"),
+        ({}, "needs exactly one of set"),
+        ({"title": "Nothing"}, "needs exactly one of set"),
+        ({"set": {"epochs": 1}, "place": "epochs"}, "needs exactly one of set"),
+        ({"set": {"epochs": 1}, "values": [1]}, "has values but is not an axis"),
+        ({"search": "small", "values": [1]}, "has values but is not an axis"),
         ({"place": "epochs", "rehearsed": 1}, "has rehearsed but no values"),
-        ({"set": {"epochs": 1}, "choices": {"a": {}}}, "needs one of set"),
-        ({"choices": {"a": {}}, "values": [1]}, "has values but is no axis"),
+        ({"set": {"epochs": 1}, "choices": {"a": {}}}, "needs exactly one of set"),
+        ({"choices": {"a": {}}, "values": [1]}, "has values but is not an axis"),
         ({"choices": {"a=b": {}}}, "choices"),
         ({"place": "Loss"}, "place"),
         ({"place": "selection", "values": ["a,b"]}, "has the value 'a,b'; allowed: without"),
@@ -248,6 +248,6 @@ def test_a_rehearsal_keeps_words_and_takes_the_first_number_of_an_axis():
         assert variants.rehearsed(variant, axes) == expected
 
 
-def test_an_axis_may_name_the_number_that_stands_for_all_in_a_rehearsal():
+def test_an_axis_may_name_the_number_that_represents_all_in_a_rehearsal():
     axes = {"m": Variant(place="loss.margin", values=[0.1, 2], rehearsed=40)}
     assert variants.rehearsed("m=0.1", axes) == variants.rehearsed("m=2", axes) == "m=40"

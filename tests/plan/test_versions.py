@@ -66,8 +66,8 @@ def test_what_is_not_there_has_no_version():
 
 
 def test_a_raised_version_shows_where_the_part_is_named(monkeypatch):
-    def raised(room, name):
-        return 2 if (room, name) == ("losses", "margin") else 1
+    def raised(package, name):
+        return 2 if (package, name) == ("losses", "margin") else 1
 
     monkeypatch.setattr(registry, "version", raised)
     assert versions(SPEC)["losses/margin"] == 2

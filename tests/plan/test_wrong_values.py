@@ -39,7 +39,7 @@ def test_a_margin_may_be_written_as_in_science(configured, text):
 
 
 def write(configured, text):
-    """Put a text into the file as it stands, where the margin of the contrastive loss is."""
+    """Write a text literally into the file, as the margin of the contrastive loss."""
     configured.change("recipes", ["glyphs", "methods"], {"contrastive": {"loss": {"margin": 77}}})
     path = configured.folder / "recipes.yaml"
     before = path.read_text()

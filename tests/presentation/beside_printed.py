@@ -1,4 +1,4 @@
-"""Printed numbers, scores of ours made from them, and tables of both."""
+"""Printed numbers, our scores made from them, and tables of both."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def printed(*tables, study="psomas2020", **where):
 
 
 def ours(frame, *, add=(0.0,), lower=0.01):
-    """The printed numbers as scores of ours, a seed for each addend; the last epoch is lower."""
+    """The printed numbers as our scores, one seed per addend; the last epoch is lower."""
     seeds = [as_scores(frame).assign(seed=seed) for seed in range(len(add))]
     best = pd.concat(
         [scores.assign(value=scores.value + gain) for scores, gain in zip(seeds, add, strict=True)]
@@ -46,7 +46,7 @@ def row(shown, label, panel=""):
 
 
 def placed_scores(frame, shift=0.01, selection=SELECTION):
-    """Scores of ours at the places of printed numbers."""
+    """Our scores at the places of printed numbers."""
     there = frame[frame.why == ""]
     columns = ["dataset", "network", "embedding_dim", "method", "variant", "split", "fold"]
     scores = there[[*columns, "role", "metric"]].astype({"embedding_dim": "int64"})

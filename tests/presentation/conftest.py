@@ -1,4 +1,4 @@
-"""A small study with scores made up by rule, so that every expected number is known."""
+"""A small study with scores computed by rule, so that every expected number is known."""
 
 import re
 
@@ -66,7 +66,7 @@ def methods():
 
 @pytest.fixture
 def latex_problems():
-    """What keeps a LaTeX table from compiling: braces, environments, cells of a row."""
+    """Errors that keep a LaTeX table from compiling: braces, environments, cells of a row."""
     return _latex_problems
 
 

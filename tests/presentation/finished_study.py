@@ -1,4 +1,4 @@
-"""A finished study for pages and terminal: its files, and what a page is told of it."""
+"""A finished study for pages and terminal: its files, and the description for a page."""
 
 from dmlbench import registry
 from dmlbench.presentation.style import save

@@ -1,4 +1,4 @@
-"""A page as a browser's parser sees it."""
+"""A page as parsed by a browser."""
 
 from html.parser import HTMLParser
 from pathlib import Path

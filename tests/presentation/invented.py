@@ -1,4 +1,4 @@
-"""A study's results with invented numbers: everything that its page is made of, in seconds."""
+"""A study's results with invented numbers: all inputs of its page, in seconds."""
 
 import zlib
 from pathlib import Path
@@ -24,7 +24,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 def invent(study: str, results: Path, *, queries: int = 60, figures: bool = True) -> dict:
     """Write the results of all runs of a study, and its views; returns its page.
 
-    Scores grow over the epochs towards a level of the method's own; nothing is trained. Tables of
+    Scores grow over the epochs toward a level for each method; nothing is trained. Tables of
     searches, figures of arrays and maps have no numbers and are left out.
     """
     loaded = plan.load({"pathvars": {"results": str(results)}, "studies": [study]}, CONFIG)
@@ -62,7 +62,7 @@ def invent(study: str, results: Path, *, queries: int = 60, figures: bool = True
 
 
 def invent_run(loaded, row, results: Path, queries: int) -> None:
-    """Write the results of the run behind a row, unless they are there."""
+    """Write the results of a row's run, unless they exist."""
     run = loaded.run(row)
     folder = results / "runs" / run.folder
     if folder.exists():
@@ -134,11 +134,11 @@ def _table(loaded, study: str, files: dict, results: Path) -> bool:
         return False
     facts = views.facts(loaded, study, "table", files["id"])
     runs = [results / "runs" / row["run"] for row in facts["rows"]]
-    faces = {face: files[face] for face in pages.TABLE_FACES}
+    formats = {suffix: files[suffix] for suffix in pages.TABLE_FORMATS}
     printed = views.printed_files(loaded, study, view)
     scores = [results / file for _, file in views.shown(loaded, study, view.where)]
     queries = [run / "queries.parquet" for run in runs] if view.kind.name != "tournament" else ()
-    write_table(scores, facts, queries=queries, printed=printed, **faces)
+    write_table(scores, facts, queries=queries, printed=printed, **formats)
     return True
 
 
@@ -150,8 +150,8 @@ def _figure(loaded, study: str, files: dict, results: Path) -> bool:
         return False
     facts = views.facts(loaded, study, "figure", files["id"])
     scores = [results / file for _, file in views.shown(loaded, study, view.where)]
-    faces = {face: files[face] for face in pages.FIGURE_FACES}
-    write_figure(scores, facts, printed=views.printed_files(loaded, study, view), **faces)
+    formats = {suffix: files[suffix] for suffix in pages.FIGURE_FORMATS}
+    write_figure(scores, facts, printed=views.printed_files(loaded, study, view), **formats)
     return True
 
 

@@ -159,7 +159,7 @@ def test_one_pair_of_trainings_has_no_interval(tmp_path):
     )
 
 
-def test_spreads_of_several_data_sets_are_told_apart(tmp_path, synthetic_scores, titles):
+def test_spreads_of_several_data_sets_are_distinguished(tmp_path, synthetic_scores, titles):
     scores = pd.concat(
         [
             synthetic_scores(dims=[64], seeds=(0, 1), dataset=dataset, variant="tuned")

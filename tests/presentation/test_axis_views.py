@@ -1,4 +1,4 @@
-"""Table and figure of methods along an axis of variants: what is shown is what was scored."""
+"""Table and figure of methods along an axis of variants: they show the scores."""
 
 import numpy as np
 import pandas as pd
@@ -22,9 +22,9 @@ def scores():
     return pd.DataFrame(rows).assign(metric="violated_constraints", role="train")
 
 
-def build(room, kind, **options):
+def build(package, kind, **options):
     given = {"axis": "projection", "metric": "violated_constraints", "role": "train"}
-    return registry.build(f"presentation/{room}", kind, title="T", **(given | options))
+    return registry.build(f"presentation/{package}", kind, title="T", **(given | options))
 
 
 def table(values, **options):

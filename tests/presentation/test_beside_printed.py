@@ -8,7 +8,7 @@ from dmlbench.statistics.printed import as_scores
 from scipy import stats
 
 
-def test_a_grid_stands_beside_the_printed_one_panel_by_panel():
+def test_a_grid_is_next_to_the_printed_one_panel_by_panel():
     frame = printed("06")
     metrics = ["recall_at_1", "recall_at_8"]
     options = {"metrics": metrics, "printed": frame}
@@ -82,7 +82,7 @@ def test_a_grid_that_is_printed_nowhere_is_ours_alone():
     assert shown.notes == ()
 
 
-def test_recipes_stand_in_panels_against_the_same_printed_numbers():
+def test_recipes_are_panels_next_to_the_same_printed_numbers():
     frame = printed("07", embedding_dim=512)
     code = ours(frame, add=[0.01]).assign(recipe="code")
     scores = pd.concat([ours(frame), code.assign(run=code.run + "code")])
@@ -158,7 +158,7 @@ def test_folds_together_are_columns():
     assert found.label == "contrastive, tuned"
 
 
-def test_cited_numbers_stand_alone():
+def test_cited_numbers_have_none_of_ours():
     frame = printed("02", study="can2019", dataset="cub200")
     options = {"metrics": ["recall_at_1"], "printed": frame, "panel": "network"}
     shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
@@ -205,7 +205,7 @@ def test_folds_fold_by_fold():
     }
 
 
-def test_table_13_summed_up_is_table_12():
+def test_table_13_summarized_is_table_12():
     frame, summary = printed("13"), printed("12")
     options = {"printed": summary, "selection": "best_validation_epoch"}
     shown = table("fold_summary", summary, folds(frame), **options)

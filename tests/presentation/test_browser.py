@@ -1,4 +1,4 @@
-"""The pages in a real browser: script, links, sorting, filtering, phone, dark, paper."""
+"""The pages in a real browser: script, links, sorting, filtering, phone, dark mode, print."""
 
 import re
 import shutil
@@ -41,7 +41,7 @@ def _figure(folder: Path) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def chromium():
-    """A headless Chromium: the one of the system, or the one that playwright has installed."""
+    """A headless Chromium: the system's, or the one installed by playwright."""
     reason = "no playwright here: install the test group of pyproject.toml"
     playwright = pytest.importorskip("playwright.sync_api", reason=reason)
     program = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -59,7 +59,7 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium, results):
-    """Open a page; what its script says, or lacks, fails the test at its end."""
+    """Open a page; messages of its script and missing files fail the test at its end."""
     said, contexts = [], []
 
     def open_page(name, **options):
@@ -105,7 +105,7 @@ def test_every_link_and_every_image_is_there(opened, results, name):
     assert all(width > 0 for width in images)
 
 
-# Pictures of runs are loaded when a run is opened.
+# Pictures of a run are loaded when it is opened.
 _WIDTHS = """async () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
   for (const image of document.images) image.loading = "eager";
@@ -198,7 +198,7 @@ def test_letters_of_a_figure_can_be_read_on_a_phone(opened):
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_background(opened, name, scheme):
+def test_text_has_contrast_to_its_background(opened, name, scheme):
     page = opened(name, color_scheme=scheme)
     assert page.evaluate(_CONTRASTS) == []
 
@@ -239,7 +239,7 @@ AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 @pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
 def test_axe_finds_no_violation(opened, name, scheme, viewport):
     page = opened(name, color_scheme=scheme, viewport=viewport)
-    # All that folds, but of the runs a few: they are alike.
+    # All collapsible elements, but only a few of the runs, which are alike.
     page.eval_on_selector_all(
         "details:not(.browser details), .browser tbody:nth-of-type(-n + 3) details",
         "all => all.forEach(each => { each.open = true; })",

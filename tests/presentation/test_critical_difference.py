@@ -38,7 +38,7 @@ def marks(axes, methods):
     return {line.get_gid(): line.get_xdata()[0] for line in axes.lines if line.get_gid() in methods}
 
 
-def test_marks_and_bars_lie_at_the_average_ranks(diagram, printed_scores):
+def test_marks_and_bars_are_at_the_average_ranks(diagram, printed_scores):
     methods = sorted(printed_scores.method.unique())
     axes = diagram(methods)(printed_scores, {}).axes[0]
     table = ranks(
@@ -63,7 +63,7 @@ def test_it_says_what_was_tested_and_selected(diagram, synthetic_scores, titles,
     assert "Untrained" not in shown
 
 
-def test_printed_ranks_stand_below_ours(diagram, printed_scores):
+def test_printed_ranks_are_below_ours(diagram, printed_scores):
     better = printed_scores.copy()
     better.loc[better.method == "triplet", "value"] += 0.5
     guest = better[better.method == "triplet"].assign(method="guest", value=0.1)
@@ -77,7 +77,7 @@ def test_printed_ranks_stand_below_ours(diagram, printed_scores):
     assert "The same from the printed tables 6, 7, 8" in texts(figure)
 
 
-def test_names_do_not_lie_on_each_other_with_twelve_methods(diagram, printed_scores):
+def test_names_of_twelve_methods_do_not_overlap(diagram, printed_scores):
     more = [
         printed_scores[printed_scores.method == "margin"].assign(method=f"psomas_proxy_{n}")
         for n in (1, 2)

@@ -1,4 +1,4 @@
-"""What docs/ says about files and how to read them holds."""
+"""The statements of docs/ on files and how to read them are true."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ SCHEMAS = {
 
 
 def documented(file: str) -> dict[str, str]:
-    """Column -> type, as the table of columns in docs/files.md says."""
+    """Column -> type, from the table of columns in docs/files.md."""
     line = next(
         line
         for line in (DOCS / "files.md").read_text().splitlines()

@@ -37,7 +37,7 @@ def test_the_document_is_whole(document):
 
 
 def test_what_latex_cannot_print_is_not_in_it(document):
-    """Without further packages pdflatex knows these letters."""
+    """pdflatex knows these letters without further packages."""
     known = set("äöüéèçñšžřáíóÅøæßœž§©°²³µ¿¡«»’‘“”…") | {chr(code) for code in range(128)}
     assert set(document.read_text()) <= known
 

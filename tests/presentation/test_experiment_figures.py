@@ -1,4 +1,4 @@
-"""Figures of experiments: what they draw is what the table and the arrays hold."""
+"""Figures of experiments: they draw the table and the arrays."""
 
 import hashlib
 

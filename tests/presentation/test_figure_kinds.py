@@ -94,7 +94,7 @@ def test_one_size_and_one_loss_and_no_baseline_draw(kind, synthetic_scores, titl
     assert len(figure.axes) == 1
 
 
-def test_two_networks_must_be_told_apart(synthetic_scores, titles, methods):
+def test_two_networks_must_be_distinguished(synthetic_scores, titles, methods):
     scores = pd.concat([synthetic_scores(), synthetic_scores(network="resnet50")])
     for kind in (bars, lines):
         with pytest.raises(UserError, match="several values of network"):

@@ -1,4 +1,4 @@
-"""Figures of folds together: what they draw is what was computed by hand."""
+"""Figures of combined folds, against values computed by hand."""
 
 import matplotlib as mpl
 import numpy as np
@@ -43,7 +43,7 @@ def scores():
 
 @pytest.fixture
 def printed(scores):
-    """What is printed of one seed: ten points more."""
+    """Printed numbers of one seed: ten points more."""
     numbers = scores[scores.seed == 0].assign(why="", number=100 * scores.value + 11)
     return numbers.drop(columns=["seed", "value", "run", "recipe", "selection"])
 

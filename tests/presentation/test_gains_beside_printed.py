@@ -9,7 +9,7 @@ TOY = {"dataset": "toy", "split": "", "recipe": "", "selection": "none"}
 
 
 def toy(frame, *, add=(0.0,)):
-    """The printed toy numbers as an experiment's rows, a seed for each addend."""
+    """The printed toy numbers as an experiment's rows, one seed per addend."""
     columns = ["network", "embedding_dim", "method", "variant", "fold", "role", "metric"]
     rows = frame[columns].assign(run="toy", **TOY)
     return pd.concat(

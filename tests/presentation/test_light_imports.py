@@ -1,4 +1,4 @@
-"""What scores, tables, tournament and report may not load: jobs without torch start sooner."""
+"""What scores, tables, tournament and report must not load: jobs without torch start sooner."""
 
 import subprocess
 import sys

@@ -15,7 +15,7 @@ METRICS = ["recall_at_1", "r_precision", "map_at_r", "nmi"]
 TABLES = ["01", "02", "03", "04", "05", "pretrained", "concatenated_intervals"]
 FIGURES = ["03", "04", "05"]
 PRINTED = {"01": 9, "02": 9, "03": 72, "04": 72, "05": 72, "pretrained": 18}
-"""Numbers in each table: those of the pretrained network have a table of their own."""
+"""Numbers in each table: those of the pretrained network have their own table."""
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""What is nearest to a run's worst queries: against brute force, as pictures, on the page."""
+"""The nearest images of a run's worst queries: against brute force, as pictures, on the page."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def neighbors(tmp_path: Path) -> pd.DataFrame:
 
 
 def brute_force(query: int, asking: Embedded, gallery: Embedded) -> list[tuple[float, int]]:
-    """All images of the gallery but the query as (distance, id), nearest first."""
+    """All images of the gallery except the query as (distance, id), nearest first."""
 
     def unit(vector):
         vector = [float(value) for value in vector]

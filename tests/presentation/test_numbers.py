@@ -1,4 +1,4 @@
-"""Rounding as school teaches it, of the number that is meant."""
+"""Rounding halves away from zero, of the intended decimal number."""
 
 from decimal import Decimal
 
@@ -25,14 +25,14 @@ def test_halves_go_away_from_zero(value, decimals, text):
     assert rounded(value, decimals) == text
 
 
-def test_a_plus_stands_before_what_is_above_zero():
+def test_positive_numbers_have_a_plus():
     assert rounded(0.5, 2, sign="+") == "+0.50"
     assert rounded(-0.5, 2, sign="+") == "-0.50"
     assert rounded(-0.001, 2, sign="+") == "+0.00"
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(0, 3))
-def test_what_has_so_many_decimals_stays(number, decimals):
+def test_numbers_with_these_decimals_are_unchanged(number, decimals):
     assert Decimal(rounded(number / 10**decimals, decimals)) == Decimal(number).scaleb(-decimals)
 
 

@@ -1,4 +1,4 @@
-"""Colors of one figure are apart, for color-blind readers as well."""
+"""Colors of one figure differ, for color-blind readers as well."""
 
 import importlib
 import itertools
@@ -11,10 +11,10 @@ from dmlbench.presentation import style
 from invented import CONFIG
 
 APART = 9.0
-"""CIEDE2000 that any two colors of a palette must have at least."""
+"""The least CIEDE2000 between any two colors of a palette."""
 
 NEIGHBORS = 11.0
-"""The same of methods that a study lists one after the other: their bars are neighbors."""
+"""The same for methods that a study lists consecutively: their bars are adjacent."""
 
 PALETTES = {
     "methods": list(style.PALETTE.values()),

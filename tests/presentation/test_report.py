@@ -43,7 +43,7 @@ def test_the_headline_is_about_the_runs_of_the_tournament(study):
     assert best == pytest.approx(80.0)
 
 
-def test_the_winner_stands_next_to_what_speaks_against_it(study, tmp_path):
+def test_the_winner_is_next_to_its_caveats(study, tmp_path):
     report([study], tmp_path / "results" / "report.html")
     words = Page(tmp_path / "results" / "report.html").words()
     assert re.search(
@@ -105,7 +105,7 @@ def test_the_page_shows_every_part_of_the_study(study, tmp_path):
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_the_headline_is_the_winner_beside_the_untrained_network(study, tmp_path):
+def test_the_headline_is_the_winner_next_to_the_untrained_network(study, tmp_path):
     report([study], tmp_path / "results" / "report.html")
     words = Page(tmp_path / "results" / "report.html").words()
     # Means over both sizes: 80, 81 test-selected; 78, 79 at the last epoch; 20, 21 untrained.

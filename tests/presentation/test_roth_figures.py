@@ -1,4 +1,4 @@
-"""Figures of changes, axes and spectra: what they draw is what was computed by hand."""
+"""Figures of changes, axes and spectra, against values computed by hand."""
 
 import matplotlib as mpl
 import numpy as np

@@ -20,12 +20,12 @@ BASE = {
 }
 
 
-def build(room, kind, **options):
+def build(package, kind, **options):
     given = {"title": "T", "selection": "last_epoch", "methods": ["triplet", "margin"]}
-    given |= {"id": "t"} if room == "tables" else {}
-    known = registry.options(f"presentation/{room}", kind)
+    given |= {"id": "t"} if package == "tables" else {}
+    known = registry.options(f"presentation/{package}", kind)
     context = {key: value for key, value in given.items() if key in known}
-    return registry.build(f"presentation/{room}", kind, **(context | options))
+    return registry.build(f"presentation/{package}", kind, **(context | options))
 
 
 @pytest.fixture

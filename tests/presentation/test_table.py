@@ -1,4 +1,4 @@
-"""A table's four faces against strings written by hand."""
+"""A table's four formats against strings written by hand."""
 
 import math
 

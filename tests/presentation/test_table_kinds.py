@@ -53,7 +53,7 @@ def test_seeds_give_mean_and_deviation(synthetic_scores, titles, methods):
     assert [column.header for column in table.columns] == ["R@1"]
 
 
-def test_every_face_of_test_selected_scores_says_so(synthetic_scores, titles, methods):
+def test_every_format_of_test_selected_scores_says_so(synthetic_scores, titles, methods):
     table = build("scores_by_method", methods, metrics=["recall_at_1"])(synthetic_scores(), titles)
     for text in (table.to_markdown(), table.to_latex(), table.to_html()):
         assert "Test-selected" in text
@@ -74,7 +74,7 @@ def test_a_method_without_scores_has_no_row_and_a_gap_is_a_dash(synthetic_scores
     assert [text for text, _ in table.texts()[1]] == ["50.00", "48.00", "–", "–"]
 
 
-def test_two_networks_must_be_told_apart(synthetic_scores, titles, methods):
+def test_two_networks_must_be_distinguished(synthetic_scores, titles, methods):
     scores = pd.concat([synthetic_scores(), synthetic_scores(network="resnet50")])
     with pytest.raises(UserError, match=r"several values of network \(convnet, resnet50\)"):
         build("scores_by_method", methods, metrics=["recall_at_1"])(scores, titles)
@@ -257,7 +257,7 @@ def test_a_loss_without_printed_derivatives_is_an_error():
         kind(derivatives(), {})
 
 
-def test_constants_stand_next_to_the_printed_ones():
+def test_constants_are_next_to_the_printed_ones():
     rows = [{"label": "One", "metric": "one", "printed": "12/7"}, {"label": "Two", "metric": "two"}]
     scores = pd.DataFrame({"metric": ["one", "two"], "value": [12 / 7, 2.0]})
     kind = registry.build("presentation/tables", "constants", id="t", title="T", rows=rows)

@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md quotes what the code says: each situation is brought about."""
+"""docs/troubleshooting.md quotes messages of the code: each situation is reproduced."""
 
 import errno
 import logging
@@ -36,7 +36,7 @@ from dmlbench.search.trials import Trials
 from dmlbench.statistics.paired import paired_differences
 from dmlbench.training.device import pick_device
 from dmlbench.training.memory import out_of_memory_is_a_user_error
-from dmlbench.training.watch import LossWatch, question_zeros
+from dmlbench.training.watch import LossWatch, check_zero_losses
 from PIL import Image
 from project import CONFIG, REPOSITORY, load_studies
 
@@ -48,10 +48,10 @@ ELSEWHERE = {
     "The given account … appears to be invalid": "cluster/test_cluster.py",
     "Nothing to be done": "project.py",
 }
-"""Quotes of situations that take a training or a cluster -> the file whose tests see them."""
+"""Quotes of situations that need a training or a cluster -> the file that tests them."""
 
 SITUATIONS = {}
-"""How a quote begins -> a function that brings its situation about."""
+"""Beginning of a quote -> a function that reproduces its situation."""
 
 
 def situation(beginning):
@@ -63,7 +63,7 @@ def quotes() -> list[str]:
 
 
 def found_in(quote: str, said: str) -> bool:
-    """Whether what is between the dots of a quote occurs in this order."""
+    """Whether the parts between the dots of a quote occur in this order."""
     return re.search(".*".join(map(re.escape, quote.split("…"))), said, re.DOTALL) is not None
 
 
@@ -156,7 +156,7 @@ def _():
 
 
 def make(folder: Path, *arguments: str) -> str:
-    """What make says in a folder without an environment."""
+    """The output of make in a folder without an environment."""
     shutil.copy(REPOSITORY / "Makefile", folder)
     (folder / "requirements.lock").touch()
     done = subprocess.run(["make", *arguments], cwd=folder, capture_output=True, text=True)
@@ -265,13 +265,13 @@ def _():
 
 @situation("loss is 0 in all iterations of the first")
 def _():
-    question_zeros([1.0], is_idle=True, has_passed=True)
+    check_zero_losses([1.0], is_idle=True, has_passed=True)
 
 
 @situation("loss is 0 in all iterations of epoch")
 def _(log):
     with log.at_level(logging.WARNING):
-        question_zeros([0.5, 1.0], is_idle=False, has_passed=True)
+        check_zero_losses([0.5, 1.0], is_idle=False, has_passed=True)
 
 
 @situation("…: damaged or incomplete")

@@ -1,4 +1,4 @@
-"""How much is the loss, how much the batch: the table of shares, and its sentence."""
+"""Shares of variance of loss and batch: the table, and its sentence."""
 
 import numpy as np
 import pandas as pd

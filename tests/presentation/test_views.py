@@ -1,4 +1,4 @@
-"""From files and facts to tables and figures: rows go with files, searches with their trials."""
+"""From files and facts to tables and figures: rows match files, searches match trials."""
 
 import json
 

@@ -181,7 +181,7 @@ def test_hncm_remembers_its_representatives_and_meets_every_class():
 
 @pytest.mark.parametrize("known", [0, 1, 3, 19])
 def test_hncm_fills_a_batch_by_chance_where_too_few_classes_are_known(known):
-    """No class is preferred for its place: over many batches all come about equally often."""
+    """No class is preferred for its position: over many batches all occur about equally often."""
     sampler = build_sampler("profs_hncm", np.arange(40) // 2, batch_size=10, images_per_class=2)
     if known:
         sampler.memory.update(np.arange(known), embeddings(3, rows=known))
@@ -211,7 +211,7 @@ def test_hncm_takes_the_classes_with_the_nearest_centers_of_a_loss():
     for batch in others:
         assert (labels[batch.rows].reshape(5, 2) == labels[batch.rows[::2], None]).all()
     assert not sampler.memory.known.any()
-    # What the images look like says nothing: they are all alike.
+    # The images say nothing: they are all equal.
     sampler.update(first.rows, np.zeros((10, 6), dtype=np.float32))
     for batch in sampler.epoch(1):
         classes = labels[batch.rows[batch.representatives]]
@@ -252,7 +252,7 @@ def test_memory_refuses_what_does_not_fit():
 @pytest.mark.parametrize("name", ["greedy_coreset", "distance_distribution", "frd"])
 @pytest.mark.parametrize("known", [True, False])
 def test_groups_of_a_class_come_together(name, known):
-    """As the public code has it: pairs of a class, each image at most once in a batch."""
+    """As in the public code: pairs of a class, each image at most once in a batch."""
     sampler = build_sampler(f"{name}_groups", LABELS, batch_size=6, pool_size=20)
     if known:
         sampler.update(np.arange(40), embeddings(0))

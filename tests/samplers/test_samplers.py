@@ -1,4 +1,4 @@
-"""What each batch sampler promises of an epoch."""
+"""The properties of an epoch of each batch sampler."""
 
 import itertools
 import math
@@ -32,13 +32,13 @@ def build(name, labels, batch_size=20, seed=0, **hyperparameters):
 
 
 def rows_of(batches):
-    """The rows of each batch, whether the sampler says more of it or not."""
+    """The rows of each batch, as array or from a `Batch`."""
     for batch in batches:
         yield batch.rows if isinstance(batch, Batch) else batch
 
 
 @st.composite
-def labelled(draw):
+def labeled(draw):
     """Labels of classes of very different sizes, and a P x K that fits them."""
     sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=8))
     labels = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)) * 3, sizes))
@@ -117,7 +117,7 @@ def test_random_shows_every_image_once_but_the_last():
 
 
 @settings(max_examples=60, deadline=None)
-@given(labelled(), st.integers(0, 3))
+@given(labeled(), st.integers(0, 3))
 def test_class_balanced_deals_groups_of_distinct_classes(drawn, number):
     labels, classes, images_per_class = drawn
     sampler = build_sampler(
@@ -160,7 +160,7 @@ def test_class_balanced_covers_all_but_the_remainders():
 
 @pytest.mark.parametrize("name", ["class_balanced_with_replacement", "spc", "profs", "profs_hncm"])
 @settings(max_examples=25, deadline=None)
-@given(drawn=labelled())
+@given(drawn=labeled())
 def test_classes_of_a_batch_are_distinct(name, drawn):
     labels, classes, images_per_class = drawn
     sampler = build_sampler(
@@ -193,7 +193,7 @@ def test_with_replacement_repeats_images_within_a_batch():
 
 
 @settings(max_examples=40, deadline=None)
-@given(labelled(), st.integers(0, 3))
+@given(labeled(), st.integers(0, 3))
 def test_spc_r_ends_with_a_positive_of_the_batch(drawn, number):
     labels, batch_size, _ = drawn
     if batch_size < 2 or max(Counter(labels.tolist()).values()) < 2:

@@ -1,4 +1,4 @@
-"""Workers of one search of trainings, killed 30 times: at random moments, and amid trials.
+"""Workers of one search of trainings, killed 30 times: at random moments and during trials.
 
 Run as a process of its own that does no work itself: its workers are forks and start at once.
 With the folder of a database's files as the third argument the trials are in that database, and
@@ -30,7 +30,7 @@ KILLS = 30
 WORKERS = 3
 BUDGET = 24
 FOLDS = [0, 2]
-# Rates that no training survives, and others.
+# Learning rates that make the loss infinite, and others.
 RATES = {"low": 1e-4, "high": 1e36, "log": True}
 GIVEN = facts(
     {"optimizer": {"name": "sgd", "learning_rate": 0.1}, "sampler": {"name": "random"}},
@@ -65,7 +65,7 @@ class Worker:
         os.read(self._trials, 1)
 
     def kill(self) -> None:
-        """End it, wherever it is."""
+        """Kill it, whatever it is doing."""
         os.kill(self.pid, signal.SIGKILL)
 
     def ended(self, *, database: bool) -> bool:
@@ -86,7 +86,7 @@ def found(data: dict, folder: Path) -> list[dict]:
 
 
 def endings(folder: Path) -> Counter:
-    """Trial number -> how often the journal says that it ended."""
+    """Trial number -> how often it ended according to the journal."""
     (log,) = folder.glob("state-*/journal.log")
     entries = map(json.loads, log.read_text().splitlines())
     ends = (e for e in entries if e["op_code"] == JournalOperation.SET_TRIAL_STATE_VALUES)

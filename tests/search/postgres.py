@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for a test, on a socket in a folder."""
+"""A separate PostgreSQL for a test, on a socket in a folder."""
 
 import os
 import shutil

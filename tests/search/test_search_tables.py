@@ -89,7 +89,7 @@ def comparison(searches):
     )
 
 
-def test_optima_beside_the_printed_ones(two_searches):
+def test_optima_are_next_to_the_printed_ones(two_searches):
     searches, left = two_searches
     table = optima(searches)(left, TITLES)
     assert table.to_csv() == (
@@ -97,7 +97,7 @@ def test_optima_beside_the_printed_ones(two_searches):
         'SoftTriple,margin λ,"[0, 1]",0.1,0.4,0.3,not printed\n'
         'SoftTriple,gamma,"(0, 100]",10,60,100,58\n'
     )
-    assert table.notes == ("SoftTriple's printed gamma, 58, is no value of its range and step.",)
+    assert table.notes == ("SoftTriple's printed gamma, 58, is not a value of its range and step.",)
     assert r"margin $\lambda$" in table.to_latex()
 
 
@@ -111,7 +111,7 @@ def test_strategies_at_one_budget(two_searches):
     )
 
 
-def test_a_strategy_stands_once_for_a_method(two_searches):
+def test_a_strategy_searches_a_method_once(two_searches):
     searches, left = two_searches
     searches["other"] = described("coordinate")
     with pytest.raises(UserError, match="one and other both search soft_triple by coordinate"):

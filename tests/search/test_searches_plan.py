@@ -1,4 +1,4 @@
-"""config/searches.yaml: what is wrong shows in one line before a job starts."""
+"""config/searches.yaml: errors are one line before a job starts."""
 
 import shutil
 from pathlib import Path
@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def problem(folder, keys, value):
-    """What loading says once a value of a search is changed."""
+    """The error of loading after a change of a search's value."""
     path = folder / "searches.yaml"
     values = yaml.safe_load(path.read_text())
     node = values[NAME]
@@ -275,7 +275,7 @@ def test_lists_of_a_run_are_searches_of_their_own():
         ),
     ],
 )
-def test_searches_that_cannot_be_told_apart_are_refused(folder, entries, message):
+def test_searches_with_equal_names_are_refused(folder, entries, message):
     (folder / "searches.yaml").write_text(yaml.safe_dump(entries))
     with pytest.raises(UserError, match=message) as error:
         plan.load(CONFIGURATION, folder)

@@ -38,7 +38,7 @@ def functions(draw):
         points = dict.fromkeys([*parameter.values, start[place]])
         scores = draw(st.permutations(range(len(points))))
         table[place] = dict(zip(points, scores, strict=True))
-        # The start counts for less than any value of the range: it is given up for one of them.
+        # The start scores less than any value of the range, so one of these replaces it.
         if start[place] not in parameter.values:
             table[place][start[place]] = -1
     return parameters, start, table
@@ -67,7 +67,7 @@ def test_a_further_pass_tries_only_what_is_new(tmp_path):
     assert len(tried) == len(set(tried)) > len(once.evaluated)
 
 
-def test_coordinate_starts_where_it_is_told_to(tmp_path):
+def test_coordinate_starts_where_configured(tmp_path):
     _, objective = search(tmp_path, "coordinate", start={ALPHA: 4})
     assert objective.evaluated[0] == START | {MARGIN: 0.0, ALPHA: 4}
 

@@ -1,4 +1,4 @@
-"""No image of the test classes takes part in a search: their pixels may be anything."""
+"""No image of the test classes is used in a search: their pixels may be arbitrary."""
 
 import numpy as np
 import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Workers that share a search: the budget is met exactly, whoever is killed when."""
+"""Workers that share a search: the budget is met exactly, whichever worker is killed and when."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ class Workers:
         )
 
     def stop_in(self, *numbers):
-        """Let the first worker that evaluates one of these trials stand still in it."""
+        """Let the first worker that evaluates one of these trials hang in it."""
         for number in numbers:
             (self.marks / f"stop{number}").touch()
 

@@ -1,4 +1,4 @@
-"""Archives are read where they lie: nothing that they hold is ever written anywhere."""
+"""Archives are read in place: nothing in them is ever written anywhere."""
 
 import io
 import os
@@ -138,7 +138,7 @@ def test_a_mirror_cannot_make_the_download_write_elsewhere(tmp_path, mirror):
     }[mirror]
     output = tmp_path / "results" / "raw" / "file.zip"
     download("file.zip", [], None, [root], [], output)
-    # A copy, and no link to what the mirror links to.
+    # A copy, not a link to the target of the mirror's link.
     assert not output.is_symlink()
     assert output.read_bytes() == b"content"
     assert [file for file in (tmp_path / "results").rglob("*") if file.is_file()] == [output]

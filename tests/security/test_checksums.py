@@ -1,4 +1,4 @@
-"""Everything that is fetched is checked: by its published hash, or by what must be in it."""
+"""Everything that is fetched is checked: by its published hash, or by its content."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the library never does, read from its source."""
+"""What the library never does, checked in its source."""
 
 import ast
 from pathlib import Path
@@ -23,7 +23,7 @@ UNPACKING = {"extractall", "extract"}
 
 
 def dotted(node: ast.expr) -> str:
-    """`os.system` of the expression that names it; what is no name is left out."""
+    """`os.system` from the expression that names it; other expressions are left out."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""A name becomes a path, a rule's name or a shell's word: what may not be one is refused."""
+"""Names become paths, rule names and shell words: unsafe names are refused."""
 
 import re
 import shutil
@@ -44,7 +44,7 @@ INJECTIONS = [
     "x\x00y",
     "é",
 ]
-# What a shell and a file system take as it stands, and Snakemake as no wildcard.
+# Characters that are literal for a shell and a file system, and not wildcards of Snakemake.
 HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 WORDS = st.one_of(
     st.text(max_size=12), st.text(st.sampled_from("ab0_-./;$`'\"\\{}|& \n"), max_size=6)

@@ -64,7 +64,7 @@ def test_order_of_the_rows_does_not_matter(written, tmp_path):
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
-def test_one_run_stands_for_several_rows(written):
+def test_one_run_can_have_several_rows(written):
     file = written("a.parquet", {})
     rows = [ROW, ROW | {"variant": "lambda=0.001"}, ROW | {"split": "folds", "fold": "3"}]
     scores = collect(rows, [file] * 3)

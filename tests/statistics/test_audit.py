@@ -1,4 +1,4 @@
-"""The audit of the five documents: what it finds in what is committed, and in nothing else."""
+"""The audit of the five documents: its findings in the committed transcriptions."""
 
 import csv
 from dataclasses import replace

@@ -335,7 +335,7 @@ def test_a_claim_about_nothing_is_an_error():
     two = document({}, {"method": "triplet"}, claims=[claim(left={"of": "only"}, right=1)])
     with pytest.raises(UserError, match=r"claim a of made_up: 2 cells at .*; allowed: one"):
         findings(claims, two)
-    with pytest.raises(UserError, match="what is not certain names what it assumes"):
+    with pytest.raises(UserError, match="a claim that is not certain must name its assumption"):
         document({}, claims=[claim(right=1, sure="likely")])
 
 

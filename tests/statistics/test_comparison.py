@@ -1,4 +1,4 @@
-"""Ours next to the printed: nothing lost, and intervals that hold what they promise."""
+"""Our numbers next to the printed: nothing is lost, and intervals have their coverage."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ PRINTED = {
 
 
 def ours(*values, **common):
-    """A run a value."""
+    """One run per value."""
     return pd.DataFrame([OURS | common | {"seed": s, "value": v} for s, v in enumerate(values)])
 
 
@@ -104,7 +104,7 @@ def test_nothing_is_lost():
     assert pd.isna([missing.ours, missing.difference, missing.low, missing.inside]).all()
 
 
-def test_every_printed_grid_cell_stays_beside_an_empty_table_of_ours():
+def test_every_printed_grid_cell_is_kept_next_to_an_empty_table_of_ours():
     tables = psomas("06", "07", "08", "09", "10", "20", "21")
     frame = compare(ours(0.6, network="vit_s16"), tables)
     assert frame.status.value_counts().to_dict() == {"not run": len(tables), "ours alone": 1}
@@ -126,7 +126,7 @@ def test_roles_and_splits_find_their_printed_names():
     assert found.printed.tolist() == wanted.number.tolist()
 
 
-def test_folds_stand_for_themselves_and_for_their_mean():
+def test_folds_are_compared_alone_and_as_their_mean():
     family = {"network": "bninception", "embedding_dim": 512, "method": "multi_similarity"}
     values = np.linspace(0.60, 0.66, 10)
     runs = [ours(v, split="half10fold", fold=str(k), **family) for k, v in enumerate(values)]

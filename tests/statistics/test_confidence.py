@@ -1,4 +1,4 @@
-"""Ranks with confidence: laws, and intervals that hold the true ranks as often as they say."""
+"""Ranks with confidence: laws, and intervals with the stated coverage of the true ranks."""
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,7 @@ def test_two_methods_are_first_as_often_as_a_normal_difference_says():
     assert frame.loc["a", "probability_first"] == pytest.approx(expected, abs=0.05)
 
 
-def test_seeds_widen_what_queries_alone_would_settle():
+def test_seeds_widen_intervals_of_queries_alone():
     even, odd = np.full(200, 0.9), np.full(200, 0.1)
     steady = np.full(200, 0.52)
     values = {row("steady", seed=s): pd.Series(steady) for s in range(4)}
@@ -104,7 +104,7 @@ def test_seeds_widen_what_queries_alone_would_settle():
 
 
 @pytest.mark.parametrize(("methods", "experiments", "seeds"), [(2, 1, 1), (3, 3, 1), (3, 2, 5)])
-def test_true_ranks_lie_inside_as_often_as_promised(methods, experiments, seeds):
+def test_true_ranks_are_inside_as_often_as_promised(methods, experiments, seeds):
     """Equal methods are the hardest case: every sure difference is an error."""
     trials, missed = 120, 0
     generator = np.random.default_rng(methods)
@@ -123,12 +123,12 @@ def test_true_ranks_lie_inside_as_often_as_promised(methods, experiments, seeds)
         frame = rank_confidence(values, methods=names, resamples=200, seed=trial)
         missed += frame.loc[0, ["rank_low", "rank_high"]].tolist() != [1, methods]
     assert missed <= stats.binom.ppf(0.999, trials, 0.05)
-    # Without chance in training the intervals are no wider than they must be.
+    # Without randomness in training the intervals are not wider than necessary.
     assert missed > 0 or seeds > 1
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.1, 0.5])
-def test_true_ranks_of_unequal_methods_lie_inside(gap):
+def test_true_ranks_of_unequal_methods_are_inside(gap):
     generator = np.random.default_rng(7)
     outside = 0
     for trial in range(60):

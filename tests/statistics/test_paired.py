@@ -81,7 +81,7 @@ def test_pairs_are_trainings_of_one_seed():
 
 
 def test_the_mean_over_methods_is_paired_by_seed():
-    """What is common to the methods of a seed stays in the differences: three pairs and not six."""
+    """Effects common to the methods of a seed stay in the differences: three pairs, not six."""
     plain = [0.5, 0.5, 0.5]
     scores = long_table(
         {
@@ -214,7 +214,7 @@ def test_measures_of_structure_are_no_percentages():
     assert (row.reference, row.value, row.difference) == (0.5, 0.75, 0.25)
 
 
-def test_data_sets_are_told_apart():
+def test_data_sets_are_distinguished():
     values = {("margin", ""): [0.5, 0.5], ("margin", "profs"): [0.6, 0.7]}
     one, other = long_table(values), long_table(values, dataset="omniglot", network="convnet4")
     frame = paired_differences(pd.concat([one, other]), PROFS)

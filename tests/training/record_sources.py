@@ -1,6 +1,6 @@
 """Record the digests of the code behind each version: of training, data, search and each part.
 
-The files of a part are its own and those that it imports from the rooms of parts (`_x.py`, or
+The files of a part are its own and those that it imports from the packages of parts (`_x.py`, or
 another part). All other files that training, or a part of it, imports are training's; those that
 the preparation of data imports are data's; those that choose and score trials are the search's. A
 file can count for several of them.
@@ -20,7 +20,7 @@ from dmlbench.training.version import VERSION as TRAINING
 RECORD = Path(__file__).parent / "sources.json"
 LIBRARY = SCRIPTS / "dmlbench"
 
-TRAINING_ROOMS = (
+TRAINING_PACKAGES = (
     "data/transforms",
     "losses",
     "miners",
@@ -28,10 +28,10 @@ TRAINING_ROOMS = (
     "regularizers",
     "samplers",
 )
-DATA_ROOMS = ("data/generators", "data/layouts", "data/splits")
-OTHER_ROOMS = ("experiments", "search/pruners", "search/strategies")
-ROOMS = TRAINING_ROOMS + DATA_ROOMS + OTHER_ROOMS
-# The epoch of the best score is chosen in training; `score` is imported by name at run time.
+DATA_PACKAGES = ("data/generators", "data/layouts", "data/splits")
+OTHER_PACKAGES = ("experiments", "search/pruners", "search/strategies")
+PACKAGES = TRAINING_PACKAGES + DATA_PACKAGES + OTHER_PACKAGES
+# Training chooses the epoch with the best score; it imports `score` by name at run time.
 TRAINING_FILES = (SCRIPTS / "train.py", LIBRARY / "evaluation" / "scoring.py")
 DATA_FILES = tuple(
     LIBRARY / "data" / file for file in ("generate.py", "index.py", "pack.py", "split.py")
@@ -39,7 +39,7 @@ DATA_FILES = tuple(
 SEARCH_FILES = tuple(
     LIBRARY / "search" / file for file in ("distributions.py", "objective.py", "trials.py")
 )
-# Code that decides what is made and how it is watched, stored and checked, but not what results.
+# Code that decides what is made and how it is monitored, stored and checked, but not the results.
 WITHOUT = (
     "errors.py",
     "files.py",
@@ -63,15 +63,15 @@ WITHOUT = (
 def records() -> dict[str, dict]:
     """{"training": {"version": 1, "sources": {path: digest}}, "losses/margin": ..., ...}"""
     found = {
-        "training": _record(TRAINING, _core(TRAINING_FILES, TRAINING_ROOMS)),
-        # What options may be is declared in words of evaluation, too: its names of metrics.
-        "data": _record(DATA, _core(DATA_FILES, DATA_ROOMS) - imported(LIBRARY / "values.py")),
+        "training": _record(TRAINING, _core(TRAINING_FILES, TRAINING_PACKAGES)),
+        # Options are also declared with a part of evaluation: its metric names.
+        "data": _record(DATA, _core(DATA_FILES, DATA_PACKAGES) - imported(LIBRARY / "values.py")),
         "search": _record(SEARCH, SEARCH_FILES),
     }
-    for room in ROOMS:
-        for name in registry.available(room):
-            files = [file for file in imported(_file(room, name)) if _is_in_a_room(file)]
-            found[part_name(room, name)] = _record(registry.version(room, name), files)
+    for package in PACKAGES:
+        for name in registry.available(package):
+            files = [file for file in imported(_file(package, name)) if _is_in_a_package(file)]
+            found[part_name(package, name)] = _record(registry.version(package, name), files)
     return found
 
 
@@ -80,8 +80,8 @@ def where_version_is(entry: str) -> str:
     if entry in ("training", "data", "search"):
         return f"{entry}/version.py"
     name = entry.rpartition("/")[2]
-    (room,) = (room for room in ROOMS if part_name(room, name) == entry)
-    return f"{room}/{name}.py"
+    (package,) = (package for package in PACKAGES if part_name(package, name) == entry)
+    return f"{package}/{name}.py"
 
 
 def complaints(recorded: dict[str, dict], now: dict[str, dict]) -> list[str]:
@@ -103,12 +103,12 @@ def complaints(recorded: dict[str, dict], now: dict[str, dict]) -> list[str]:
     return found
 
 
-def _core(files: Iterable[Path], rooms: Iterable[str]) -> set[Path]:
-    """What some files import, and what the parts of rooms import from outside of rooms."""
+def _core(files: Iterable[Path], packages: Iterable[str]) -> set[Path]:
+    """What some files import, and what the parts of packages import from outside packages."""
     core = {file for file in set().union(*map(imported, files)) if not _is_a_part(file)}
-    for room in rooms:
-        for name in registry.available(room):
-            core |= {file for file in imported(_file(room, name)) if not _is_in_a_room(file)}
+    for package in packages:
+        for name in registry.available(package):
+            core |= {file for file in imported(_file(package, name)) if not _is_in_a_package(file)}
     return core
 
 
@@ -120,18 +120,18 @@ def _record(version: int, files: Iterable[Path]) -> dict:
     return {"version": version, "sources": {path: module_digest(paths[path]) for path in kept}}
 
 
-def _file(room: str, name: str) -> Path:
-    return LIBRARY / room / f"{name}.py"
+def _file(package: str, name: str) -> Path:
+    return LIBRARY / package / f"{name}.py"
 
 
-def _is_in_a_room(file: Path) -> bool:
-    rooms = [LIBRARY / room for room in ROOMS]
-    return file.parent in rooms and file.name != "__init__.py"
+def _is_in_a_package(file: Path) -> bool:
+    packages = [LIBRARY / package for package in PACKAGES]
+    return file.parent in packages and file.name != "__init__.py"
 
 
 def _is_a_part(file: Path) -> bool:
-    """Whether it has a version of its own: a helper of a room has not."""
-    return _is_in_a_room(file) and not file.stem.startswith("_")
+    """Whether it has its own version, unlike a helper of a package."""
+    return _is_in_a_package(file) and not file.stem.startswith("_")
 
 
 if __name__ == "__main__":

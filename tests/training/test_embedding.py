@@ -1,4 +1,4 @@
-"""A CPU embeds a few large images at a time, and the same numbers come out."""
+"""A CPU embeds a few large images at a time, with the same results."""
 
 import numpy as np
 import pytest

@@ -47,7 +47,7 @@ def test_fast_differs_from_exact_in_speed_alone():
 
 @pytest.mark.evidence
 def test_fast_loses_nothing_beyond_the_noise_of_seeds(omniglot, tmp_path):
-    """The t-interval of the difference of recall@1 reaches zero, or lies above it."""
+    """The t-interval of the difference of recall@1 contains zero or is above it."""
     scores = {"omniglot": [], "omniglot_fast": []}
     for recipe, found in scores.items():
         for seed in SEEDS:

@@ -28,7 +28,7 @@ DRAWING = SHORT | {
 
 
 def signal_after(monkeypatch, count, number):
-    """Send this process a signal once so many iterations are done, in the step itself."""
+    """Send this process a signal after a number of iterations, in the step itself."""
     step, done = loop.Trainer._step, iter(range(1, 1000))
 
     def signalling(self, *batch):
@@ -77,7 +77,7 @@ def test_a_signal_during_an_evaluation_ends_it(tmp_path, toy_data, monkeypatch):
         calls.append(len(calls))
         if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
-            pytest.fail("went on with the evaluation")
+            pytest.fail("continued with the evaluation")
         return score(*arguments, **options)
 
     score = assembly.score
@@ -162,7 +162,7 @@ def test_long_epochs_are_kept_by_the_clock(tmp_path, toy_data, monkeypatch):
 
 
 def test_a_checkpoint_holds_every_generator_that_training_may_draw_from(toy_data):
-    """Draws of Python, NumPy and torch after an interruption are those that would have come."""
+    """Draws of Python, NumPy and torch after an interruption are the same as without it."""
     import random
 
     import numpy as np

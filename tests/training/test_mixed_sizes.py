@@ -1,4 +1,4 @@
-"""Photographs keep their proportions when packed; training crops them, and repeats itself."""
+"""Photographs keep their proportions when packed; training crops them, reproducibly."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Points train as images do: the trainer asks for parts, not for specs, data sets or pixels."""
+"""Points train like images: the trainer needs parts, not specs, data sets or pixels."""
 
 import os
 import signal

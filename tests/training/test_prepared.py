@@ -16,7 +16,7 @@ from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings
 from toy_training import VALUES, train
 
-# Weights of two epochs, so that each selection is embedded with its own.
+# Weights of two epochs, so that the selections have different weights.
 CHANGES = {"epochs": 3, "optimizer": {"name": "sgd", "learning_rate": 30.0}}
 
 
@@ -43,7 +43,7 @@ def embed(folder, data, output, changes=CHANGES, **arguments):
 
 
 def copy(trained, tmp_path):
-    """The prepared file, for a test to do with as it likes."""
+    """A copy of the prepared file, which a test may change."""
     path = tmp_path / "prepared.parquet"
     path.write_bytes((trained / "prepared.parquet").read_bytes())
     return path
@@ -137,7 +137,7 @@ def test_a_stale_prepared_file_is_not_taken(tmp_path, toy_data, trained, monkeyp
 def test_a_signal_while_it_is_prepared_leaves_a_finished_training(tmp_path, toy_data, monkeypatch):
     def signalled(*_):
         os.kill(os.getpid(), signal.SIGTERM)
-        pytest.fail("went on embedding")
+        pytest.fail("continued embedding")
 
     monkeypatch.setattr(loop, "embed_roles", signalled)
     train(tmp_path, toy_data, {"epochs": 1}, prepared=tmp_path / "prepared.parquet")

@@ -43,8 +43,8 @@ def test_all_regularizers_are_tried_here():
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_a_method_trains_otherwise_with_it(toy_data, name):
     plain = weights(toy_data, MINED | {"iterations_per_epoch": 6})
-    unnormalised = {"normalize": False} if name == "embedding_l2" else {}
-    assert not equal(plain, weights(toy_data, mined(name) | unnormalised))
+    unnormalized = {"normalize": False} if name == "embedding_l2" else {}
+    assert not equal(plain, weights(toy_data, mined(name) | unnormalized))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_embedding_l2_adds_its_weight_to_the_loss_of_unit_embeddings(toy_data):
 
 
 def test_proximity_holds_the_weights_where_the_epoch_began(toy_data):
-    """After a step the penalty is that of the way gone since, summed up by hand."""
+    """After a step the penalty is that of the distance moved, summed by hand."""
     running = trainer(toy_data, mined("proximity"))
     start = [p.detach().clone() for p in running.network.parameters()]
     iterations = running.train_epoch()
@@ -106,11 +106,11 @@ def test_what_acts_on_tuples_needs_a_miner(name):
 
 def test_a_regularizer_comes_once():
     method = {"title": "T", "loss": "contrastive", "regularizers": ["embedding_l2"] * 2}
-    with pytest.raises(UserError, match="embedding_l2 is there 2 times; allowed: 1"):
+    with pytest.raises(UserError, match="embedding_l2 is listed 2 times; allowed: 1"):
         checked(method, Method, where="methods.yaml")
 
 
 def test_a_compiled_network_cannot_be_mixed():
     values = merged(VALUES, {"regularizers": [{"name": "manifold_mixup"}], "compile": True})
-    with pytest.raises(ValidationError, match="manifold_mixup reaches into the network"):
+    with pytest.raises(ValidationError, match="manifold_mixup does not allow compile: true"):
         Spec.model_validate(values)

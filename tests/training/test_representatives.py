@@ -39,8 +39,8 @@ def projecting(sampler):
 def profs(name, sampler="profs", **changes):
     """A method of can2019 on batches of 5 classes x 4 images, two epochs of 6 iterations.
 
-    A projection has four iterations, so one of them continues over the end of an epoch. The
-    sampler may be given by its name or as it stands in a spec.
+    A projection has four iterations, so one of them continues over the end of an epoch. The sampler
+    may be given by its name or as in a spec.
     """
     miner = METHODS[name]
     return {
@@ -93,7 +93,7 @@ class Seen(nn.Module):
 
 
 def given(loss, miner=None, seed=0):
-    """What a loss is given of a batch of three classes with three examples each."""
+    """The input of a loss from a batch of three classes with three examples each."""
     torch.manual_seed(seed)
     seen = Seen()
     objective = Objective(

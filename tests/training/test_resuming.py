@@ -1,4 +1,4 @@
-"""A killed run loses nothing, and a checkpoint is never taken for another."""
+"""A killed run loses nothing, and a checkpoint is never mistaken for another."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from toy_training import GREEDY_CORESET, VALUES, equal, history, train
 
 
 class KilledError(Exception):
-    """Stands for what ends a process between two epochs."""
+    """Simulates the end of a process between two epochs."""
 
 
 @pytest.mark.parametrize(("epoch", "sampler"), [(1, {}), (3, {}), (2, GREEDY_CORESET)])
@@ -165,7 +165,7 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_seen(tmp_path_factory, place,
     assert checkpoint.load() is None
 
 
-def test_training_starts_anew_from_a_damaged_checkpoint(tmp_path, toy_data):
+def test_training_starts_over_from_a_damaged_checkpoint(tmp_path, toy_data):
     def stop(running):
         raise KilledError
 

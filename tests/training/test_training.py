@@ -215,7 +215,7 @@ def test_a_loss_without_learning_rate_stays_as_it_was_drawn(toy_data):
 
 
 def test_no_weight_moves_further_than_the_clipped_gradient(toy_data):
-    """Gradient descent at learning rate 1 goes as far as the gradient is large."""
+    """Gradient descent at learning rate 1 moves by the size of the gradient."""
     changes = {"clip_value": 1e-4, "optimizer": {"name": "sgd", "learning_rate": 1.0}}
     running = trainer(toy_data, changes)
     before = [parameter.detach().clone() for parameter in running.parameters]

@@ -13,7 +13,7 @@ def test_changed_code_is_declared():
 
 
 def changed_with(monkeypatch, path: str) -> list[str]:
-    """The entries that are complained about when one file of the library changes."""
+    """The entries with complaints when one file of the library changes."""
     before = records()
     monkeypatch.setattr(
         record_sources,

@@ -1,9 +1,9 @@
-"""A training that learns nothing says so, and stops where nothing else can come."""
+"""A training that learns nothing says so, and stops if that cannot change."""
 
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.search.worker import NonFiniteLossError
-from dmlbench.training.watch import LossError, question_zeros
+from dmlbench.training.watch import LossError, check_zero_losses
 from toy_training import history, train
 
 # A hinge that no triplet can reach: similarities differ by 2 at most.
@@ -15,7 +15,7 @@ def test_a_margin_that_nothing_violates_stops_after_a_pass_over_the_images(tmp_p
     with pytest.raises(LossError, match=message) as error:
         train(tmp_path, toy_data, SATISFIED)
     assert "\n" not in str(error.value)
-    assert "look at its margin" in str(error.value)
+    assert "check its margin" in str(error.value)
 
 
 def test_it_is_a_trials_fault_in_a_search():
@@ -24,7 +24,7 @@ def test_it_is_a_trials_fault_in_a_search():
 
 
 def test_epochs_shorter_than_a_pass_are_given_time(tmp_path, toy_data, caplog):
-    """Four iterations are a pass: two epochs of one are warned of once, the fourth is the last."""
+    """Four iterations are a pass: with epochs of one, the first warns and the fourth stops."""
     train(tmp_path / "short", toy_data, SATISFIED | {"iterations_per_epoch": 1, "epochs": 3})
     assert [row["zero_losses"] for row in history(tmp_path / "short")] == [1, 1, 1]
     warnings = [line for line in caplog.messages if "loss is 0" in line]
@@ -34,15 +34,15 @@ def test_epochs_shorter_than_a_pass_are_given_time(tmp_path, toy_data, caplog):
         train(tmp_path / "long", toy_data, SATISFIED | {"iterations_per_epoch": 1, "epochs": 5})
 
 
-def test_a_loss_that_comes_down_to_zero_is_warned_of_and_goes_on(caplog):
-    question_zeros([0.0, 0.5, 1.0], is_idle=False, has_passed=True)
-    question_zeros([0.0, 0.5, 1.0, 1.0], is_idle=False, has_passed=True)
+def test_a_loss_that_falls_to_zero_gives_a_warning_and_continues(caplog):
+    check_zero_losses([0.0, 0.5, 1.0], is_idle=False, has_passed=True)
+    check_zero_losses([0.0, 0.5, 1.0, 1.0], is_idle=False, has_passed=True)
     (line,) = caplog.messages
     assert line.startswith("loss is 0 in all iterations of epoch 3:")
 
 
 def test_a_gradient_in_spite_of_a_loss_of_zero_is_learning(caplog):
-    question_zeros([1.0], is_idle=False, has_passed=True)
+    check_zero_losses([1.0], is_idle=False, has_passed=True)
     assert len(caplog.messages) == 1
 
 

@@ -1,4 +1,4 @@
-"""A training of a second, for the tests of this room."""
+"""A training that takes a second, for the tests of this folder."""
 
 import pyarrow.parquet as pq
 import torch

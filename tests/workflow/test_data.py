@@ -1,4 +1,4 @@
-"""Data sets through Snakemake: the catalogue, files that no address gives, one's own pictures."""
+"""Data sets through Snakemake: the catalogue, files without an address, a user's pictures."""
 
 import re
 import shutil
@@ -50,7 +50,7 @@ MINE = {
 
 @pytest.fixture(scope="module")
 def workflow(tmp_path_factory):
-    """The project with the data sets as they are, not as a rehearsal has them."""
+    """The project with its real data sets, not those of a rehearsal."""
     workflow = Workflow(tmp_path_factory.mktemp("workflow"))
     path = workflow.folder / "config" / "config.yaml"
     values = yaml.safe_load(path.read_text())
@@ -61,7 +61,7 @@ def workflow(tmp_path_factory):
 
 @pytest.fixture
 def catalogue(workflow):
-    """The catalogue of data sets; it is put back as it was."""
+    """The catalogue of data sets, which is restored afterwards."""
     path = workflow.folder / "config" / "datasets.yaml"
     text = path.read_text()
     yield path
@@ -105,7 +105,7 @@ def test_four_lines_make_a_data_set(workflow, catalogue, pictures):
     assert roles.groupby("role")["label"].nunique().to_dict() == {"train": 10, "test": 10}
     pixels = [workflow.folder / data / f"pixels-16-rgb.{kind}" for kind in ("npy", "parquet")]
     assert len(Pixels(*pixels)) == len(index)
-    # What an index must count is asked when it is made, and is no reason to make it again.
+    # The counts of an index are checked when it is made; a change does not make it again.
     with workflow.edited(
         "config/datasets.yaml", "\n  title: My flowers", "\n  title: Mine\n  images: 39"
     ):
@@ -134,7 +134,7 @@ def test_a_new_picture_trains_elsewhere_and_its_removal_finds_what_was_there(
         assert workflow.run("mine", "contrastive") in old
 
 
-def test_what_is_given_out_on_request_says_so_and_the_rest_goes_on(workflow, catalogue, pictures):
+def test_what_is_available_on_request_says_so_and_the_rest_continues(workflow, catalogue, pictures):
     catalogue.write_text(catalogue.read_text() + FOUR_LINES.format(folder=pictures))
     indices = [f"{workflow.data(name)}/images.parquet" for name in ("inshop", "my_flowers")]
     (workflow.folder / indices[1]).unlink(missing_ok=True)

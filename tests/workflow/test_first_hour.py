@@ -1,4 +1,4 @@
-"""What a call says that cannot work: one line, before any job."""
+"""Calls that cannot work: one line, before any job."""
 
 import pytest
 from project import Project

@@ -32,7 +32,7 @@ def said(output):
 
 @contextlib.contextmanager
 def killed_at(workflow, rule):
-    """A call that stands still, jobs and all, since the rule's log appeared; killed at the end."""
+    """A call stopped, with its jobs, when the rule's log appeared; killed at the end."""
     call = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "2", workflow.target],
         cwd=workflow.folder,
@@ -51,14 +51,14 @@ def killed_at(workflow, rule):
         call.wait()
 
 
-def test_the_same_command_goes_on_wherever_calls_were_killed(finished, tmp_path):
+def test_the_same_command_continues_wherever_calls_were_killed(finished, tmp_path):
     before = bytes_of(finished.trained)
     for made in ("data", "runs", "logs"):
         shutil.rmtree(finished.results / made)
     with killed_at(finished, "index"):
         pass
     with killed_at(finished, "train"):
-        # While it lives, no other may touch its results, from this working folder or another.
+        # While it runs, no other call may touch its results, from this working folder or another.
         second = Workflow(tmp_path)
         (tmp_path / "results").symlink_to(finished.folder / "results")
         held = bytes_of(finished.results)
@@ -69,7 +69,7 @@ def test_the_same_command_goes_on_wherever_calls_were_killed(finished, tmp_path)
             assert "is at work here; wait for it" in line
             assert "Traceback" not in output
         assert bytes_of(finished.results) == held
-        # Planning is looking: it needs no claim.
+        # Planning only reads: it needs no claim.
         assert "train" in finished.planned(finished.target)
     with killed_at(finished, "embed"):
         pass
@@ -80,8 +80,8 @@ def test_the_same_command_goes_on_wherever_calls_were_killed(finished, tmp_path)
     assert not list(finished.results.rglob("checkpoint-*"))
 
 
-def test_truncated_results_are_named_removed_and_made_anew(finished):
-    """As a crashed machine leaves them: what was made last is lost, what it was made of damaged."""
+def test_truncated_results_are_named_removed_and_made_again(finished):
+    """As after a machine crash: the newest output is lost and its inputs are damaged."""
     (pixels,) = finished.results.glob("data/*/pixels-*.npy")
     embeddings = finished.trained / "embeddings.parquet"
     before, pixels_before = bytes_of(finished.trained), pixels.read_bytes()
@@ -94,18 +94,18 @@ def test_truncated_results_are_named_removed_and_made_anew(finished):
     for path in (embeddings, pixels):
         line, _ = said(finished.snakemake(finished.target, check=False))
         assert f"{path.relative_to(finished.folder)}: damaged or incomplete" in line
-        assert "it is removed: run again, and it is made anew" in line
+        assert "it is removed: run again, and it is made again" in line
         assert not path.exists()
     finished.snakemake(finished.target)
     assert pixels.read_bytes() == pixels_before
     assert bytes_of(finished.trained) == before
 
 
-def test_a_clock_that_jumped_is_mended_without_training(finished):
-    """Files dated tomorrow look newer than what is made of them: `--touch` dates all in order.
+def test_a_clock_that_jumped_is_fixed_without_training(finished):
+    """Files dated tomorrow look newer than the files made from them: `--touch` orders all dates.
 
-    Of files below a megabyte, which all are here, Snakemake compares the content instead. Data
-    are known by their folder, whatever their date.
+    For files below a megabyte, as all here, Snakemake compares the content instead. Data are
+    identified by their folder, whatever their date.
     """
     (pixels,) = finished.results.glob("data/*/pixels-*.npy")
     before = bytes_of(finished.trained)

@@ -1,4 +1,4 @@
-"""The README's "your own images", followed on drawn pictures: from a folder to a report."""
+"""The README's "your own images" with generated pictures: from a folder to a report."""
 
 import shutil
 import subprocess
@@ -38,13 +38,13 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     assert "48 images of 8 classes train, 48 images of 8 classes test" in done.stdout
     folder = project.folder / "results" / "studies" / "my_pictures"
 
-    # The score before any training, for which nothing is trained.
+    # The score before any training, which trains nothing.
     assert "snakemake --cores all my_pictures_table_zero_shot" in done.stdout
     project.snakemake("my_pictures_table_zero_shot")
     (before,) = pd.read_csv(folder / "tables" / "zero_shot.csv").to_dict("records")
     assert before["Loss"].startswith("Untrained")
 
-    # What is left, in a few lines.
+    # The remaining work, in a few lines.
     planned = project.snakemake("my_pictures", "-nq").splitlines()
     said = [line for line in planned if line.startswith("dmlbench:")]
     assert said[-1].startswith("dmlbench: 3 trainings")

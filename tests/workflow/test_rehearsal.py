@@ -1,4 +1,4 @@
-"""The papers' studies at toy size: every table and figure is there, and no cell is empty."""
+"""The papers' studies at toy size: every table and figure exists, and no cell is empty."""
 
 import os
 import subprocess
@@ -64,11 +64,11 @@ def test_no_cell_is_empty_without_a_reason(files):
 
 
 def is_explained(file, row, column):
-    """Whether a number cannot be there: a spread of one, a difference from what is not printed."""
+    """Whether a number cannot exist: a spread of one, a difference from an unprinted number."""
     stem, _, last = column.rpartition("_")
     loss, printed, verdict = (row.get(key) for key in ("Loss", f"{stem}_printed", "verdict"))
     if row[column] == "not run":
-        # Nothing asks for what no paper prints.
+        # A number that no paper prints has no such cells.
         return row.get(f"{column.removesuffix('_last_epoch')}_printed") == "not printed"
     if verdict == "cited":
         return column not in ("printed", "value")
@@ -82,17 +82,17 @@ def is_explained(file, row, column):
             "high": row["rule"] == "distance",
         }.get(column, column in ("panel", "variant", "fold") or last == "std")
     return (
-        # Toy trainings may differ by the same in all pairs, which no test can judge.
+        # Toy trainings may have equal differences in all pairs, for which no test is defined.
         (column in ("p", "holm") and row["low"] == row["high"])
         # Holm's correction is of single losses.
         or (column == "holm" and loss.startswith("All losses"))
-        # A recall of toy draws may be the same in all, and has no deviation to count in.
+        # A recall of toy draws may be equal in all of them, and then has no deviation.
         or (file.stem.endswith("_deviations") and column.startswith("recall_at_"))
         # A printed derivative that is right differs nowhere.
         or (column == "largest_difference" and row.get("printed_is_right") == "right")
         # A number that only we have.
         or (column == "printed" and "Number" in row)
-        # Others are tested against the seed's variance, and toy seeds are one training.
+        # Others are tested against the seeds' variance, and toy seeds share one training.
         or (row.get("Source") == "seed" and last == "p")
         or ("Source" in row and last == "p" and row[f"{stem}_low"] == row[f"{stem}_high"] != "")
         # A share of printed variance has no interval.

@@ -152,7 +152,7 @@ def test_the_tournament_ranks_what_trains(finished):
 
 def test_embeddings_and_runs_name_no_study(finished):
     runs = sorted((finished.results / "runs").rglob("embeddings.parquet"))
-    # Both embedding sizes are the same toy network, which is trained once.
+    # Both embedding sizes use the same toy network, which is trained once.
     assert len(runs) == 3
     assert not any("toy" in path.relative_to(finished.results).as_posix() for path in runs)
     assert {b"spec", b"model", b"split"} <= set(pq.read_schema(runs[0]).metadata)
@@ -194,7 +194,7 @@ def test_a_dry_run_ends_with_the_cost_of_the_jobs_that_it_counts(finished):
 
     assert printed("--dry-run", "toy") == printed("--dry-run") == printed("toy") == []
     scored = [file.parent for file in (finished.results / "runs").rglob("scores.parquet")]
-    # As many as the table of jobs counts, whatever is there, for any target.
+    # As many as in the table of jobs, whatever exists, for any target.
     for again in ("--forceall",), ("--forcerun", "train"):
         of_network, _, total = printed("--dry-run", *again, "toy", "toy_table_recall")
         assert finished.planned(*again, "toy")["train"] == len(scored)
@@ -266,7 +266,7 @@ def test_data_made_again_train_nothing(finished):
 
 
 def test_studies_that_list_equal_specs_train_once(finished):
-    """Whatever the studies call the runs, and whatever else they list."""
+    """Whatever names the studies give the runs, and whatever else they list."""
     grid = STUDY["runs"][0] | {"method": ["contrastive", "triplet"], "variant": ["base", "same"]}
     change = {"where": {"method": "contrastive"}, "set": {"loss": {"margin": 0.5}}}
     variants = {"same": {"overrides": [change]}}
@@ -354,13 +354,13 @@ def test_a_broken_archive_is_one_line_and_leaves_nothing(tmp_path):
     assert not (workflow.folder / data / "images.parquet").exists()
 
 
-def test_a_new_loss_is_one_file_and_stands_in_the_table(finished):
+def test_a_new_loss_is_one_file_and_appears_in_the_table(finished):
     """The recipe of CONTRIBUTING.md, with a throw-away loss."""
-    room = finished.folder / "workflow" / "scripts" / "dmlbench" / "losses"
-    template = (room / "_template.py").read_text()
-    (room / "throw_away.py").write_text(template.replace("class Template", "class ThrowAway"))
+    folder = finished.folder / "workflow" / "scripts" / "dmlbench" / "losses"
+    template = (folder / "_template.py").read_text()
+    (folder / "throw_away.py").write_text(template.replace("class Template", "class ThrowAway"))
     methods = finished.folder / "config" / "methods.yaml"
-    # With a smaller margin the toy's positive pairs, all alike, have no loss.
+    # With a smaller margin the toy's positive pairs, which are all similar, have no loss.
     loss = {"name": "throw_away", "margin": 1}
     entry = {"title": "ThrowAway", "year": 2026, "loss": loss, "sampling": "balanced"}
     methods.write_text(methods.read_text() + yaml.safe_dump({"throw_away": entry}))

@@ -1,4 +1,4 @@
-"""Rule download: one archive, from a mirror or from where it is published."""
+"""Rule download: one archive, from a mirror or its published address."""
 
 from dmlbench.data.download import download, mirrors
 from dmlbench.job import job

@@ -1,4 +1,4 @@
-"""Rule draw: the archive of a data set that is drawn on the spot."""
+"""Rule draw: the archive of a generated data set."""
 
 from dmlbench.data.generate import generate
 from dmlbench.job import job

@@ -1,4 +1,4 @@
-"""Rule help: list every target by name, its state and what is left of it."""
+"""Rule help: list every target by name, with its state and remaining time."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rule index: one row an image, read from the archives where they lie."""
+"""Rule index: one row per image, read from the archives in place."""
 
 from dmlbench.data.index import index
 from dmlbench.job import job

@@ -45,7 +45,7 @@ def pretrained() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", help="of class folders, or a zip or tar of it")
-    parser.add_argument("--name", help="of the study; the folder's if not given")
+    parser.add_argument("--name", help="of the study; default: that of the folder")
     parser.add_argument("--network", default="resnet18", help="an entry of config/networks.yaml")
     parser.add_argument("--layout", default="class_folders", help="how folders become classes")
     given = parser.parse_args()
@@ -57,7 +57,7 @@ def main() -> None:
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
     print(f"{given.folder}: {words[0]} train, {words[1]} test")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
-    print(f"pretrained weights can be fetched for: {', '.join(pretrained())} (--network)")
+    print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (--network)")
     print(f"before any training:     snakemake --cores all {name}_table_zero_shot")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")

@@ -1,4 +1,4 @@
-"""Rule run_browser: all runs of a study on one page, each to be looked into."""
+"""Rule run_browser: all runs of a study on one page, with details of each."""
 
 from dmlbench.job import job
 from dmlbench.presentation.runs import write_runs

@@ -1,4 +1,4 @@
-"""Rule status: say what is done, running, failed and missing, and how long the rest will take."""
+"""Rule status: print what is done, running, failed and missing, and how long the rest will take."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rule unused: list, and on request remove, results that no study names any more."""
+"""Rule unused: list, and on request remove, results that no study uses any more."""
 
 import sys
 from pathlib import Path

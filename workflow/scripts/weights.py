@@ -1,4 +1,4 @@
-"""Rule weights: a network's published weights, from a mirror or from where they are published."""
+"""Rule weights: a network's published weights, from a mirror or their published address."""
 
 from dmlbench.data.download import download, mirrors
 from dmlbench.job import job

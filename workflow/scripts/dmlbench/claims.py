@@ -11,17 +11,17 @@ _FILE = ".claimed"
 
 
 def claim(folder: str | os.PathLike) -> None:
-    """Keep other calls of Snakemake out of a folder until this process ends, however it ends.
+    """Keep other calls of Snakemake out of a folder until this process ends, no matter how.
 
     Raises:
-        UserError: another one is at work there.
+        UserError: another call is using it.
     """
     path = Path(folder, _FILE)
     try:
         # Never closed: the kernel frees the lock with the process.
         descriptor = locks.try_acquire(path)
     except OSError:
-        # Some network file systems know no locks: there it is for the user to look after.
+        # Some network file systems have no locks; there the user must take care.
         return
     if descriptor is None:
         raise UserError(
@@ -33,7 +33,7 @@ def claim(folder: str | os.PathLike) -> None:
 
 
 def claimed_by(folder: str | os.PathLike) -> str | None:
-    """Which call of Snakemake is at work in a folder; None for none, or where locks do not work."""
+    """The call of Snakemake that is using a folder; None if there is none or locks do not work."""
     path = Path(folder, _FILE)
     try:
         return path.read_text() if locks.is_held(path) else None

@@ -1,4 +1,4 @@
-"""Errors a user can mend: one line that names what, where and what is allowed."""
+"""Errors that a user can fix: one line that names what, where and what is allowed."""
 
 import difflib
 import os
@@ -14,7 +14,7 @@ class UserError(ValueError):
 
 
 class DamagedError(UserError):
-    """A file that was written and cannot be read.
+    """A file that exists but cannot be read.
 
     Attributes:
         path: the file.
@@ -39,7 +39,7 @@ def unknown(what: str, name: str, allowed: Iterable[str]) -> UserError:
 
 
 def entry(what: str, name: str, catalogue: Mapping[str, Entry]) -> Entry:
-    """The entry of a name in a catalogue; raises `unknown` where there is none."""
+    """The entry of a name in a catalogue; raises `unknown` if there is none."""
     if name not in catalogue:
         raise unknown(what, name, catalogue)
     return catalogue[name]

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Files appear complete or not at all."""
 
 import contextlib
 import errno
@@ -17,10 +17,10 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
-    """A path to write to; it becomes `path` when the block ends well, else nothing is left.
+    """A path to write to; it becomes `path` if the block succeeds, otherwise nothing is left.
 
     The data reach the disk before the name does, so a crash leaves the old file or the new one.
-    What a killed process has left half-written is removed by the next that writes the same file.
+    Partial files of killed processes are removed by the next writer of the same file.
 
     Raises:
         UserError: the disk, or the user's share of it, is full.
@@ -41,9 +41,9 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path, name: str) -> None:
-    """Remove what dead processes have left half-written of the files of a name (a pattern)."""
+    """Remove partial files left by dead processes, for file names that match a pattern."""
     for unfinished in folder.glob(f".{name}.*.unfinished"):
-        # Where locks do not work, none can tell: it stays.
+        # Where locks do not work this cannot be determined, so the file is kept.
         with contextlib.suppress(OSError), open(unfinished, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             unfinished.unlink()
@@ -51,9 +51,9 @@ def remove_abandoned(folder: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def _marked_as_alive(unfinished: Path) -> Iterator[None]:
-    """Hold a lock on a file while it is written; the kernel frees it when the process dies."""
+    """Hold a lock on a file while writing it; the kernel frees it when the process dies."""
     with open(unfinished, "wb") as file:
-        # Some network file systems know no locks.
+        # Some network file systems have no locks.
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -81,10 +81,10 @@ def full_disk_is_a_user_error(path: str | os.PathLike) -> Iterator[None]:
 
 @contextlib.contextmanager
 def damage_is_named(path: str | os.PathLike, *errors: type[Exception]) -> Iterator[None]:
-    """Turn what a reader says of a truncated file into one line that names the file.
+    """Turn a reader's error on a truncated file into one line that names the file.
 
     Args:
-        errors: what the reader raises of it next to OSError, EOFError and ValueError.
+        errors: what the reader raises, in addition to OSError, EOFError and ValueError.
 
     Raises:
         DamagedError: the file is there but cannot be read.

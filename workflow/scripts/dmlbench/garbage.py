@@ -1,4 +1,4 @@
-"""When Python looks for garbage: not while a process starts, and not when it ends."""
+"""When Python collects garbage: neither while a process starts nor when it ends."""
 
 import atexit
 import contextlib
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 
 def leave_garbage_at_exit() -> None:
-    """Let this process end without a last collection.
+    """Let this process end without a final collection.
 
-    That one goes through every object there is, right before the operating system takes all memory
-    back: 0.4 s where torch is loaded, 1 s after a dry run of psomas2020. What reference counts free
-    is still freed, but an object in a cycle no longer gets its `__del__` at exit.
+    It would visit every object right before the operating system reclaims all memory: 0.4 s if
+    torch is loaded, 1 s after a dry run of psomas2020. Reference counting still works, but an
+    object in a cycle no longer gets its `__del__` at exit.
     """
     atexit.register(_leave_garbage)
 
@@ -25,7 +25,7 @@ def _leave_garbage() -> None:
 
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
-    """Keep garbage while the block runs: for imports, whose many objects all stay."""
+    """Collect no garbage while the block runs: for imports, whose many objects all stay."""
     gc.disable()
     try:
         yield

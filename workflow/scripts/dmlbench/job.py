@@ -1,4 +1,4 @@
-"""What every script of a rule does around its one function call."""
+"""What every rule's script does around its one function call."""
 
 import contextlib
 import os
@@ -13,16 +13,16 @@ from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.garbage import leave_garbage_at_exit
 
-# Torch reads it at its first large tensor: with large pages a CPU's step takes a tenth less.
+# Torch reads it at its first large tensor: large pages shorten a CPU's step by a tenth.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 @contextlib.contextmanager
 def job(snakemake) -> Iterator[None]:
-    """Send what the block prints to the rule's log; a failure becomes a few lines and status 1.
+    """Redirect what the block prints to the rule's log; a failure becomes a few lines and status 1.
 
-    SIGTERM ends the block as Ctrl-C does, so that nothing half-written stays. An input that a crash
-    has damaged is removed if a rule has made it: the next call makes it anew.
+    SIGTERM ends the block as Ctrl-C does, so that no partial file is left. An input that a crash
+    has damaged is removed if a rule made it: the next call makes it again.
     """
     leave_garbage_at_exit()
     if snakemake.config.get("same_digits"):
@@ -35,7 +35,7 @@ def job(snakemake) -> Iterator[None]:
         advice = _removed(error, snakemake) if isinstance(error, DamagedError) else ""
         _say(f"{error}{advice}", snakemake)
         sys.exit(1)
-    except Exception as error:  # noqa: BLE001 (whatever it is, the log has its traceback)
+    except Exception as error:  # noqa: BLE001 (the log has the traceback)
         _say(f"{type(error).__name__}: {error}", snakemake)
         sys.exit(1)
     except KeyboardInterrupt:
@@ -45,7 +45,7 @@ def job(snakemake) -> Iterator[None]:
 
 
 def _say(why: str, snakemake) -> None:
-    """Say on the screen why a job failed, which one, and where its log is."""
+    """Print to the terminal why a job failed, which one, and where its log is."""
     which = "".join(f"\n  {name}: {value}" for name, value in snakemake.wildcards.items())
     print(
         f"\ndmlbench {snakemake.rule}: {why}{which}\n  log: {snakemake.log[0]}\n",
@@ -55,7 +55,7 @@ def _say(why: str, snakemake) -> None:
 
 @contextlib.contextmanager
 def _logged(path: str) -> Iterator[None]:
-    """Send what is printed, and how the block failed, to a file."""
+    """Redirect what is printed, and the block's error, to a file."""
     with (
         full_disk_is_a_user_error(path),
         open(path, "w", buffering=1) as log,
@@ -73,10 +73,10 @@ def _logged(path: str) -> Iterator[None]:
 
 
 def _removed(error: DamagedError, snakemake) -> str:
-    """Remove a damaged file that a rule has made; returns what there is to do."""
+    """Remove a damaged file that a rule made; returns what the user should do."""
     results = Path(snakemake.config["pathvars"]["results"]).resolve()
     inputs = {Path(file).resolve() for file in snakemake.input}
     if error.path.resolve() in inputs and error.path.resolve().is_relative_to(results):
         error.path.unlink()
-        return "; it is removed: run again, and it is made anew"
+        return "; it is removed: run again, and it is made again"
     return "; delete it and run again"

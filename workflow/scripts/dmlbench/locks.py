@@ -1,10 +1,10 @@
-"""Locks between processes, on files: the kernel frees them when their holder ends, however it ends.
+"""Locks between processes, on files: the kernel frees them when their holder ends, no matter how.
 
-A lock is held by an open file descriptor (flock) and freed by closing it. The files stay where they
-are and say nothing: only the kernel knows who holds a lock.
+A lock is held by an open file descriptor (flock) and freed by closing it. The files remain and
+their content means nothing: only the kernel knows who holds a lock.
 
-The package filelock would not do: it waits by looking again and again, and on a file system without
-flock it turns to files that outlive a killed holder. Here such a file system is an `OSError`.
+The package filelock is not used: it waits by polling, and on a file system without flock it falls
+back to files that outlive a killed holder. Here such a file system raises an `OSError`.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ from pathlib import Path
 
 
 def acquire(path: Path) -> int:
-    """Take a lock, after waiting until it is free; returns the descriptor that holds it."""
+    """Wait for a lock and take it; returns the descriptor that holds it."""
     return _locked(path, fcntl.LOCK_EX)
 
 
 def try_acquire(path: Path) -> int | None:
-    """Take a lock; returns the descriptor that holds it, or None where another process does."""
+    """Take a lock; returns the descriptor that holds it, or None if another process does."""
     try:
         return _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -28,7 +28,7 @@ def try_acquire(path: Path) -> int | None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process holds the lock of a file; only looks, and needs no right to write."""
+    """Whether a process holds the lock of a file; read-only, needs no write permission."""
     with open(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -39,7 +39,7 @@ def is_held(path: Path) -> bool:
 
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold a lock while the block runs, after waiting until it is free."""
+    """Wait for a lock, then hold it while the block runs."""
     descriptor = acquire(path)
     try:
         yield
@@ -59,8 +59,8 @@ def _locked(path: Path, operation: int) -> int:
         named = False
         try:
             fcntl.flock(descriptor, operation)
-            # A cleaner of temporary files may have removed the file since it was opened; who comes
-            # next would then lock another one of the same name.
+            # A cleaner of temporary files may have removed the file since it was opened; the next
+            # process would then lock another file of the same name.
             named = _is_named(path, descriptor)
         finally:
             if not named:
@@ -70,7 +70,7 @@ def _locked(path: Path, operation: int) -> int:
 
 
 def _is_named(path: Path, descriptor: int) -> bool:
-    """Whether an open file is the one at a path."""
+    """Whether an open file is still the one at a path."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the log of a job says of its end."""
+"""What a job's log says about its end."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ _TRACEBACK = "Traceback (most recent call last):"
 
 
 def failure(log: Path) -> str | None:
-    """The line that says why a job failed; None for a job that ended well, was killed or runs.
+    """The line that says why a job failed; None for a job that succeeded, was killed or still runs.
 
     Args:
-        log: as `job.job` leaves it: `error: ...` for bad input, a traceback for anything else.
+        log: as `job.job` writes it: `error: ...` for bad input, a traceback for anything else.
     """
     try:
         with open(log, "rb") as file:

@@ -1,4 +1,4 @@
-"""Machine, software, lock and commit that results come from, without importing what is heavy."""
+"""Machine, software, lock and commit that results come from, without heavy imports."""
 
 import contextlib
 import hashlib
@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 PROVENANCE = b"provenance"
-"""Where a history's metadata say what its training ran on."""
+"""Metadata key of a history: what its training ran on."""
 
 _LOCK = Path(__file__).resolve().parents[3] / "requirements.lock"
 _SHOWN = ("torch", "torchvision", "numpy", "pandas", "scikit-learn", "matplotlib", "snakemake")
@@ -39,7 +39,7 @@ def vendor() -> str:
 
 
 def instructions() -> str:
-    """What of this processor products of matrices depend on, as Linux names it."""
+    """The processor's instruction sets that matrix products depend on, as Linux names them."""
     there = _cpuinfo("flags").split()
     return " ".join(flag for flag in _INSTRUCTIONS if flag in there)
 
@@ -64,14 +64,14 @@ def software() -> str:
     """Python and the versions of the installed packages that results depend on."""
     versions = [f"Python {platform.python_version()}"]
     for name in _SHOWN:
-        # Asked by name: reading of all that is installed takes a tenth of a second.
+        # By name: listing all installed packages takes a tenth of a second.
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions.append(f"{name} {metadata.version(name)}")
     return ", ".join(versions)
 
 
 def commit() -> str:
-    """The commit of this code, ending in -dirty if the code differs from it; empty if unknown."""
+    """The commit of this code, plus -dirty if the code differs from it; empty if unknown."""
     try:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
@@ -86,14 +86,14 @@ def commit() -> str:
 
 
 def lock() -> str:
-    """The digest of the locked versions next to this code; empty where there is no such file."""
+    """The digest of the lock file next to this code; empty if there is none."""
     if not _LOCK.is_file():
         return ""
     return hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:12]
 
 
 def _cpuinfo(field: str) -> str:
-    """The first processor's value of a field of /proc/cpuinfo; empty where there is none."""
+    """The first processor's value of a field of /proc/cpuinfo; empty if there is none."""
     facts = Path("/proc/cpuinfo")
     if not facts.is_file():
         return ""

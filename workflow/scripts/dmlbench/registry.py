@@ -1,8 +1,8 @@
-"""One part = one file: a part's name is its file's name, its class is that name in CamelCase.
+"""One part per file: a part's name is its file's name, its class is that name in CamelCase.
 
-What a part takes is declared in its signature and read from the source, so that the plan can
-check a configuration without importing torch. Facts of the data or the network are arguments by
-position (or `Fact[...]`); options are keyword-only arguments, annotated by `dmlbench.values`.
+A part's options are declared in its signature and read from the source, so that the plan can check
+a configuration without importing torch. Facts of the data or the network are positional arguments
+(or `Fact[...]`); options are keyword-only arguments, annotated by `dmlbench.values`.
 """
 
 import ast
@@ -25,7 +25,7 @@ _NAMES = vars(values) | {
     "Sequence": Sequence,
     **{kind.__name__: kind for kind in (bool, dict, float, int, list, str, tuple)},
 }
-"""What annotations and defaults of options may be written with."""
+"""The names that annotations and defaults of options may use."""
 
 
 class Option(NamedTuple):
@@ -34,8 +34,8 @@ class Option(NamedTuple):
     Attributes:
         kind: its declared type.
         required: whether it has no default.
-        default: none where it has none.
-        names: the names that its annotation is written with, such as `Metric`.
+        default: None if it has none.
+        names: the names in its annotation, such as `Metric`.
     """
 
     kind: Any
@@ -45,58 +45,58 @@ class Option(NamedTuple):
 
     @property
     def is_fact(self) -> bool:
-        """Whether the pipeline gives it, and no configuration."""
+        """Whether the pipeline gives it, not a configuration."""
         return values.Fact in get_args(self.kind)
 
 
 @functools.cache
-def available(room: str) -> tuple[str, ...]:
-    """Sorted names of the parts in a room of the library (`losses`, `data/layouts`, ...)."""
-    files = (_LIBRARY / room).glob("*.py")
+def available(package: str) -> tuple[str, ...]:
+    """Sorted names of the parts in a package of the library (`losses`, `data/layouts`, ...)."""
+    files = (_LIBRARY / package).glob("*.py")
     return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
 
 
 @functools.cache
-def options(room: str, name: str) -> dict[str, Option]:
+def options(package: str, name: str) -> dict[str, Option]:
     """A part's keyword-only arguments, in the order of its signature.
 
     Raises:
-        UserError: the room has no such part, or an argument is not declared.
+        UserError: the package has no such part, or an argument is not declared.
     """
-    signature = _function(_class(room, name), "__init__")
+    signature = _function(_class(package, name), "__init__")
     if signature is None:
         return {}
     arguments, defaults = signature.args.kwonlyargs, signature.args.kw_defaults
     return {
-        argument.arg: _option(f"{room}/{name}", argument, default)
+        argument.arg: _option(f"{package}/{name}", argument, default)
         for argument, default in zip(arguments, defaults, strict=True)
     }
 
 
 @functools.cache
-def options_of_kind(room: str, name: str, kind: str) -> tuple[str, ...]:
-    """Names of a part's options that are declared as a type of `dmlbench.values`, or lists of it.
+def options_of_kind(package: str, name: str, kind: str) -> tuple[str, ...]:
+    """Names of a part's options whose type is a type of `dmlbench.values`, or a list of it.
 
     >>> options_of_kind("presentation/tables", "tournament", "Metric")
     ('metric',)
     """
-    return tuple(key for key, option in options(room, name).items() if kind in option.names)
+    return tuple(key for key, option in options(package, name).items() if kind in option.names)
 
 
 @functools.cache
-def hyperparameters(room: str, name: str) -> tuple[str, ...]:
+def hyperparameters(package: str, name: str) -> tuple[str, ...]:
     """Names of a part's keyword-only arguments, in the order of its signature.
 
     Raises:
-        UserError: the room has no such part, or an argument is not declared.
+        UserError: the package has no such part, or an argument is not declared.
     """
-    return tuple(options(room, name))
+    return tuple(options(package, name))
 
 
 @functools.cache
-def annotation(room: str, name: str, function: str, argument: str) -> str | None:
-    """How a part annotates an argument of one of its functions ("return": its result)."""
-    signature = _function(_class(room, name), function)
+def annotation(package: str, name: str, function: str, argument: str) -> str | None:
+    """A part's annotation of an argument of one of its functions ("return": its result)."""
+    signature = _function(_class(package, name), function)
     if signature is None:
         return None
     arguments = {argument.arg: argument.annotation for argument in signature.args.args}
@@ -106,18 +106,18 @@ def annotation(room: str, name: str, function: str, argument: str) -> str | None
 
 
 @functools.cache
-def version(room: str, name: str) -> int:
-    """A part's version: the constant VERSION of its file, 1 where there is none.
+def version(package: str, name: str) -> int:
+    """A part's version: the constant VERSION of its file, 1 if there is none.
 
-    It is raised when the same options give other results than before.
+    It must be raised when the same options give different results than before.
     """
-    return constant(room, name, "VERSION") or 1
+    return constant(package, name, "VERSION") or 1
 
 
 @functools.cache
-def constant(room: str, name: str, key: str) -> Any:
-    """A plain constant of a part's file (`FOLDS = 4`); none where it has none of this name."""
-    for node in _tree(_file(room, name)).body:
+def constant(package: str, name: str, key: str) -> Any:
+    """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name."""
+    for node in _tree(_file(package, name)).body:
         match node:
             case ast.Assign(targets=[ast.Name(id=found)], value=ast.Constant(value=value)):
                 if found == key:
@@ -125,48 +125,48 @@ def constant(room: str, name: str, key: str) -> Any:
     return None
 
 
-def check(room: str, name: str, given: Mapping[str, Any]) -> None:
-    """Raise a UserError unless the room has this part and it takes these options.
+def check(package: str, name: str, given: Mapping[str, Any]) -> None:
+    """Raise a UserError unless the package has this part and it takes these options.
 
     The error is one line that names the part, the option, its value and what is allowed.
     """
-    declared = _configured(room, name)
+    declared = _configured(package, name)
     for key, value in given.items():
         if key not in declared:
-            raise unknown(f"hyper-parameter of {room}/{name}", key, declared)
+            raise unknown(f"hyper-parameter of {package}/{name}", key, declared)
         if not values.fits(declared[key].kind, value):
             allowed = values.words(declared[key].kind)
-            raise UserError(f"{room}/{name}: {key} is {_shown(value)}; allowed: {allowed}")
+            raise UserError(f"{package}/{name}: {key} is {_shown(value)}; allowed: {allowed}")
     for key, option in declared.items():
         if option.required and key not in given:
             allowed = values.words(option.kind)
-            raise UserError(f"{room}/{name}: {key} is missing; allowed: {allowed}")
+            raise UserError(f"{package}/{name}: {key} is missing; allowed: {allowed}")
 
 
-def build(room: str, name: str, *, context: dict | None = None, **given):
+def build(package: str, name: str, *, context: dict | None = None, **given):
     """Build a part by name.
 
     Args:
-        context: facts of the data or the network (`num_classes`, `labels`, ...); each goes to
-            the parts that name it as an argument, and to no other.
+        context: facts of the data or the network (`num_classes`, `labels`, ...); each goes only to
+            parts with an argument of its name.
         given: the part's options, its keyword-only arguments.
 
     Raises:
         UserError: unknown part or option, with the near matches; a value that is not allowed.
     """
-    configured = _configured(room, name)
-    facts = options(room, name).keys() - configured.keys()
-    check(room, name, {key: value for key, value in given.items() if key not in facts})
-    module = importlib.import_module(f"dmlbench.{room}.{name}".replace("/", "."))
+    configured = _configured(package, name)
+    facts = options(package, name).keys() - configured.keys()
+    check(package, name, {key: value for key, value in given.items() if key not in facts})
+    module = importlib.import_module(f"dmlbench.{package}.{name}".replace("/", "."))
     part = next(value for key, value in vars(module).items() if _is_class_of(name, key))
     takes = inspect.signature(part).parameters.keys() - configured.keys()
     return part(**{key: value for key, value in (context or {}).items() if key in takes}, **given)
 
 
 @functools.cache
-def _configured(room: str, name: str) -> dict[str, Option]:
+def _configured(package: str, name: str) -> dict[str, Option]:
     """The options that a configuration may give."""
-    return {key: option for key, option in options(room, name).items() if not option.is_fact}
+    return {key: option for key, option in options(package, name).items() if not option.is_fact}
 
 
 def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:
@@ -188,7 +188,7 @@ def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:
 
 
 def _evaluated(node: ast.expr) -> Any:
-    """The value of an annotation or a default, without importing the part that has it."""
+    """The value of an annotation or a default, without importing its part."""
     match node:
         case ast.Constant():
             return node.value
@@ -221,10 +221,10 @@ def _shown(value: Any) -> str:
 _LONGEST = 80
 
 
-def _file(room: str, name: str) -> Path:
-    if name not in available(room):
-        raise unknown(room, name, available(room))
-    return _LIBRARY / room / f"{name}.py"
+def _file(package: str, name: str) -> Path:
+    if name not in available(package):
+        raise unknown(package, name, available(package))
+    return _LIBRARY / package / f"{name}.py"
 
 
 @functools.cache
@@ -232,12 +232,12 @@ def _tree(file: Path) -> ast.Module:
     return ast.parse(file.read_text())
 
 
-def _class(room: str, name: str) -> ast.ClassDef:
-    for node in _tree(_file(room, name)).body:
+def _class(package: str, name: str) -> ast.ClassDef:
+    for node in _tree(_file(package, name)).body:
         if isinstance(node, ast.ClassDef) and _is_class_of(name, node.name):
             return node
     camel = "".join(part.capitalize() for part in name.split("_"))
-    raise UserError(f"{room}/{name}.py defines no class {camel}")
+    raise UserError(f"{package}/{name}.py defines no class {camel}")
 
 
 def _function(part: ast.ClassDef, name: str) -> ast.FunctionDef | None:

@@ -1,4 +1,4 @@
-"""Pairs and triplets of a batch, as dense masks: no host synchronisation, no B x B x B tensor."""
+"""Pairs and triplets of a batch, as dense masks: no host synchronization, no B x B x B tensor."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class Pairs(NamedTuple):
-    """Pairs (i, j) of a batch that a pair loss looks at.
+    """Pairs (i, j) of a batch that a pair loss uses.
 
     Attributes:
         positive: bool [B, B]; True where j is a positive of anchor i.
@@ -22,7 +22,7 @@ class Triplets(NamedTuple):
 
     Attributes:
         negative: int64 [B, B]; the index of the negative that goes with anchor i and positive j.
-            Entries outside `valid` hold any index.
+            Entries outside `valid` are arbitrary.
         valid: bool [B, B]; True where (i, j, negative[i, j]) is a triplet.
     """
 

@@ -1,15 +1,16 @@
-"""What the options of a part may be: types and ranges, declared in its signature.
+"""Types and ranges of a part's options, declared in its signature.
 
     def __init__(self, *, margin: NotNegative = 0.1, positives: Literal["all", "one"] = "all"):
 
 `dmlbench.registry` reads such signatures from the source and checks options by them, in a plan
 and wherever a part is built. An annotation may be made of
 
-- `float` (a finite number; an integer is one), `int`, `bool` (which is no number), `str`, `None`;
+- `float` (a finite number; an integer is one), `int`, `bool` (which is not a number), `str`,
+  `None`;
 - the types of this module, and `Annotated[float, Interval(1e-3, 60)]` and the like;
 - `Literal["all", "one"]`, `X | None`, `list[X]`, `Sequence[X]`, `tuple[X, X]` (for which a list
   may be given) and `Mapping[str, X]`; no list is empty;
-- `Fact[...]`: given by the pipeline and never by a configuration, whatever its type.
+- `Fact[...]`: given by the pipeline, never by a configuration.
 
 Standard library only: a plan loads this.
 """
@@ -30,7 +31,7 @@ class Interval:
     """Numbers from `low` to `high`.
 
     Attributes:
-        open: which of the two is itself left out.
+        open: which of the two ends is excluded.
     """
 
     low: float
@@ -114,7 +115,7 @@ class _Metric:
 
 @dataclass(frozen=True)
 class _ReadFromFiles:
-    """The names of files as a configuration gives them, or what was read from those files."""
+    """File names as in a configuration, or what was read from those files."""
 
     def holds(self, value: object) -> bool:
         plain = (type(None), bool, int, float, str, list, tuple, dict)
@@ -125,7 +126,7 @@ class _ReadFromFiles:
 
 
 class Fact:
-    """`Fact[X]`: an argument of type X that the pipeline gives, and no configuration."""
+    """`Fact[X]`: an argument of type X that the pipeline gives, not a configuration."""
 
     def __class_getitem__(cls, kind: Any) -> Any:
         return Annotated[kind, cls]
@@ -135,21 +136,21 @@ Positive = Annotated[float, Interval(low=0, open="low")]
 NotNegative = Annotated[float, Interval(low=0)]
 Infinity = Annotated[object, _Infinite()]
 Share = Annotated[float, Interval(0, 1)]
-"""A probability, or a part of a whole."""
+"""A probability or a share, ends included."""
 PositiveShare = Annotated[float, Interval(0, 1, open="low")]
 InnerShare = Annotated[float, Interval(0, 1, open="both")]
-"""A share that is neither nothing nor everything."""
+"""A share, ends excluded."""
 Angle = Annotated[float, Interval(0, 180)]
 """Degrees."""
 Count = Annotated[int, Interval(low=1)]
 CountOrZero = Annotated[int, Interval(low=0)]
-"""A number of things, which may be 0."""
+"""A count, which may be 0."""
 Seed = CountOrZero
 CropSize = Count
-"""A side in pixels that the images must have at least."""
+"""A side in pixels, at most that of the images."""
 Metric = Annotated[str, _Metric()]
 Printed = Annotated[object, _ReadFromFiles()]
-"""Printed tables: a configuration names them, a part is given their rows."""
+"""Printed tables: a configuration names them, a part gets their rows."""
 
 
 def fits(declared: Any, value: object) -> bool:

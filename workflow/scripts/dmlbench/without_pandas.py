@@ -6,11 +6,11 @@ import pyarrow as pa
 
 
 def do_without_pandas() -> None:
-    """Keep pyarrow from loading pandas, in a process whose arrays are NumPy's.
+    """Keep pyarrow from loading pandas, in a process that uses NumPy arrays.
 
-    Where pandas is installed, pyarrow loads it with its first array: a quarter of a second in each
-    of thousands of small jobs. Here it makes one while pandas cannot be found, and then does
-    without, until `to_pandas` asks for it.
+    If pandas is installed, pyarrow loads it with its first array: a quarter of a second in each of
+    thousands of small jobs. Here the first array is made while pandas cannot be found;
+    afterwards pyarrow works without it until `to_pandas` is called.
     """
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _NoPandas)
@@ -21,7 +21,7 @@ def do_without_pandas() -> None:
 
 
 class _NoPandas:
-    """A finder of modules that knows of no pandas."""
+    """A module finder that hides pandas."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

@@ -25,7 +25,7 @@ def size(file: IO[bytes]) -> tuple[int, int]:
 
 
 def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
-    """An image, whole, upright and of a Pillow mode of 8 bits, and what had to be done for that.
+    """A complete, upright image in an 8-bit Pillow mode, and which conversions that took.
 
     Returns:
         The image, and its own mode ("CMYK", "P", ...), "turned" by its EXIF data, or both; None

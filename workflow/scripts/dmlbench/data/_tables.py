@@ -1,4 +1,4 @@
-"""Parquet tables of this room: fixed columns, and facts about their making in the metadata."""
+"""Parquet tables of data sets: fixed columns, and facts about their creation in the metadata."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from dmlbench.files import atomic_write
 from dmlbench.parquet import read_metadata
 
-if TYPE_CHECKING:  # who only reads facts does not pay for pandas
+if TYPE_CHECKING:  # reading facts alone does not need pandas
     import pandas
 
 _KEY = b"dmlbench"

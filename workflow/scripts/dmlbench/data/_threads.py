@@ -1,4 +1,4 @@
-"""Work on the images of a batch by the threads of a CPU."""
+"""Process the images of a batch on the threads of a CPU."""
 
 import functools
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import torch
 
 
 def on_threads(work: Callable[[slice], None], count: int) -> None:
-    """Call `work` with slices that are `count` images in all, on as many threads as torch may use.
+    """Call `work` with slices covering `count` images, on as many threads as torch may use.
 
     Within a slice torch computes on one thread: several would wait for each other longer than one
     needs for an image.
@@ -27,7 +27,7 @@ def on_threads(work: Callable[[slice], None], count: int) -> None:
     try:
         list(_pool(threads).map(alone, [slice(first, None, threads) for first in range(threads)]))
     finally:
-        # Threads to come begin with the number that any thread has set last.
+        # New threads start with the number that any thread has set last.
         torch.set_num_threads(allowed)
 
 

@@ -19,22 +19,22 @@ from dmlbench.files import digest
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 LIST_SUFFIXES = (".csv", ".mat", ".txt")
 LARGEST_MEMBER = 2**30
-"""Bytes that are read of a member; an honest image or list is far smaller."""
+"""The most bytes to read of a member; any real image or list is far smaller."""
 
 
 class Archive:
     """The files of a zip, a tar (compressed or not) or a folder, by name.
 
-    A list that is published next to the images (.csv, .mat, .txt) is an archive of itself alone.
+    A list that is published next to the images (.csv, .mat, .txt) is an archive of a single member.
 
     Attributes:
         name: the archive's file name.
-        members: names of all regular files, in the order in which they lie in the archive
-            (sorted for a folder); reading in this order never seeks backwards.
+        members: names of all regular files, in the order of the archive (sorted for a folder);
+            reading in this order never seeks backwards.
 
     Raises:
-        UserError: no such file, no archive, or a member that is a link, is encrypted, occurs
-            twice or whose name leads out of the archive.
+        UserError: the file is missing or is not an archive, or a member is a link, is encrypted,
+            occurs twice or has a name that leads out of the archive.
     """
 
     def __init__(self, path: Path):
@@ -62,7 +62,7 @@ class Archive:
         self._reader.close()
 
     def images(self) -> list[str]:
-        """Members with an image's suffix; what desktop systems leave behind is passed over."""
+        """Members with an image's suffix, without the files that desktop systems leave behind."""
         return [
             member
             for member in self.members
@@ -86,7 +86,7 @@ class Archive:
         with self.open(member) as file:
             data = file.read(size + 1)
         if len(data) != size:
-            raise ValueError(f"is no file of {size} bytes, as its header claims")
+            raise ValueError(f"is not a file of {size} bytes, as its header claims")
         return data
 
     def digest(self) -> dict[str, int | str]:
@@ -116,7 +116,7 @@ DAMAGED = (
 
 
 def open_all(paths: Iterable[Path]) -> Iterator[Archive]:
-    """Open archives, refusing two of one name: rows know their archive by its file name."""
+    """Open archives, refusing two of one name: rows refer to their archive by its file name."""
     names = set()
     for path in map(Path, paths):
         if path.name in names:

@@ -1,4 +1,4 @@
-"""Downloads with mirrors: checked before they get their name, resumed where they broke off."""
+"""Downloads with mirrors: checked before they get their final name, resumed after a break."""
 
 import os
 import shutil
@@ -42,25 +42,25 @@ def download(
     md5: str | None = None,
     note: str | None = None,
 ) -> None:
-    """Fetch a file from the first source that has it whole.
+    """Fetch a file from the first source that has all of it.
 
     Mirrors come first, then the file's own addresses, each in order. In a mirror the file is
-    looked for at `<mirror>/<name>` and `<mirror>/<dataset>/<name>`. Network errors are tried
-    again after growing pauses, and a broken transfer goes on where it stopped, in a later call
-    too: what came so far stays at `<output>.part`.
+    looked for at `<mirror>/<name>` and `<mirror>/<dataset>/<name>`. After network errors it is
+    tried again, with growing pauses, and a broken transfer resumes where it stopped, in a later
+    call too: what has arrived is kept at `<output>.part`.
 
     Args:
         name: the file's name, in mirrors and in messages.
         urls: addresses (http, https or file).
-        sha256: the published hash, or how it begins (not 32 digits); None where there is none.
+        sha256: the published hash, or its first digits (not 32 of them); None if there is none.
         mirrors: roots of mirrors: folders, file:// or http(s):// addresses.
-        mirror_sha256: further hashes that a file from a mirror may have (packed anew, with the
-            same content).
+        mirror_sha256: further hashes that a file from a mirror may have (the same content,
+            repacked).
         output: where the file goes.
         bytes: the published size, of files with the published hash; None where unknown.
         dataset: the folder in a mirror.
-        md5: the published hash where no sha256 is.
-        note: how to come by a file that has no address, for the message when no source works.
+        md5: the published hash if there is no sha256.
+        note: how to get a file that has no address, for the message when no source works.
 
     Raises:
         UserError: no source works; one line with the reason of each. A full disk.
@@ -99,7 +99,7 @@ def _fetch_checked(
     source: str, hashes: set[str], published: str | None, size: int | None, output: Path
 ) -> None:
     part = output.with_name(output.name + ".part")
-    # Without a hash nothing would tell a part of another file from a part of this one.
+    # Without a hash, a part of another file could not be distinguished from a part of this one.
     resumed = bool(hashes) and part.exists()
     if not resumed:
         part.unlink(missing_ok=True)
@@ -181,14 +181,14 @@ def _transfer(url: str, part: Path) -> None:
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
         if response.status_code == 416:
-            return  # the part is complete already, or wrong, which its hash will tell
+            return  # the part is complete already, or wrong, which its hash will show
         if response.status_code in _TRY_AGAIN:
             raise _BrokenError(f"HTTP status {response.status_code}")
         if response.status_code not in (200, 206):
             raise _SourceError(f"HTTP status {response.status_code}")
         resumes = response.status_code == 206
         if resumes and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
-            raise _SourceError("answers with another part of the file than asked for")
+            raise _SourceError("answers with a different part of the file than requested")
         with open(part, "ab" if resumes else "wb") as file:
             received = 0
             try:

@@ -1,4 +1,4 @@
-"""Embeddings as Parquet: a row an image and selection."""
+"""Embeddings as Parquet: one row per image and selection."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ def write_embeddings(
     Args:
         path: the Parquet file to write.
         embeddings: selection -> role -> images.
-        metadata: kept in the file's schema; digests of what the embeddings were made of.
+        metadata: kept in the file's schema; digests of what the embeddings were computed from.
     """
     tables = [
         _table(images, role, selection)

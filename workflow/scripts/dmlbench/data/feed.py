@@ -1,4 +1,4 @@
-"""Batches of images where the network runs, read ahead of it."""
+"""Batches of images on the network's device, read ahead."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from dmlbench.data.pixels import Pixels
 from dmlbench.data.ragged import Ragged
 
 AHEAD = 3
-"""How many batches are read before they are asked for."""
+"""How many batches are read before they are requested."""
 
 RESIDENT = 0.4
 """The share of a GPU's free memory that the store may take; networks need the rest."""
@@ -47,7 +47,7 @@ class Feed:
 
         Args:
             ids: int64 [B] for each batch.
-            ahead: 0 where `ids` depends on what was done with the batch before.
+            ahead: 0 if `ids` depends on the processing of the previous batch.
 
         Yields:
             uint8 [B, C, H, W] if all images of the store are of one size, else a ragged batch.

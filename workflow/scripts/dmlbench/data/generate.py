@@ -14,6 +14,6 @@ def generate(generator: str, output: Path, **hyperparameters) -> None:
         hyperparameters: the generator's keyword-only arguments.
 
     Raises:
-        UserError: unknown generator or hyper-parameter, a number that cannot be, a full disk.
+        UserError: unknown generator or hyper-parameter, an impossible number, a full disk.
     """
     registry.build("data/generators", generator, **hyperparameters).draw(Path(output))

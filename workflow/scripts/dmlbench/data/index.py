@@ -1,4 +1,4 @@
-"""The index of a data set: one row an image, read from its archives where they lie."""
+"""The index of a data set: one row per image, read from its archives in place."""
 
 import contextlib
 import logging
@@ -47,7 +47,7 @@ def index(
         archives: zips, tars or folders.
         layout: a file of `data/layouts`.
         output: the Parquet file to write.
-        images, classes: expected numbers; None where they are not known.
+        images, classes: expected numbers; None if unknown.
 
     Raises:
         UserError: a damaged or unsafe archive, an image without a readable header, numbers other

@@ -51,13 +51,13 @@ def pack(
 ) -> None:
     """Decode and resize the images of an index, once.
 
-    The pixels are one flat uint8 .npy; an image is H x W x C of them, from its offset on: the
-    colors of a pixel lie together, as networks and resampling are fastest with. The table has
-    the columns image_id, offset (bytes from the first pixel), height, width, channels and
-    converted (what its pixels were before, such as CMYK, L or I;16, and whether EXIF data turned
-    it; missing for an image that is as it was), in the order of image_id; its metadata hold the
-    sha256 of all pixels, Pillow's version, the size, the mode and the digest of the index's rows.
-    Of 16 bits the upper 8 are kept; transparency is dropped.
+    The pixels are one flat uint8 .npy; an image is the H x W x C values from its offset on. The
+    colors of a pixel are adjacent, the layout in which networks and resampling are fastest. The
+    table has the columns image_id, offset (bytes from the first pixel), height, width, channels and
+    converted (its original mode, such as CMYK, L or I;16, and whether EXIF data rotated it; missing
+    for an unchanged image), in the order of image_id; its metadata hold the sha256 of all pixels,
+    Pillow's version, the size, the mode and the digest of the index's rows. Of 16-bit values the
+    upper 8 bits are kept; transparency is dropped.
 
     Args:
         index: Parquet file of `dmlbench.data.index.index`.
@@ -70,8 +70,8 @@ def pack(
         threads: decoding threads; they do not change the result.
 
     Raises:
-        UserError: a bad size or mode, a missing archive, damaged images (the first few named,
-            all in the log), a full disk.
+        UserError: a bad size or mode, a missing archive, damaged images (the first few are named,
+            all are in the log), a full disk.
     """
     if mode not in _MODES:
         raise unknown("pixel mode", mode, _MODES)
@@ -112,7 +112,7 @@ def _write(
 
 
 def _write_header(file: IO[bytes], length: int) -> None:
-    # NumPy pads the header, so that its size does not depend on the length.
+    # NumPy pads the header, so its size does not depend on the length.
     file.seek(0)
     np.lib.format.write_array_header_1_0(
         file, {"descr": "|u1", "fortran_order": False, "shape": (length,)}
@@ -129,7 +129,7 @@ def _log_converted(packed: pandas.DataFrame) -> None:
 def _prepared(
     rows: pandas.DataFrame, archives: list[Archive], prepare: Callable, pool: ThreadPoolExecutor
 ) -> Iterator[tuple[int, np.ndarray, str | None]]:
-    """(image id, pixels, how converted) in the order in which the images lie in the archives."""
+    """(image id, pixels, how converted) in the order of the images in the archives."""
     ids = dict(
         zip(zip(rows["archive"], rows["member"], strict=True), rows["image_id"], strict=True)
     )

@@ -1,4 +1,4 @@
-"""Packed pixels, mapped into memory and handed out as batches."""
+"""Packed pixels, mapped into memory and returned as batches."""
 
 import copy
 import hashlib
@@ -18,19 +18,18 @@ from dmlbench.parquet import read_table
 
 
 class Pixels:
-    """The images of a data set, as `dmlbench.data.pack.pack` left them.
+    """The images of a data set, as `dmlbench.data.pack.pack` wrote them.
 
     Attributes:
         shape: (C, H, W) where all images are of one size, else None.
-        facts: what the table's metadata say of the making.
+        facts: the table's metadata on how the store was made.
 
     Args:
         pixels: the .npy of the pixels; it is only read.
         table: the Parquet file next to it.
 
     Raises:
-        UserError: a damaged table; the pixels are no .npy, or are more or fewer than the table
-            says.
+        UserError: a damaged table; the pixels are not a .npy, or their number is not the table's.
     """
 
     def __init__(self, pixels: Path, table: Path):
@@ -74,7 +73,7 @@ class Pixels:
             ragged batch.
 
         Raises:
-            UserError: an id that is not there.
+            UserError: an id does not exist.
         """
         rows = self._rows(np.asarray(ids, dtype=np.int64))
         if self.shape is None:
@@ -83,18 +82,19 @@ class Pixels:
         places = self._offsets[rows] // (channels * height * width)
         store = self._flat.view(-1, height, width, channels)
         if self.device.type == "cpu":
-            # By NumPy, on one thread: reading goes on next to work that has the others.
+            # By NumPy, on one thread: images are read while other work uses the other threads.
             images = torch.from_numpy(store.numpy()[places])
         else:
             images = store[torch.from_numpy(places).to(self.device, non_blocking=True)]
-        # Of one channel, a view says what a transposition would leave open: rows lie in order.
+        # With one channel, the strides of a permuted tensor are ambiguous; those of a view are in
+        # row order.
         return images.view(-1, *self.shape) if channels == 1 else images.permute(0, 3, 1, 2)
 
     def images(self, ids: Sequence[int] | np.ndarray | Tensor) -> Tensor:
         """Images of one size by their ids: uint8 [B, C, H, W].
 
         Raises:
-            UserError: an id that is not there, or images of more than one size.
+            UserError: an id does not exist, or the images differ in size.
         """
         batch = self.batch(ids)
         if not isinstance(batch, Ragged):
@@ -104,7 +104,7 @@ class Pixels:
             named = " and ".join("x".join(map(str, size)) for size in sizes[:2].tolist())
             raise UserError(
                 f"{self.path}: these images are of {len(sizes)} sizes ({named}); "
-                "only images of one size can be had at once"
+                "allowed: images of one size"
             )
         return batch.padded()
 
@@ -142,6 +142,6 @@ class Pixels:
                 f"{flat.dtype} {flat.shape}"
             )
         with warnings.catch_warnings():
-            # Nothing here writes to pixels; what is handed out are copies.
+            # Nothing here writes to pixels; batches are copies.
             warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
             return torch.from_numpy(flat.view(np.ndarray))

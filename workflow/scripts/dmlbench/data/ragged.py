@@ -1,4 +1,4 @@
-"""Images of several sizes in one batch."""
+"""Batches of images of several sizes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,22 +12,22 @@ from dmlbench.data._threads import on_threads
 
 @dataclass(frozen=True)
 class Ragged:
-    """A batch of images of several sizes: windows of one flat tensor, colors side by side.
+    """A batch of images of several sizes: windows of one flat tensor, channels last.
 
     Attributes:
-        flat: the values, on any device; not all of them need belong to an image of the batch.
-        offsets: int64 [B], where an image's first value lies.
+        flat: the values, on any device; some may belong to no image of the batch.
+        offsets: int64 [B], index of each image's first value.
         sizes: int64 [B, 2], height and width.
-        pitches: int64 [B], values from one row of an image to the next.
-        channels: of every image.
+        strides: int64 [B], values from one row of an image to the next.
+        channels: number of channels of every image.
 
-    Where images lie is known on the CPU, wherever their values are.
+    Offsets, sizes and strides are on the CPU, whatever the device of the values.
     """
 
     flat: Tensor
     offsets: np.ndarray
     sizes: np.ndarray
-    pitches: np.ndarray
+    strides: np.ndarray
     channels: int
 
     @classmethod
@@ -37,7 +37,7 @@ class Ragged:
 
     @classmethod
     def of(cls, images: "Tensor | Ragged") -> "Ragged":
-        """A batch of either kind as a ragged one; without a copy where memory is channels last."""
+        """A batch of either kind as a ragged one; without a copy if memory is channels last."""
         if isinstance(images, Ragged):
             return images
         count, channels, height, width = images.shape
@@ -48,7 +48,7 @@ class Ragged:
 
     @classmethod
     def empty(cls, sizes: np.ndarray, like: "Ragged") -> "Ragged":
-        """Room for images of these sizes, of another batch's channels, type and device."""
+        """Uninitialized images of these sizes, with another batch's channels, type and device."""
         ends = (sizes.prod(axis=1) * like.channels).cumsum()
         offsets = np.concatenate([[0], ends[:-1]])
         return cls.packed(like.flat.new_empty(int(ends[-1])), offsets, sizes, like.channels)
@@ -58,11 +58,11 @@ class Ragged:
 
     def __iter__(self) -> Iterator[Tensor]:
         """The images, [C, H, W] each, as views."""
-        for offset, (height, width), pitch in zip(
-            self.offsets.tolist(), self.sizes.tolist(), self.pitches.tolist(), strict=True
+        for offset, (height, width), stride in zip(
+            self.offsets.tolist(), self.sizes.tolist(), self.strides.tolist(), strict=True
         ):
             yield self.flat.as_strided(
-                (self.channels, height, width), (1, pitch, self.channels), offset
+                (self.channels, height, width), (1, stride, self.channels), offset
             )
 
     @property
@@ -79,24 +79,24 @@ class Ragged:
 
     def windows(self, boxes: np.ndarray) -> "Ragged":
         """A window of each image, without a copy; boxes int64 [B, 4]: top, left, height, width."""
-        offsets = self.offsets + boxes[:, 0] * self.pitches + boxes[:, 1] * self.channels
+        offsets = self.offsets + boxes[:, 0] * self.strides + boxes[:, 1] * self.channels
         return replace(self, offsets=offsets, sizes=boxes[:, 2:])
 
     def rows(self, rows: slice) -> "Ragged":
         """Some of the images."""
         return replace(
-            self, offsets=self.offsets[rows], sizes=self.sizes[rows], pitches=self.pitches[rows]
+            self, offsets=self.offsets[rows], sizes=self.sizes[rows], strides=self.strides[rows]
         )
 
     def padded(self) -> Tensor:
-        """All images in the upper left of [B, C, H, W], H and W the largest; the rest is any.
+        """All images in the upper left of [B, C, H, W], H and W the largest; the rest is arbitrary.
 
-        Without a copy if they are of one size and follow one another.
+        Without a copy if they are of one size and contiguous.
         """
         height, width = self.sizes.max(axis=0).tolist()
         step = height * width * self.channels
         alike = (self.sizes == [height, width]).all() and (
-            self.pitches == width * self.channels
+            self.strides == width * self.channels
         ).all()
         if alike and np.array_equal(self.offsets, self.offsets[0] + np.arange(len(self)) * step):
             flat = self.flat[self.offsets[0] : self.offsets[0] + len(self) * step]
@@ -106,18 +106,18 @@ class Ragged:
         out = self.flat.new_empty(len(self), height, width, self.channels).permute(0, 3, 1, 2)
 
         def work(part: slice) -> None:
-            for image, room in zip(self.rows(part), out[part], strict=True):
-                room[:, : image.shape[1], : image.shape[2]].copy_(image)
+            for image, target in zip(self.rows(part), out[part], strict=True):
+                target[:, : image.shape[1], : image.shape[2]].copy_(image)
 
         on_threads(work, len(self))
         return out
 
     def gathered(self) -> Tensor:
-        """The same as `padded`, in one step for the whole batch, as a GPU likes it."""
+        """The same as `padded`, in one step for the whole batch, which is fast on a GPU."""
         (height, width), channels = self.sizes.max(axis=0).tolist(), self.channels
-        numbers = torch.from_numpy(np.stack([self.offsets, self.pitches]))
-        offsets, pitches = numbers.to(self.device, non_blocking=True)[:, :, None, None]
+        numbers = torch.from_numpy(np.stack([self.offsets, self.strides]))
+        offsets, strides = numbers.to(self.device, non_blocking=True)[:, :, None, None]
         y = torch.arange(height, device=self.device)[:, None]
         x = torch.arange(width * channels, device=self.device)
-        places = (offsets + pitches * y + x).clamp_(max=len(self.flat) - 1)
+        places = (offsets + strides * y + x).clamp_(max=len(self.flat) - 1)
         return self.flat[places].unflatten(2, (width, channels)).permute(0, 3, 1, 2)

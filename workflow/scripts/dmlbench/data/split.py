@@ -20,10 +20,9 @@ _log = logging.getLogger(__name__)
 def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
     """Write the roles of a data set's images to Parquet.
 
-    Columns: image_id (int64), role ('train', 'validation' or 'test'; 'query' and 'gallery' in the
-    place of 'test' where queries are searched for among other images), fold (int32, -1 where
-    there are no folds; else a row an image and fold). The metadata hold the rule and the digest of
-    the index's rows.
+    Columns: image_id (int64), role ('train', 'validation' or 'test'; 'query' and 'gallery' instead
+    of 'test' if queries search other images), fold (int32; one row per image and fold, -1 without
+    folds). The metadata hold the rule and the digest of the index's rows.
 
     Args:
         index: Parquet file of `dmlbench.data.index.index`.
@@ -32,24 +31,24 @@ def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
         hyperparameters: the rule's keyword-only arguments.
 
     Raises:
-        UserError: unknown rule, no training or no test image, or a class with two roles where
-            the split is an open one.
+        UserError: unknown rule, no training or no test image, or a class with two roles in an open
+            split.
     """
     rows = read_index(index)
     build = registry.build("data/splits", rule, **hyperparameters)
     roles = build(rows)
-    labelled = roles.merge(rows[["image_id", "label", "class_name"]], on="image_id")
-    _check_roles(labelled, rule, index)
+    labeled = roles.merge(rows[["image_id", "label", "class_name"]], on="image_id")
+    _check_roles(labeled, rule, index)
     if build.open:
-        _check_disjoint(labelled, rule, index)
-    _warn_of_single_images(labelled, rule)
+        _check_disjoint(labeled, rule, index)
+    _warn_of_single_images(labeled, rule)
     facts = {"rule": rule, "hyperparameters": hyperparameters}
     facts["index_sha256"] = _tables.facts(index)["rows_sha256"]
     _tables.write(roles, SCHEMA, facts, output)
 
 
-def _check_roles(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
-    for fold, found in labelled.groupby("fold")["role"].unique().items():
+def _check_roles(labeled: pandas.DataFrame, rule: str, index: Path) -> None:
+    for fold, found in labeled.groupby("fold")["role"].unique().items():
         scored = ("query", "gallery") if {"query", "gallery"} & set(found) else ("test",)
         watched = () if fold == -1 else ("validation",)
         for role in ("train", *watched, *scored):
@@ -58,8 +57,8 @@ def _check_roles(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
                 raise UserError(f"split {rule} of {index}: no image{of_fold} has the role {role}")
 
 
-def _check_disjoint(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
-    tested = labelled.assign(role=labelled["role"].replace(dict.fromkeys(TEST, "test")))
+def _check_disjoint(labeled: pandas.DataFrame, rule: str, index: Path) -> None:
+    tested = labeled.assign(role=labeled["role"].replace(dict.fromkeys(TEST, "test")))
     roles = tested.groupby(["fold", "class_name"])["role"].unique()
     shared = roles[roles.map(len) > 1]
     if len(shared):
@@ -70,7 +69,7 @@ def _check_disjoint(labelled: pandas.DataFrame, rule: str, index: Path) -> None:
         )
 
 
-def _warn_of_single_images(labelled: pandas.DataFrame, rule: str) -> None:
-    images = labelled.groupby(["fold", "role", "label"]).size()
+def _warn_of_single_images(labeled: pandas.DataFrame, rule: str) -> None:
+    images = labeled.groupby(["fold", "role", "label"]).size()
     for role, count in images[images == 1].groupby("role").size().items():
         _log.warning("split %s: %d classes of role %s have a single image", rule, count, role)

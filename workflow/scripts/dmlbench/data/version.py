@@ -1,6 +1,6 @@
 """The version of a data set's preparation: raised when the same files give another data set.
 
-It stands for index, packed pixels and roles; layouts, generators and split rules have their own
+It covers index, packed pixels and roles; layouts, generators and split rules have their own
 (`VERSION` in the part's file).
 """
 

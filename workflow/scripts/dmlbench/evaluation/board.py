@@ -12,10 +12,10 @@ from dmlbench.evaluation.slots import Slots
 # Sorting keys: 8 * row - similarity. Similarities lie in [-1.5, 1.01], a row's stopper at -3.
 _ROW = 8.0
 
-# Share of a tile beyond which listing candidates is more expensive than giving up positives first.
+# Above this candidate density, pruning positives is cheaper than listing candidates.
 _WORTH_PRUNING = 1 / 8
 
-# A tile is made in the next precision where more than one in so many of its pairs is left open.
+# If more than one in so many pairs of a tile stays undecided, it is computed in the next precision.
 _PATIENCE = 64
 
 
@@ -33,8 +33,8 @@ class Candidates(NamedTuple):
 class Board:
     """Ranks of the positives of consecutive queries, filled in tile by tile.
 
-    A positive with more nearer negatives than its limit allows, equally near ones not counted,
-    is given up, so that a query never lists many more candidates than its limit.
+    A positive with more nearer negatives than its limit allows (not counting equally near ones) is
+    given up, so that a query never lists many more candidates than its limit.
 
     Args:
         products: tiles and exact similarities.
@@ -42,8 +42,8 @@ class Board:
         begin: number of the first query of the run.
         limit: int64 [Q]; ranks beyond it do not matter.
         first_limit: int64 [Q]; the same for a query's nearest positive.
-        mask: bool scratch of the size of a tile.
-        memory: bytes to work in.
+        mask: bool scratch space of the size of a tile.
+        memory: bytes of working memory.
     """
 
     def __init__(
@@ -52,13 +52,14 @@ class Board:
         self._products = products
         self._mask = mask
         self._memory = memory
-        # Share of a tile beyond which sorting it in float64 is cheaper than listing candidates.
+        # Above this candidate density, sorting a tile in float64 is cheaper than listing
+        # candidates.
         self.dense = 0.05 + products.space.gallery.vectors.shape[1] / 5000
-        self._slots = Slots(pairs, begin, limit, first_limit, products.space.gallery.age)
+        self._slots = Slots(pairs, begin, limit, first_limit, products.space.gallery.tie_order)
         self._seen = torch.zeros_like(self._slots.alive)
 
     def waits(self, rows: slice) -> bool:
-        """Whether any positive of these queries still counts."""
+        """Whether any positive of these queries is not given up."""
         return bool((self._slots.alive[self._slots.local(rows)] > 0).any())
 
     def density(self, rows: slice) -> float:
@@ -72,11 +73,11 @@ class Board:
         """Count the tile's gallery columns for these queries.
 
         Args:
-            across: the tile is given as [columns, rows], similarity being symmetric.
+            across: the tile is given as [columns, rows]; similarity is symmetric.
 
         Returns:
-            None when done. Else nothing was counted, and a tile of this precision is cheaper
-            than to look at all candidates or at all comparisons the error leaves open.
+            None when done. Otherwise nothing was counted, and a tile of the returned precision is
+            cheaper than resolving all candidates, or all comparisons within the error.
         """
         if tile.exact:
             self._sort(tile, rows, columns, across)
@@ -89,7 +90,7 @@ class Board:
         return None
 
     def ranks(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Ranks of all positives, int64 [P] each: as broken by age, at best, and at worst."""
+        """Ranks of all positives, int64 [P] each: as broken by id, at best, and at worst."""
         return self._slots.ranks()
 
     def _list(self, tile: Tile, rows: slice, columns: slice, across: bool):
@@ -125,7 +126,9 @@ class Board:
                 which = which[still]
             if len(which):
                 nearest = torch.searchsorted(keys, key[which] - error)
-                place[which] = self._settle(negatives.at(which), first, nearest, place[which])
+                place[which] = self._resolve_exactly(
+                    negatives.at(which), first, nearest, place[which]
+                )
             farther += torch.bincount(place, minlength=len(keys))
         counted = farther.cumsum(0)
         start = slots.starts(rows) - first
@@ -134,10 +137,10 @@ class Board:
         return None
 
     def _floor(self, tile: Tile, rows: slice, across: bool) -> torch.Tensor | None:
-        """What a negative must exceed to be nearer than a positive that still counts."""
+        """What a negative must exceed to be nearer than a positive that is not given up."""
         farthest = self._slots.farthest[self._slots.local(rows)]
         floor = rounded_down(farthest - tile.error, tile.values.dtype, tile.unit)
-        return None if floor is None else _beside(floor, across)
+        return None if floor is None else _broadcast(floor, across)
 
     def _prune(self, tile: Tile, rows: slice, across: bool) -> None:
         """Give up positives that this tile alone puts beyond their limits: bisection by counts."""
@@ -148,22 +151,22 @@ class Board:
             middle = (inside + beyond) // 2
             slot = start + (middle - 1).clamp(min=0)
             ceiling = rounded_up(slots.similarity[slot] + tile.error, tile.values.dtype, tile.unit)
-            ceiling = _beside(ceiling, across)
+            ceiling = _broadcast(ceiling, across)
             nearer = count_above(tile.values, ceiling, self._mask, by_row=not across)
             fits = (middle == 0) | (slots.surely_nearer(slot) + nearer <= slots.allowed[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
         slots.give_up_from(rows, inside)
 
-    def _settle(self, negatives: Candidates, first: int, nearest, place) -> torch.Tensor:
-        """Places of negatives known to fall from `nearest` to `place`, by exact arithmetic."""
+    def _resolve_exactly(self, negatives: Candidates, first: int, nearest, place) -> torch.Tensor:
+        """Exact places of negatives that are known to fall between `nearest` and `place`."""
         value = self._products.exactly(negatives.row, negatives.column)
-        age = self._products.space.gallery.age[negatives.column]
+        tie_order = self._products.space.gallery.tie_order[negatives.column]
         span = place - nearest
         owner = torch.repeat_interleave(span)
         inside = torch.arange(len(owner), device=owner.device) - (span.cumsum(0) - span)[owner]
         slot = first + nearest[owner] + inside
         tied = value[owner] == self._slots.similarity[slot]
-        earlier = age[owner] < self._slots.age[slot]
+        earlier = tie_order[owner] < self._slots.tie_order[slot]
         self._slots.remember_ties(slot[tied], earlier[tied].long(), (~earlier[tied]).long())
         nearer = (value[owner] > self._slots.similarity[slot]) | (tied & earlier)
         return place - torch.zeros_like(span).index_add_(0, owner, nearer.long())
@@ -186,7 +189,8 @@ class Board:
             slots.nearer.index_add_(0, slot[counts], (values.shape[1] - upper)[counts])
             tied = counts & (upper > 0) & (below == wanted)
             if bool(tied.any()):
-                # Beyond its limit in any case by age, a positive may still be within it at best.
+                # Ranked by id it is beyond its limit in any case, but its best rank may still be
+                # within.
                 late = tied & (slots.nearer[slot] > slots.allowed[slot])
                 many = upper - torch.searchsorted(ordered[here], wanted)
                 slots.remember_ties(slot[late], many[late], torch.zeros_like(many[late]))
@@ -196,11 +200,11 @@ class Board:
                     self._break_ties(values, here.start + row, slot[row, which], columns)
 
     def _break_ties(self, values: torch.Tensor, row, slot, columns: slice) -> None:
-        """Among negatives exactly as near as a positive, the older ones count as nearer.
+        """Among negatives exactly as near as a positive, those with lower ids count as nearer.
 
         Equally near positives of a query share one count of those negatives.
         """
-        age, by_age = self._products.space.gallery.age[columns].sort()
+        tie_order, by_tie_order = self._products.space.gallery.tie_order[columns].sort()
         level = self._slots.similarity[slot]
         leads = torch.ones_like(slot, dtype=torch.bool)
         leads[1:] = (row[1:] != row[:-1]) | (level[1:] != level[:-1])
@@ -210,13 +214,15 @@ class Board:
             max(1, self._memory // (128 * values.shape[1]))
         ):
             tied = values[row[lead[some]]] == level[lead[some], None]
-            # Column n: how many of the n oldest images of the tile are tied.
-            count = torch.nn.functional.pad(tied[:, by_age].cumsum(1, dtype=torch.int32), (1, 0))
+            # Column n: how many of the tile's n images with the lowest ids are tied.
+            count = torch.nn.functional.pad(
+                tied[:, by_tie_order].cumsum(1, dtype=torch.int32), (1, 0)
+            )
             mine = (group >= some[0]) & (group <= some[-1])
             here, which = group[mine] - some[0], slot[mine]
-            older = count[here, torch.searchsorted(age, self._slots.age[which])].long()
-            self._slots.nearer.index_add_(0, which, older)
-            self._slots.remember_ties(which, older, count[here, -1] - older)
+            before = count[here, torch.searchsorted(tie_order, self._slots.tie_order[which])].long()
+            self._slots.nearer.index_add_(0, which, before)
+            self._slots.remember_ties(which, before, count[here, -1] - before)
 
     def _negatives(self, tile: Tile, flat, rows: slice, columns: slice, across: bool):
         upper = flat // tile.values.shape[1]
@@ -227,12 +233,12 @@ class Board:
 
 
 def _places(keys: torch.Tensor, key: torch.Tensor, error: float):
-    """Where each key falls at the farthest, and the numbers of those that may fall nearer."""
+    """The farthest place where each key may fall, and the indices of keys that may fall nearer."""
     place = torch.searchsorted(keys, key + error, right=True)
     unsure = keys.index_select(0, (place - 1).clamp(min=0)) >= key - error
     return place, (unsure & (place > 0)).nonzero().flatten()
 
 
-def _beside(threshold: torch.Tensor, across: bool) -> torch.Tensor:
+def _broadcast(threshold: torch.Tensor, across: bool) -> torch.Tensor:
     """A threshold for each query in the shape that compares it with a tile."""
     return threshold[None, :] if across else threshold[:, None]

@@ -8,7 +8,7 @@ from dmlbench.evaluation.kmeans import kmeans
 
 
 class Contingency(NamedTuple):
-    """How rows are shared out among classes and clusters.
+    """How rows are distributed among classes and clusters.
 
     Attributes:
         both: int64; rows of each class-cluster pair that has any.
@@ -46,18 +46,18 @@ def nmi(table: Contingency) -> float:
 def ami(table: Contingency) -> float:
     """Mutual information adjusted for chance, (I - E) / ((H + H) / 2 - E), at most 1.
 
-    E is the mean of I over all ways to deal the rows out to clusters of these sizes.
+    E is the mean of I over all assignments of the rows to clusters of these sizes.
     """
     expected = _expected_information(table.classes, table.clusters)
     mean_entropy = (_entropy(table.classes) + _entropy(table.clusters)) / 2
-    room = mean_entropy - expected
-    if abs(room) <= 1e-12 * max(1.0, mean_entropy):
+    largest = mean_entropy - expected
+    if abs(largest) <= 1e-12 * max(1.0, mean_entropy):
         return 1.0
-    return (_information(table) - expected) / room
+    return (_information(table) - expected) / largest
 
 
 def f1(table: Contingency) -> float:
-    """Harmonic mean of precision and recall over pairs of rows put into one cluster, in [0, 1].
+    """Harmonic mean of precision and recall over pairs of rows in one cluster, in [0, 1].
 
     roth2020 eq. 28 and Song et al. 2016: of the pairs in one cluster those of one class
     (precision), of the pairs of one class those in one cluster (recall).
@@ -79,7 +79,7 @@ def cluster_scores(
     restarts: int = 1,
     device="cpu",
 ) -> dict[str, np.ndarray]:
-    """Cluster into as many clusters as there are classes, once a seed, and score each clustering.
+    """Cluster into as many clusters as there are classes, once per seed, and score each clustering.
 
     Returns:
         {metric: float64 [seeds]}; their mean and standard deviation are the score and its spread.
@@ -110,8 +110,8 @@ def _information(table: Contingency) -> float:
 
 
 def _expected_information(classes: np.ndarray, clusters: np.ndarray) -> float:
-    """Mean information under the hypergeometric model, one term a pair of distinct sizes."""
-    # Here, because it takes longer to load than any other score takes.
+    """Mean information under the hypergeometric model, one term per pair of distinct sizes."""
+    # Imported here, because loading it takes longer than computing any other score.
     from scipy.special import gammaln
 
     total = int(classes.sum())

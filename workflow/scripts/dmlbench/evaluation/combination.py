@@ -10,17 +10,17 @@ from dmlbench.evaluation.scoring import score
 
 
 def concatenate(parts: Sequence):
-    """Normalize each model's embeddings, set them side by side and normalize again.
+    """Normalize each model's embeddings, concatenate them and normalize again.
 
     Args:
-        parts: one [N, D_i] array or tensor a model, rows in the same order.
+        parts: one [N, D_i] array or tensor per model, rows in the same order.
 
     Returns:
         [N, sum of D_i] of unit norm, so that similarity is the mean of the models' similarities;
         a tensor if the first part is one, else an array.
 
     Raises:
-        UserError: no parts, other row counts, rows that are not finite.
+        UserError: no parts, different row counts, rows that are not finite.
     """
     _check(parts)
     joined = unit_rows(np.concatenate([unit_rows(_array(part)) for part in parts], axis=1))
@@ -32,8 +32,8 @@ def score_separated(parts: Sequence, labels, **options) -> dict[str, float]:
     """Score each model's embeddings alone and average: {metric: mean over models}.
 
     Args:
-        parts: one [N, D_i] array or tensor a model.
-        labels, options: as of `score`.
+        parts: one [N, D_i] array or tensor per model.
+        labels, options: see `score`.
     """
     _check(parts)
     each = [score(part, labels, **options) for part in parts]
@@ -47,7 +47,7 @@ def _array(part) -> np.ndarray:
 
 def _check(parts: Sequence) -> None:
     if len(parts) == 0:
-        raise UserError("no embeddings to combine; allowed: one array a model")
+        raise UserError("no embeddings to combine; allowed: one array per model")
     for number, part in enumerate(parts):
         check_rows(part, f"embeddings of model {number}")
         if len(part) != len(parts[0]):

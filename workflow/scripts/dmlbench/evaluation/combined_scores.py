@@ -26,7 +26,7 @@ def write_combined_scores(
         output: written: one row per selection and metric, as a run's scores are.
 
     Raises:
-        UserError: folds that test other images, or that search a gallery.
+        UserError: the folds test different images, or search a gallery.
     """
     limit_threads(threads)
     folds = [read_embeddings(path) for path in embeddings]

@@ -1,7 +1,7 @@
-"""Ranks from whole rows of the all-pairs product: small spaces, by NumPy alone.
+"""Ranks from complete rows of the all-pairs product, by NumPy alone, for small spaces.
 
-A row is ordered by one number an image: its exact similarity, a multiple of 2^-49 in
-[-1.5, 1.01], plus 2^-50 for a positive. Float64 holds every such number.
+A row is sorted by one number per image: its exact similarity, a multiple of 2^-49 in [-1.5, 1.01],
+    plus 2^-50 for a positive. Float64 holds every such number.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def is_small(space: Space) -> bool:
 def full_ranks(
     space: Space, positives: np.ndarray, limit: np.ndarray, first_limit: np.ndarray
 ) -> np.ndarray | None:
-    """Ranks of all positives of all queries, or None where one is exactly as near as a negative.
+    """Ranks of all positives of all queries, or None if one is exactly as near as a negative.
 
     Args:
         positives: int64 [Q]; their number.
@@ -82,9 +82,9 @@ def _top(keys: np.ndarray, depth: int) -> np.ndarray:
 
 
 def _is_tied(top: np.ndarray, keys: np.ndarray) -> bool:
-    """Whether any of the largest keys is of a positive exactly as near as any negative."""
+    """Whether any of the largest keys belongs to a positive exactly as near as a negative."""
     if (top[:, :-1] ^ top[:, 1:] == 1).any():
         return True
-    # Equally near positives come first: behind the last of these keys there may be a negative.
+    # Equally near positives come first: after the last of these keys there may be a negative.
     open_end = np.flatnonzero(top[:, -1] & 1)
     return bool((keys[open_end] == (top[open_end, -1:] - 1) * _POSITIVE).any())

@@ -17,7 +17,7 @@ from dmlbench.errors import UserError
 GRID = 2.0**24
 DISTANCES = ("cosine", "euclidean")
 _CHUNK = 1 << 20
-# Norm below which squares of a row's entries may be too small for float64.
+# Below this norm, the squares of a row's entries may underflow in float64.
 _SHORT = 2.0**-256
 
 
@@ -27,18 +27,18 @@ class Side(NamedTuple):
     Attributes:
         vectors: float32 [N, D], multiples of 2^-24 of norm at most 1.
         classes: int64 [N], ascending.
-        age: int64 [N]; place of the row's id among all ids: lower wins a tie.
-        row: int64 [N]; the row as the caller numbers it.
+        tie_order: int64 [N]; rank of the row's id among all ids; the lower one wins an exact tie.
+        row: int64 [N]; the caller's row number.
     """
 
     vectors: np.ndarray
     classes: np.ndarray
-    age: np.ndarray
+    tie_order: np.ndarray
     row: np.ndarray
 
 
 class Space(NamedTuple):
-    """What is searched with and what is searched; the same Side twice if nothing else is given."""
+    """Queries and gallery; the same Side twice if there is no separate gallery."""
 
     queries: Side
     gallery: Side
@@ -62,7 +62,7 @@ def read_space(
     gallery_ids=None,
     distance: str = "cosine",
 ) -> Space:
-    """Check the caller's arrays and lay them out for the search; arguments as of `evaluate`.
+    """Check the caller's arrays and arrange them for the search; for arguments see `evaluate`.
 
     Raises:
         UserError: shapes that do not fit, rows that are not finite, an unknown distance.
@@ -76,10 +76,10 @@ def read_space(
         raise UserError("a gallery needs gallery_labels")
     rows = check_rows(embeddings, "embeddings")
     codes = _per_row(labels, "labels", len(rows))
-    ages = _ages(ids, "ids", len(rows))
+    tie_order = _tie_order(ids, "ids", len(rows))
     if own:
         _, codes = np.unique(codes, return_inverse=True)
-        side = _lay_out(rows, _shuffled(codes), ages, _scale([rows], distance))
+        side = _lay_out(rows, _shuffled(codes), tie_order, _scale([rows], distance))
         return Space(side, side, own, distance)
     gallery = check_rows(gallery, "gallery")
     if gallery.shape[1] != rows.shape[1]:
@@ -90,23 +90,23 @@ def read_space(
     _, both = np.unique(np.concatenate([codes, gallery_codes]), return_inverse=True)
     both = _shuffled(both)
     scale = _scale([rows, gallery], distance)
-    gallery_ages = _ages(gallery_ids, "gallery_ids", len(gallery))
+    gallery_tie_order = _tie_order(gallery_ids, "gallery_ids", len(gallery))
     return Space(
-        _lay_out(rows, both[: len(rows)], ages, scale),
-        _lay_out(gallery, both[len(rows) :], gallery_ages, scale),
+        _lay_out(rows, both[: len(rows)], tie_order, scale),
+        _lay_out(gallery, both[len(rows) :], gallery_tie_order, scale),
         own,
         distance,
     )
 
 
 def is_tensor(values) -> bool:
-    """Whether these are a torch.Tensor; without loading torch, as no tensor comes before it."""
+    """Whether these are a torch.Tensor; without loading torch, as no tensor exists before it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows [N, D] divided by their norms; a row of zeros stays."""
+    """Rows [N, D] divided by their norms; a row of zeros stays unchanged."""
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
 
 
@@ -146,7 +146,7 @@ def _as_array(values, name: str) -> np.ndarray:
 
 
 def _per_row(values, name: str, length: int) -> np.ndarray:
-    """One value for each row, all of which can be put in order."""
+    """One value per row, all of them mutually comparable."""
     if is_tensor(values):
         values = values.detach().cpu()
         values = (values.double() if values.is_floating_point() else values).numpy()
@@ -180,15 +180,15 @@ def _some(numbers) -> str:
     return ", ".join(str(number) for number in numbers[:10]) + ", ..." * (len(numbers) > 10)
 
 
-def _ages(ids, name: str, length: int) -> np.ndarray:
-    ages = np.arange(length)
+def _tie_order(ids, name: str, length: int) -> np.ndarray:
+    tie_order = np.arange(length)
     if ids is not None:
-        ages[np.argsort(_per_row(ids, name, length), kind="stable")] = np.arange(length)
-    return ages
+        tie_order[np.argsort(_per_row(ids, name, length), kind="stable")] = np.arange(length)
+    return tie_order
 
 
 def _shuffled(codes: np.ndarray) -> np.ndarray:
-    """The same classes in a fixed random order, so that every tile looks like the whole."""
+    """The same classes in a fixed random order, so that every tile resembles the whole."""
     return np.random.default_rng(0).permutation(codes.max() + 1)[codes]
 
 
@@ -211,8 +211,8 @@ def _longest(rows: np.ndarray) -> tuple[int, float]:
     return int(exponent[row]), float(mantissa[row])
 
 
-def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: int | None) -> Side:
-    order = np.lexsort((ages, codes))
+def _lay_out(rows, codes: np.ndarray, tie_order: np.ndarray, scale: int | None) -> Side:
+    order = np.lexsort((tie_order, codes))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     vectors = np.empty(tuple(rows.shape), np.float32)
@@ -227,11 +227,11 @@ def _lay_out(rows, codes: np.ndarray, ages: np.ndarray, scale: int | None) -> Si
         np.rint(part, out=part)
         part /= GRID
         vectors[place[begin : begin + len(part)]] = part
-    return Side(vectors, codes[order], ages[order], order)
+    return Side(vectors, codes[order], tie_order[order], order)
 
 
 def _norms(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Norms of float64 rows, of which those whose squares overflow or vanish are scaled in place.
+    """Norms of float64 rows; rows whose squares overflow or vanish are scaled in place.
 
     Returns:
         norm: float64 [N]; the norms of the rows as they are now.
@@ -251,7 +251,7 @@ def _norms(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _parts(rows):
-    """Some rows at a time, as arrays, with the number of the first."""
+    """The rows in chunks, as arrays, each with the number of its first row."""
     step = max(1, _CHUNK // rows.shape[1])
     for begin in range(0, len(rows), step):
         part = rows[begin : begin + step]

@@ -1,4 +1,4 @@
-"""k-means by faiss or by torch: Lloyd's algorithm over rows that an engine keeps."""
+"""k-means by faiss or by torch: Lloyd's algorithm over rows that an engine holds."""
 
 from typing import NamedTuple, Protocol
 
@@ -22,7 +22,7 @@ class Clusters(NamedTuple):
 
 
 class Points(Protocol):
-    """The rows to cluster, where an engine keeps them."""
+    """The rows to cluster, held by an engine."""
 
     def nearest(self, centers: np.ndarray, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """The nearest center of each of these rows, int64, and the squared distance to it."""
@@ -30,7 +30,7 @@ class Points(Protocol):
     def sums(self, assignment: np.ndarray, clusters: int) -> np.ndarray:
         """The sum of each cluster's rows, [K, D], always in the order of the rows.
 
-        A cluster that keeps its rows thereby keeps its center bit by bit.
+        So a cluster whose rows stay the same keeps its center bit for bit.
         """
 
 
@@ -44,7 +44,7 @@ def kmeans(
     engine: str = "auto",
     device="cpu",
 ) -> Clusters:
-    """Cluster rows by Euclidean k-means; of several restarts, the one of least inertia.
+    """Cluster rows by Euclidean k-means; of several restarts, the one of least inertia counts.
 
     Args:
         vectors: float32 [N, D].
@@ -52,9 +52,9 @@ def kmeans(
         seed: the first centers are K rows drawn by it; the same seed gives the same clustering.
         restarts: further draws of first centers come from the same seed.
         iterations: of Lloyd's algorithm, or fewer once no center moves.
-        engine: who finds the nearest centers: "faiss" (on a GPU if `device` is one and faiss-gpu
-            is installed), "torch", or "auto": faiss, except on a GPU that faiss cannot use. The
-            results are the same but for distances equal to rounding.
+        engine: what finds the nearest centers: "faiss" (on a GPU if `device` is one and faiss-gpu
+            is installed), "torch", or "auto": faiss, except on a GPU that faiss cannot use. Results
+            differ only where distances are equal up to rounding.
         device: where to search.
 
     Raises:
@@ -81,7 +81,7 @@ def kmeans(
 
 
 def _points(engine: str, vectors: np.ndarray, device) -> Points:
-    # Each here, because it loads the library.
+    # Imported here, because each loads its library.
     if engine != "torch":
         from dmlbench.evaluation.faiss_points import FaissPoints, can_use
 
@@ -93,10 +93,11 @@ def _points(engine: str, vectors: np.ndarray, device) -> Points:
 
 
 def _lloyd(points: Points, centers: np.ndarray, iterations: int) -> Clusters:
-    """Lloyd's algorithm, looking only at pairs whose distance can have changed.
+    """Lloyd's algorithm, computing only the distances that may have changed.
 
-    A row whose own center stayed compares its old distance with the centers that moved. With few
-    rows a cluster most centers soon stay, and an iteration costs a fraction of all pairs.
+    A row whose own center did not move compares its old distance with the centers that did. With
+    few rows per cluster most centers soon stop moving, and an iteration costs a fraction of all
+    pairs.
     """
     assignment, distance = points.nearest(centers)
     for _ in range(iterations):

@@ -64,4 +64,4 @@ ARRAYS: dict[str, Callable[[Embedded], np.ndarray]] = {
     "singular_values": lambda images: singular_values(_unit(images)),
     "class_singular_values": lambda images: class_spectrum(_unit(images), np.sort(images.labels)),
 }
-"""Name -> what is computed of a role's images: spectra as roth2020, section 5 and appendix H."""
+"""Name -> what is computed from a role's images; spectra: roth2020, section 5 and appendix H."""

@@ -66,7 +66,7 @@ def check_metric(name: str) -> None:
 
 
 def kind(name: str) -> str | None:
-    """Which room of the catalogue a name is in: one of KINDS, or None."""
+    """The kind of metric that a name is: one of KINDS, or None."""
     if name in RETRIEVAL or split_at_k(name) is not None:
         return "retrieval"
     if name in CLUSTERING:

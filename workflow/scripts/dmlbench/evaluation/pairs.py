@@ -10,7 +10,7 @@ from dmlbench.evaluation.similarity import similarity
 
 
 class Pairs(NamedTuple):
-    """The nearest positives of a run of queries, nearest first, equally near ones by age.
+    """The nearest positives of a run of queries, nearest first, equally near ones by id.
 
     Attributes:
         start: int64 [Q + 1]; positives of query i are entries start[i] to start[i + 1].
@@ -27,8 +27,9 @@ def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int
     """Nearest positives of the queries from `begin` to `end` (in the order of their Side).
 
     Args:
-        keep: int64 [end - begin]; how many of each, the same for classes of the same size.
-        memory: bytes to work in.
+        keep: int64 [end - begin]; number of positives to find for each query, equal for classes of
+            equal size.
+        memory: bytes of working memory.
     """
     first, last = (run[begin:end] for run in class_runs(space))
     start = np.concatenate([[0], np.cumsum(keep)])
@@ -38,7 +39,7 @@ def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int
     classes = space.queries.classes[begin:end]
     for rows, width in _alike(classes, last - first, keep, dim, memory):
         gallery = first[rows[:, 0], None] + np.arange(width)
-        # By torch: after a product, the threads of NumPy's library wait busily beside torch's.
+        # By torch: after a product, NumPy's threads would spin next to torch's.
         queries, others = space.queries.vectors[begin + rows], space.gallery.vectors[gallery]
         both = (torch.from_numpy(some).double() for some in (queries, others))
         found = similarity(*both, space.distance).numpy()
@@ -52,7 +53,7 @@ def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int
 
 
 def _descending(values: np.ndarray, keep: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest values of the last axis and their places; of equal ones the first place first."""
+    """The largest values of the last axis and their indices; equal values by ascending index."""
     if keep == 1:
         order = values.argmax(-1)[..., None]
     else:

@@ -13,7 +13,7 @@ import torch
 from dmlbench.evaluation.inputs import Side, Space
 from dmlbench.evaluation.speed import coarse_product
 
-# Rounding thresholds to float32 (values below 2) and sorting keys in float64 cost less than this.
+# Rounding thresholds to float32 (values below 2) and sorting keys in float64 add less than this.
 _SLACK = 2.0**-22
 
 _LEAST = torch.iinfo(torch.int32).min
@@ -26,7 +26,7 @@ class Tile(NamedTuple):
         values: [rows, columns]; bfloat16, float32 or float64, or int32 in units of `unit`.
             Images of the query's own class have -inf, or the least int32.
         error: bound on the absolute error, rounding of thresholds included.
-        unit: the similarity that a value of 1 stands for.
+        unit: the similarity that a value of 1 represents.
     """
 
     values: torch.Tensor
@@ -43,7 +43,7 @@ class Tile(NamedTuple):
 
 
 def as_tensors(space: Space, device) -> Space:
-    """The same space with tensors for arrays; on a CPU they share its memory."""
+    """The same space with tensors instead of arrays; on a CPU they share its memory."""
 
     def moved(side: Side) -> Side:
         return Side(*(torch.from_numpy(part).to(device) for part in side))
@@ -53,7 +53,7 @@ def as_tensors(space: Space, device) -> Space:
 
 
 class _Operands(NamedTuple):
-    """What a tile's product is made of: vectors, error bound and unit as of `Tile`."""
+    """The operands of a tile's product, with error bound and unit as in `Tile`."""
 
     queries: torch.Tensor
     gallery: torch.Tensor
@@ -66,7 +66,7 @@ class Products:
 
     Args:
         space: what to search, as tensors.
-        entries: largest number of entries of a tile; its memory is reused from tile to tile.
+        entries: largest number of entries of a tile, whose memory is reused.
     """
 
     def __init__(self, space: Space, entries: int):
@@ -124,7 +124,7 @@ class Products:
         return result
 
     def _few(self, pairs: int) -> Iterator[slice]:
-        """Few enough pairs at a time to stay in a CPU's cache."""
+        """Chunks of pairs that fit into a CPU's cache."""
         gallery = self.space.gallery.vectors
         step = max(1, (1 << (24 if gallery.is_cuda else 17)) // gallery.shape[1])
         return (slice(begin, begin + step) for begin in range(0, pairs, step))
@@ -142,7 +142,7 @@ class Products:
         queries, gallery, lost = self._rounded_by(
             torch.bfloat16, torch.Tensor.bfloat16, torch.Tensor.float
         )
-        # The result, at most 1 + 2 lost, is rounded to bfloat16, whose unit roundoff is 2^-8.
+        # The result, at most 1 + 2 `lost`, is rounded to bfloat16, whose unit roundoff is 2^-8.
         error = (2.02 + lost) * lost + 2.0**-8 + self._summation() + _SLACK
         return _Operands(queries, gallery, error)
 
@@ -192,9 +192,9 @@ class Products:
 def above(
     values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor, most: float
 ) -> torch.Tensor | None:
-    """Flat places where values [R, C] exceed a floor ([R, 1] or [1, C]), ascending, int64.
+    """Flat indices where values [R, C] exceed a floor ([R, 1] or [1, C]), ascending, int64.
 
-    None where there are more than `most`.
+    None if there are more than `most`.
     """
     if values.is_cuda:
         mask = torch.gt(values, floor, out=mask[: values.numel()].view(values.shape)).flatten()
@@ -217,9 +217,9 @@ def above(
 def count_above(
     values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor, *, by_row: bool
 ) -> torch.Tensor:
-    """Numbers of values [R, C] above floors, int64: [R] of [R, 1] by row, else [C] of [1, C].
+    """Number of values [R, C] above floors, int64: [R] for floors [R, 1], else [C] for [1, C].
 
-    Shapes do not say which: with one row or one column, both may be [1, 1].
+    The shapes cannot tell: with one row or one column, both may be [1, 1].
     """
     if values.is_cuda:
         mask = mask[: values.numel()].view(values.shape)
@@ -235,7 +235,7 @@ def count_above(
 
 
 def _as_arrays(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor):
-    """Arrays to compare: NumPy compares and finds several times as fast as torch on a CPU."""
+    """Arrays to compare: on a CPU, NumPy compares and searches several times as fast as torch."""
     if values.dtype == torch.bfloat16:
         # For a floor of at least 0 the bits of bfloat16, read as int16, are in the same order.
         values, floor = values.view(torch.int16), floor.view(torch.int16)
@@ -246,7 +246,7 @@ def _as_arrays(values: torch.Tensor, floor: torch.Tensor, mask: torch.Tensor):
 def sorted_rows(values: torch.Tensor) -> torch.Tensor:
     """The same rows, each in ascending order."""
     if values.is_cuda:
-        # Sorted, a transposed tile stays transposed, and searchsorted would copy it each time.
+        # A transposed tile stays transposed when sorted, and searchsorted would copy it each time.
         return values.contiguous().sort(dim=1).values
     # NumPy sorts several times as fast as torch on a CPU.
     values = np.array(values.numpy(), order="C")
@@ -271,7 +271,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 @contextlib.contextmanager
 def full_precision():
-    """Float32 products in float32 and bfloat16 products summed in float32, whatever was set."""
+    """Float32 products in float32, bfloat16 products summed in float32, whatever the settings."""
     gpu, cpu = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
     reduced = gpu.allow_bf16_reduced_precision_reduction
     before = torch.get_float32_matmul_precision(), cpu.fp32_precision

@@ -14,8 +14,8 @@ class Found(NamedTuple):
 
     Attributes:
         ranks: exact ties broken by id.
-        best, worst: the ranks with ties broken for and against the positives; None without a
-            tie between a positive and a negative.
+        best, worst: the ranks with ties broken for and against the positives; None if no positive
+            ties with a negative.
         row: int64 [Q]; the caller's row number of each scored query.
     """
 
@@ -28,14 +28,14 @@ class Found(NamedTuple):
 def find_ranks(
     space: Space, metrics: list[str], *, memory: int, precision: str = "auto", device="cpu"
 ) -> Found:
-    """Ranks of the positives of every query that has any, as far down as these metrics look.
+    """Ranks of the positives of every query that has any, as far down as these metrics use.
 
     Args:
-        memory: bytes for everything but the embeddings.
+        memory: bytes for everything except the embeddings.
         precision: of the first product: "bfloat16", "float32", "float64", or "auto", which also
             leaves small spaces without ties to NumPy. Comparisons within its error bound are
-            decided in exact arithmetic; the ranks are the same.
-        device: of torch; ranks on every device are the same.
+            resolved in exact arithmetic, so ranks do not depend on it.
+        device: of torch; ranks do not depend on it.
     """
     first, last = class_runs(space)
     class_size = last - first
@@ -54,7 +54,7 @@ def find_ranks(
 
 
 def _limits(metrics: list[str], positives: np.ndarray, class_size: np.ndarray):
-    """Down to which rank the metrics look, for all positives and for the first, int64 [Q] each."""
+    """The last rank that the metrics use, for all positives and for the first, int64 [Q] each."""
     limit, first_limit = np.zeros_like(positives), np.zeros_like(positives)
     for name in metrics:
         look = reach(name)
@@ -66,7 +66,7 @@ def _limits(metrics: list[str], positives: np.ndarray, class_size: np.ndarray):
 
 
 def _as_called(space: Space, count, class_size, rank, best, worst) -> Found:
-    """Bring queries back into the order of the caller's rows, those without a positive left out."""
+    """Restore the order of the caller's rows, without queries that have no positive."""
     row = space.queries.row
     scored = np.argsort(row)
     scored = scored[count[scored] > 0]

@@ -11,14 +11,14 @@ FAR = np.iinfo(np.int64).max
 
 
 class Ranks(NamedTuple):
-    """Where the positives of each query stand in the gallery, nearest first, counted from 1.
+    """Ranks of each query's positives in the gallery, nearest first, counted from 1.
 
     Attributes:
         rank: int64 [P]; ranks of all positives, query after query, ascending within a query.
-            FAR stands for a rank beyond what the metrics asked for look at.
+            FAR replaces ranks beyond those that the requested metrics use.
         start: int64 [Q + 1]; positives of the i-th scored query are rank[start[i]:start[i + 1]].
-        class_size: int64 [Q]; images of the query's class in the gallery, the query included
-            where it is in the gallery.
+        class_size: int64 [Q]; images of the query's class in the gallery, including the query if it
+            is there.
     """
 
     rank: np.ndarray
@@ -66,7 +66,7 @@ def precision_at(k: int, ranks: Ranks) -> np.ndarray:
 def r_precision(ranks: Ranks) -> np.ndarray:
     """Share of positives among the R nearest images, R the number of positives (musgrave2020).
 
-    1 where all positives come first.
+    1 if all positives come first.
     """
     return ranks.hits(ranks.positives) / ranks.positives
 
@@ -74,7 +74,7 @@ def r_precision(ranks: Ranks) -> np.ndarray:
 def map_at_r(ranks: Ranks) -> np.ndarray:
     """Precision at each positive among the R nearest, summed and divided by R (musgrave2020).
 
-    It never exceeds `r_precision`; 1 where all positives come first.
+    It never exceeds `r_precision`; 1 if all positives come first.
     """
     return ranks.summed_precision(ranks.positives) / ranks.positives
 
@@ -93,12 +93,11 @@ def map_at_r_eq_2_35(ranks: Ranks) -> np.ndarray:
 def map_at_c(ranks: Ranks) -> np.ndarray:
     """Precision at each positive among the n nearest, divided by the class size n (roth2020).
 
-    n counts the query, which is no neighbor of itself, so that the score cannot exceed
-    (n - 1) / n. Of the forms tried this one fits the printed tables best, judged by the tables of
-    two papers and not by images: eq. 29 is a kind of R-precision and would be half as large again
-    (printed 22-23% on CUB200 at recall@1 62%, where musgrave2020
-    has R-precision 31-37% and MAP@R 21-26%), and on SOP the printed values are MAP@R times the
-    mean of (n - 1) / n.
+    n counts the query, which is not its own neighbor, so that the score cannot exceed (n - 1) / n.
+    Of the forms tried this one fits the printed tables best, judged by the tables of two papers and
+    not by images: eq. 29 is a kind of R-precision and would be half as large again (printed 22-23%
+    on CUB200 at recall@1 62%, where musgrave2020 has R-precision 31-37% and MAP@R 21-26%), and on
+    SOP the printed values are MAP@R times the mean of (n - 1) / n.
     """
     return ranks.summed_precision(ranks.class_size) / ranks.class_size
 
@@ -106,7 +105,7 @@ def map_at_c(ranks: Ranks) -> np.ndarray:
 def map_at_c_eq_29(ranks: Ranks) -> np.ndarray:
     """Share of positives among the n nearest, n the class size with the query (roth2020 eq. 29).
 
-    It cannot exceed (n - 1) / n, the query not being its own neighbor.
+    It cannot exceed (n - 1) / n: the query is not its own neighbor.
     """
     return ranks.hits(ranks.class_size) / ranks.class_size
 

@@ -6,9 +6,9 @@ from dmlbench.data.embeddings import Embedded
 
 
 def scored(roles: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The scores that a split with these roles has, and the roles of the images behind each.
+    """The scores of a split with these roles, each with the roles of its images.
 
-    Test images search among themselves; queries, where a split has them, search the gallery.
+    Test images search among themselves; queries, if a split has them, search the gallery.
 
     >>> scored(["gallery", "query", "train", "validation"])
     {'test': ('query', 'gallery'), 'validation': ('validation',)}

@@ -6,10 +6,10 @@ _MOST = torch.iinfo(torch.int32).max
 
 
 def rounded_down(floor: torch.Tensor, dtype: torch.dtype, unit: float) -> torch.Tensor | None:
-    """The floor in a tile's precision and unit, not rounded up; None where bfloat16 cannot be used.
+    """The floor in a tile's precision and unit, not rounded up; None if bfloat16 cannot be used.
 
-    Rounding to float32 is part of a tile's error. The bits of a positive float32, cut in half,
-    are the bfloat16 below it.
+    Rounding to float32 is part of a tile's error. The upper half of the bits of a positive float32
+    is the bfloat16 below it.
     """
     if dtype == torch.int32:
         return _whole((floor / unit).floor())
@@ -21,7 +21,7 @@ def rounded_down(floor: torch.Tensor, dtype: torch.dtype, unit: float) -> torch.
 
 
 def rounded_up(ceiling: torch.Tensor, dtype: torch.dtype, unit: float) -> torch.Tensor:
-    """The ceiling, not rounded down, for what `rounded_down` has taken."""
+    """The ceiling, not rounded down, for values that `rounded_down` has accepted."""
     if dtype == torch.int32:
         return _whole((ceiling / unit).ceil())
     if dtype != torch.bfloat16:

@@ -69,13 +69,13 @@ def write_rows(rows: list[dict], output: Path) -> None:
 
 
 def warn_of_caveats(result: Evaluation, where: str) -> None:
-    """Put into the log what a reader of the scores must know."""
+    """Log what a reader of the scores must know."""
     for caveat in caveats(result):
         warnings.warn(f"{where}: {caveat}", stacklevel=2)
 
 
 def limit_threads(threads: int) -> None:
-    """Of NumPy now, and of faiss and torch when they load: few spaces need them."""
+    """Limit NumPy now, and faiss and torch when they load: few spaces need them."""
     threadpool_limits(threads)
     os.environ["OMP_NUM_THREADS"] = str(threads)
 

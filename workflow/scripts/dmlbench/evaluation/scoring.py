@@ -17,7 +17,7 @@ from dmlbench.evaluation.structure import structure_scores
 
 
 class Evaluation(NamedTuple):
-    """Scores and what stands behind them.
+    """Scores and the values behind them.
 
     Attributes:
         scores: {metric: value}; retrieval and clustering are fractions in [0, 1].
@@ -38,10 +38,10 @@ class Evaluation(NamedTuple):
 
 
 def score(embeddings, labels, **options) -> dict[str, float]:
-    """Score an embedding space; arguments, errors and meaning as of `evaluate`.
+    """Score an embedding space; for arguments, errors and meaning see `evaluate`.
 
-    Queries without a positive, and scores that depend on the order of exact ties, are told by a
-    warning.
+    A warning names the number of queries without a positive, and scores that depend on the order of
+    exact ties.
 
     Returns:
         {metric: value} in the order of `metrics`; retrieval and clustering are fractions.
@@ -53,7 +53,7 @@ def score(embeddings, labels, **options) -> dict[str, float]:
 
 
 def caveats(result: Evaluation) -> list[str]:
-    """What a reader of the scores must know: queries left out, scores that hang on exact ties."""
+    """What a reader of the scores must know: queries left out, scores that depend on exact ties."""
     found = []
     if result.left_out:
         found.append(
@@ -93,18 +93,18 @@ def evaluate(
             of two changes no score, however large or small they become.
         labels: class of each row, [N]: numbers or strings, none missing.
         metrics: a list of names, see `metric_names()`.
-        gallery: [M, D], the images to search (In-Shop); by default the embeddings themselves,
-            where a query is no neighbor of itself.
+        gallery: [M, D], the images to search (In-Shop); by default the embeddings themselves, where
+            a query is not its own neighbor.
         gallery_labels: class of each gallery row, [M].
-        ids: image ids [N]; at exactly equal distance the lower id is the nearer. By default the
-            row number.
+        ids: image ids [N]; at exactly equal distance the lower id is nearer. By default the row
+            number.
         gallery_ids: image ids of the gallery rows, [M].
         distance: "cosine" normalizes each row, after which cosine and Euclidean distance rank
             alike; "euclidean" takes rows as they are.
         seeds: of k-means, at least one whole number; a clustering metric is the mean over them.
         restarts: of k-means for each seed, of which the one of least inertia counts.
         device: where to rank and to cluster; by default that of the embeddings.
-        memory: bytes to work in, beyond the embeddings and one float32 copy of them.
+        memory: bytes of working memory, beyond the embeddings and one float32 copy of them.
 
     Raises:
         UserError: unknown metrics; shapes or types that do not fit; rows that are not finite;

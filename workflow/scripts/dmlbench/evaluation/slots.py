@@ -1,4 +1,4 @@
-"""What is known of the positives of a run of queries while negatives are counted."""
+"""What is known about the positives of a run of queries while negatives are counted."""
 
 import torch
 
@@ -13,51 +13,50 @@ _BEYOND = 1 << 40
 
 
 class Slots:
-    """One slot a positive, nearest first, and behind each query's last a stopper.
+    """One slot per positive, nearest first, and a stopper after each query's last one.
 
-    What is farther than all of a query's positives falls to its stopper. Rows are numbers of
-    queries.
+    Negatives farther than all of a query's positives fall to its stopper. Rows are query numbers.
 
     Args:
         pairs: the queries' positives.
         begin: number of the first query of the run.
         limit: int64 [Q]; ranks beyond it do not matter.
         first_limit: int64 [Q]; the same for a query's nearest positive.
-        age: int64 [M]; of the gallery's images, which decides exact ties.
+        tie_order: int64 [M]; of the gallery's images (`dmlbench.evaluation.inputs.Side`).
 
     Attributes:
         similarity: float64 [S], exact; a stopper's is lower than any.
-        age: int64 [S]; of the positives.
+        tie_order: int64 [S]; of the positives.
         nearer: int64 [S]; negatives counted as nearer so far.
-        allowed: int64 [S]; how many may be nearer for the rank to matter.
+        allowed: int64 [S]; how many may be nearer if the rank is to matter.
         alive: int64 [Q]; how many of a query's positives may still have a rank that matters.
-        farthest: float64 [Q]; the lowest similarity of these, infinite where there is none.
+        farthest: float64 [Q]; the lowest similarity of these, infinite if there is none.
         listed: int64 [Q]; negatives counted as nearer than that one.
     """
 
-    def __init__(self, pairs: Pairs, begin: int, limit, first_limit, age: torch.Tensor):
+    def __init__(self, pairs: Pairs, begin: int, limit, first_limit, tie_order: torch.Tensor):
         start, similarity, column, limit, first_limit = (
-            torch.from_numpy(part).to(age.device) for part in (*pairs, limit, first_limit)
+            torch.from_numpy(part).to(tie_order.device) for part in (*pairs, limit, first_limit)
         )
         self._begin = begin
         count = start.diff()
-        self._start = start + torch.arange(len(start), device=age.device)
+        self._start = start + torch.arange(len(start), device=tie_order.device)
         slots = int(self._start[-1])
         first, stopper = self._start[:-1], self._start[1:] - 1
-        each = torch.arange(len(column), device=age.device)
+        each = torch.arange(len(column), device=tie_order.device)
         self._positive = each + torch.repeat_interleave(count)
-        each = torch.arange(slots, device=age.device)
+        each = torch.arange(slots, device=tie_order.device)
         self._order = each - torch.repeat_interleave(first, count + 1)
         self.similarity = similarity.new_full((slots,), _STOPPER)
         self.similarity[self._positive] = similarity
-        self.age = age.new_zeros(slots)
-        self.age[self._positive] = age[column]
+        self.tie_order = tie_order.new_zeros(slots)
+        self.tie_order[self._positive] = tie_order[column]
         self.allowed = torch.repeat_interleave(limit, count + 1)
         self.allowed[first] = first_limit
         self.allowed -= self._order + 1
         self.allowed[stopper] = -1
         self.nearer = torch.zeros_like(self._order)
-        # Negatives exactly as near as a slot's positive, by whether they come before it.
+        # Negatives exactly as near as a slot's positive, those that precede it and the others.
         self._ties: dict[bool, torch.Tensor] = {}
         self.alive = torch.empty_like(count)
         self.farthest = similarity.new_empty(len(count))
@@ -65,11 +64,11 @@ class Slots:
         self.give_up(slice(begin, begin + len(count)))
 
     def local(self, rows: slice) -> slice:
-        """The places of queries in the run."""
+        """The positions of queries in the run."""
         return slice(rows.start - self._begin, rows.stop - self._begin)
 
     def of(self, rows: slice) -> tuple[int, int]:
-        """Where the slots of queries begin and end."""
+        """Begin and end of the queries' slots."""
         return int(self._start[rows.start - self._begin]), int(self._start[rows.stop - self._begin])
 
     def starts(self, rows: slice) -> torch.Tensor:
@@ -83,12 +82,12 @@ class Slots:
         )
 
     def surely_nearer(self, slot: torch.Tensor | slice) -> torch.Tensor:
-        """Negatives nearer than these positives so far, exactly as near ones not counted."""
+        """Negatives found to be nearer than these positives, not counting exactly as near ones."""
         nearer = self.nearer[slot]
         return nearer - self._ties[True][slot] if True in self._ties else nearer
 
     def remember_ties(self, slot: torch.Tensor, before: torch.Tensor, after: torch.Tensor) -> None:
-        """So many more negatives are exactly as near as these positives, by their ages."""
+        """Count further negatives exactly as near as these positives, by lower and higher id."""
         for first, count in ((True, before), (False, after)):
             if bool(count.any()):
                 if first not in self._ties:
@@ -98,8 +97,8 @@ class Slots:
     def give_up_from(self, rows: slice, order: torch.Tensor) -> None:
         """Give up the positives of each query from the `order`-th on, int64 [rows]."""
         first, last = self.of(rows)
-        hopeless = self._order[first:last] >= order[self.row_of_slot(rows)]
-        self.nearer[first:last][hopeless] = _BEYOND
+        out_of_reach = self._order[first:last] >= order[self.row_of_slot(rows)]
+        self.nearer[first:last][out_of_reach] = _BEYOND
         self.give_up(rows)
 
     def give_up(self, rows: slice) -> None:
@@ -107,7 +106,7 @@ class Slots:
         first, last = self.of(rows)
         local, start = self.local(rows), self.starts(rows)
         alive = self.surely_nearer(slice(first, last)) <= self.allowed[first:last]
-        # A stopper is never alive: the count up to it is that of the positives before it.
+        # A stopper is never alive: the count up to it equals that of the positives before it.
         until = alive.cumsum(0)[self._start[1:][local] - 1 - first]
         count = torch.diff(until, prepend=until.new_zeros(1))
         slot = start + (count - 1).clamp(min=0)
@@ -116,7 +115,7 @@ class Slots:
         self.listed[local] = torch.where(count > 0, self.nearer[slot], 0)
 
     def ranks(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Ranks of all positives, int64 [P] each: as broken by age, at best, and at worst."""
+        """Ranks of all positives, int64 [P] each: as broken by id, at best, and at worst."""
         nearer = self.nearer[self._positive]
         rank = best = worst = self._ranks(nearer)
         if True in self._ties:
@@ -126,6 +125,6 @@ class Slots:
         return rank, best, worst
 
     def _ranks(self, nearer: torch.Tensor) -> torch.Tensor:
-        """Ranks of all positives with so many nearer negatives."""
+        """Ranks of all positives, given their numbers of nearer negatives."""
         rank = self._order[self._positive] + 1 + nearer
         return torch.where(nearer <= self.allowed[self._positive], rank, FAR)

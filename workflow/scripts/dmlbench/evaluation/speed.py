@@ -1,4 +1,4 @@
-"""Which precision below float32 pays on this machine: a probe of milliseconds, made once."""
+"""Which precision below float32 pays off on this machine: probed once, in milliseconds."""
 
 import contextlib
 import functools
@@ -10,7 +10,7 @@ import torch
 # On a GPU a product of 256 rows takes as long in any precision: as long as it takes to start one.
 _SIDES, _DIM = {"cpu": 256, "cuda": 2048}, 512
 _ROUNDS = 8
-# Part of float32's time that a product may take to be worth its larger error.
+# A product must take less than this share of float32's time to be worth its larger error.
 _WORTH = 0.7
 
 
@@ -23,10 +23,10 @@ def coarse_product(queries: torch.Tensor, gallery: torch.Tensor, out: torch.Tens
 
 
 def coarse_precision(device) -> torch.dtype | None:
-    """The precision whose products beat float32's on this device: bfloat16, int8 or none.
+    """The precision with faster products than float32 on this device: bfloat16, int8 or None.
 
     CPUs differ: with AVX512-BF16 or AMX bfloat16 takes half of float32's time, without them six
-    times as long; with VNNI int8 takes a third. bfloat16 errs less and comes first.
+    times as long; with VNNI int8 takes a third. bfloat16 has the smaller error and is preferred.
     """
     return _probed(torch.device(device).type)
 

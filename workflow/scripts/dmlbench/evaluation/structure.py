@@ -20,15 +20,15 @@ class Spread(NamedTuple):
 
     @property
     def pi_ratio(self) -> float:
-        """pi_intra / pi_inter: the density of the space; infinite where centers coincide."""
+        """pi_intra / pi_inter: the density of the space; infinite if centers coincide."""
         return self.pi_intra / self.pi_inter if self.pi_inter > 0 else float("inf")
 
 
 def class_spread(vectors: np.ndarray, classes: np.ndarray) -> Spread:
     """Distances within and between classes (roth2020, section 5, implications (i) to (iii)).
 
-    The paper leaves the normalization Z open; here both are means over pairs. A class of one
-    image has no pair. NaN where no class has a pair, or where there is one class.
+    The paper leaves the normalization Z open; here both are means over pairs. A class of one image
+    has no pair. NaN if no class has a pair, or if there is one class.
 
     Args:
         vectors: [N, D], rows of a class next to each other.
@@ -81,14 +81,14 @@ def class_spectrum(vectors: np.ndarray, classes: np.ndarray) -> np.ndarray:
 def spectral_decay(spectrum: np.ndarray) -> float:
     """rho: KL divergence in nats from the uniform distribution to the spectrum (roth2020, sec. 5).
 
-    The largest singular value is left out and the rest divided by their sum, as the paper's
-    footnote has it: KL(U || S) = mean of log(1 / n) - log s_i over the n values left. Lower is
-    flatter; 0 for a flat spectrum, infinite where a direction is not used at all.
+    The largest singular value is left out and the rest divided by their sum, as in the paper's
+    footnote: KL(U || S) = mean of log(1 / n) - log s_i over the n values left. Lower is flatter; 0
+    for a flat spectrum, infinite where a direction is not used at all.
     """
     rest = np.asarray(spectrum, np.float64)[1:]
     if len(rest) == 0 or rest[0] <= 0:
         return float("nan")
-    # An eigenvalue's rounding noise is no direction of variance.
+    # Rounding noise of an eigenvalue is not a direction of variance.
     if rest[-1] <= 1e-7 * spectrum[0]:
         return float("inf")
     return max(0.0, float(-np.mean(np.log(rest / rest.sum() * len(rest)))))
@@ -97,7 +97,7 @@ def spectral_decay(spectrum: np.ndarray) -> float:
 def structure_scores(
     vectors: np.ndarray, classes: np.ndarray, metrics: list[str]
 ) -> dict[str, float]:
-    """The structure metrics of these names; arguments as of `class_spread`."""
+    """The structure metrics of these names; for arguments see `class_spread`."""
     scores = {}
     if any(name.startswith("pi_") for name in metrics):
         spread = class_spread(vectors, classes)
@@ -114,7 +114,7 @@ def _groups(vectors: np.ndarray, classes: np.ndarray) -> list[np.ndarray]:
 
 def _summed_distances(points: np.ndarray) -> float:
     """Sum of the distances of all unordered pairs of points."""
-    # Here, because the other metrics do without.
+    # Imported here, because the other metrics do not need it.
     from scipy.spatial.distance import cdist, pdist
 
     total, end = 0.0, 0
@@ -125,6 +125,6 @@ def _summed_distances(points: np.ndarray) -> float:
 
 
 def _chunks(rows: np.ndarray, width: int) -> list[np.ndarray]:
-    """The rows in pieces, of which each has at most 2^22 numbers of `width` a row."""
+    """The rows in chunks of at most 2^22 numbers, `width` per row."""
     step = max(1, (1 << 22) // max(1, width))
     return [rows[begin : begin + step] for begin in range(0, len(rows), step)]

@@ -1,4 +1,4 @@
-"""Rows to cluster as tensors of a device."""
+"""Rows to cluster, as tensors on a device."""
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ class TorchPoints:
         if not self._vectors.is_cuda:
             sums = self._vectors.new_zeros(clusters, self._vectors.shape[1])
             return sums.index_add_(0, assignment, self._vectors).numpy()
-        # There, index_add_ sums in any order.
+        # On a GPU, index_add_ sums in any order.
         order = assignment.argsort(stable=True)
         count = torch.bincount(assignment, minlength=clusters)
         sums = torch.segment_reduce(self._vectors[order], "sum", lengths=count, axis=0, initial=0.0)

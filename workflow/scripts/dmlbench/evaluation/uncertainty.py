@@ -1,4 +1,4 @@
-"""How far a score may be off: bootstrap over queries or classes, t-intervals over repetitions."""
+"""Uncertainty of a score: bootstrap over queries or classes, t-intervals over repetitions."""
 
 from typing import NamedTuple
 
@@ -23,9 +23,9 @@ def bootstrap(
 
     Args:
         values: the metric of each query, [Q]: `Evaluation.per_query[name]`.
-        classes: class of each query, [Q]. With it whole classes are drawn, with all their
-            queries, as is right where another test set would have other classes; without it
-            queries are drawn one by one.
+        classes: class of each query, [Q]. With it, classes are drawn with all their queries, which
+            is right if another test set would have other classes; without it, queries are drawn one
+            by one.
         resamples: number of draws.
         level: share of the draws inside the interval, in (0, 1).
         seed: the same seed gives the same interval.
@@ -39,7 +39,7 @@ def bootstrap(
     sums, counts = values, np.ones(len(values))
     if classes is not None:
         if len(classes) != len(values):
-            raise UserError(f"classes: {len(classes)} of them; allowed: {len(values)}, one a value")
+            raise UserError(f"classes: {len(classes)}; allowed: {len(values)}, one per value")
         _, of_class = np.unique(np.asarray(classes), return_inverse=True)
         sums, counts = np.bincount(of_class, weights=values), np.bincount(of_class)
     generator = np.random.default_rng(seed)
@@ -55,7 +55,7 @@ def t_interval(values, *, level: float = 0.95) -> Interval:
     """Student's t-interval of the mean over repetitions, such as seeds or folds.
 
     Args:
-        values: one score a repetition, [n]. With n = 1 the bounds are NaN.
+        values: one score per repetition, [n]. With n = 1 the bounds are NaN.
         level: confidence, in (0, 1).
 
     Raises:

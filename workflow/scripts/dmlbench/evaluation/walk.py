@@ -1,4 +1,4 @@
-"""Ranks by a walk over tiles of the all-pairs product, in the precision that is fastest."""
+"""Ranks by a walk over tiles of the all-pairs product, in the fastest precision."""
 
 import numpy as np
 import torch
@@ -27,13 +27,13 @@ def walk_ranks(
     precision: str,
     device,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ranks of all positives of all queries: as broken by age, at best, and at worst.
+    """Ranks of all positives of all queries: as broken by id, at best, and at worst.
 
     Args:
         positives: int64 [Q]; their number.
         limit: int64 [Q]; ranks beyond it do not matter and are FAR.
         first_limit: int64 [Q]; the same for a query's nearest positive.
-        memory, precision, device: as of `dmlbench.evaluation.ranks.find_ranks`.
+        memory, precision, device: see `dmlbench.evaluation.ranks.find_ranks`.
 
     Returns:
         int64 [P] each, query after query, ascending within a query.
@@ -65,13 +65,13 @@ def walk_ranks(
 
 
 def _tile_side(memory: int, device) -> int:
-    """A tile takes 13 bytes an entry and its candidates about as much again."""
+    """A tile takes 13 bytes per entry, and its candidates about as much again."""
     largest = 2048 if torch.device(device).type == "cpu" else 8192
     return int(np.clip(2 ** int(np.log2((memory / 32) ** 0.5)), _NARROWEST, largest))
 
 
 def _ladder(precision: str, space: Space, device) -> list[torch.dtype]:
-    """Precisions to make a tile in, one after the other until all comparisons can be decided."""
+    """Precisions in which to compute a tile, in turn until all comparisons can be decided."""
     size, dim = space.gallery.vectors.shape
     if precision != "auto":
         first = getattr(torch, precision)
@@ -86,7 +86,7 @@ def _ladder(precision: str, space: Space, device) -> list[torch.dtype]:
 
 
 def _blocks(keep: np.ndarray, memory: int):
-    """Runs of queries whose positives fit into memory, at 64 bytes each: one run if all do."""
+    """Runs of queries whose positives fit into memory, at 64 bytes each; one run if all fit."""
     ends = np.cumsum(keep)
     allowed = max(1, memory // 64)
     begin = 0
@@ -99,7 +99,7 @@ def _blocks(keep: np.ndarray, memory: int):
 
 
 def _edges(length: int, side: int) -> list[slice]:
-    """Narrow tiles first, so that hopeless positives are given up early."""
+    """Narrow tiles first, so that positives out of reach are given up early."""
     edges, begin, width = [], 0, _NARROWEST
     while begin < length:
         end = min(length, begin + width)
@@ -109,7 +109,7 @@ def _edges(length: int, side: int) -> list[slice]:
 
 
 class _Walk:
-    """The order in which tiles are made, and their precision."""
+    """The order in which tiles are computed, and their precision."""
 
     def __init__(self, products: Products, ladder: list[torch.dtype], side: int):
         self._products = products
@@ -131,7 +131,7 @@ class _Walk:
         return self._bar
 
     def triangle(self, board: Board) -> None:
-        """Queries and gallery are the same: each tile serves its rows and its columns."""
+        """Queries and gallery are the same, so each tile serves its rows and its columns."""
         edges = _edges(len(self._products.space.queries.vectors), self._side)
         for number, rows in enumerate(edges):
             for columns in edges[number:]:
@@ -153,7 +153,7 @@ class _Walk:
             return
         dense = max(board.density(side[0]) for side in sides) > board.dense
         last = len(self._ladder) - 1
-        # float64 pays for dense tiles alone.
+        # float64 pays off for dense tiles only.
         level = last if dense else min(self._start.level(), max(0, last - 1))
         while sides:
             tile = self._products.tile(self._ladder[level], rows, columns)
@@ -166,9 +166,9 @@ class _Walk:
 
 
 class _Start:
-    """Whether to try the first precision of the ladder: not for a while after it did not do.
+    """Whether to try the first precision of the ladder: not for a while after it was insufficient.
 
-    That depends on the embeddings alone, so that the same tiles are made in every run.
+    This depends on the embeddings alone, so that the same tiles are computed in every run.
     """
 
     def __init__(self):
@@ -182,6 +182,6 @@ class _Start:
         return 1
 
     def learn(self, *, failed: bool) -> None:
-        # What does not do is tried again ever more rarely.
+        # An insufficient precision is tried again less and less often.
         self._pause = min(2 * self._pause, 32) if failed else 1
         self._wait = self._pause if failed else 0

@@ -1,7 +1,7 @@
 """Results that need no training of an image network: one experiment per file.
 
 An experiment is a class with keyword-only options and one method, `run(seed) -> Outcome`. The same
-options and seed give the same outcome, whatever was drawn before.
+options and seed give the same outcome, whatever random numbers were drawn before.
 """
 
 import os
@@ -46,6 +46,6 @@ def run_experiment(
         UserError: as `build_experiment`.
     """
     threadpool_limits(threads)
-    # Torch loads with the experiment.
+    # Here, because it imports torch.
     os.environ["OMP_NUM_THREADS"] = str(threads)
     write_outcome(build_experiment(name, **options).run(seed), table=table, arrays=arrays)

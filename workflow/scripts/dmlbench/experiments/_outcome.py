@@ -23,7 +23,7 @@ DEFAULTS = {
     "role": "test",
     "selection": "none",
 }
-"""Column -> its value where an experiment does not give it."""
+"""Column -> its value if an experiment does not give it."""
 
 SCHEMA = pa.schema(
     [(name, pa.int64() if value == 0 else pa.string()) for name, value in DEFAULTS.items()]
@@ -51,7 +51,7 @@ def rows(scores: dict[str, float], **columns) -> pd.DataFrame:
 
 
 def write_outcome(outcome: Outcome, *, table: str | os.PathLike, arrays: str | os.PathLike) -> None:
-    """Write an outcome as Parquet (columns of `SCHEMA`) and npz, each whole or not at all.
+    """Write an outcome as Parquet (columns of `SCHEMA`) and npz, each completely or not at all.
 
     Raises:
         UserError: a column is unknown or missing, or a value has two rows.

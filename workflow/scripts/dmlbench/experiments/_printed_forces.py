@@ -12,8 +12,8 @@ from torch import Tensor
 Derivatives = tuple[Tensor, Tensor, Tensor]
 
 MARGIN, RHO, S, R = 7.0, 0.7, 1.5, 2.0
-"""Of every loss that has them; rho is an angle in radians for `angular_triplet`. The margin of
-`ratio` is large because the tables leave its hinge out."""
+"""Hyper-parameters of every loss that has them; rho is an angle in radians for `angular_triplet`.
+The margin of `ratio` is large because the tables leave its hinge out."""
 
 _ALWAYS_ON = 50.0
 """A margin at which no hinge of the others is zero."""

@@ -1,4 +1,4 @@
-"""Where a negative gives a triplet forces: what a miner in a loss keeps."""
+"""Where a negative causes forces in a triplet: what an in-loss miner keeps."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from dmlbench.losses import forces
 
 
 def kept_region(loss: nn.Module, pair: Tensor, extent: Sequence[float], grid: int) -> np.ndarray:
-    """Whether a negative at each place of a grid gives any point of a triplet a force.
+    """Whether a negative at each place of a grid causes a force on any point of a triplet.
 
     Args:
         loss: one that takes triplets.

@@ -32,7 +32,7 @@ class DistanceSensitiveToy:
     The 12 training classes are scored by Euclidean distance before (`initial_features`) and after
     training, at the last iteration.
 
-    What the text leaves open, the printed rows decide where they can:
+    Where the text is silent, the printed rows decide if they can:
 
     - Embeddings have length 1, as section 3.2.2 says of the networks in general: m = 2.5 and m = 40
       are printed nearly alike, and only where no distance is above 2 does neither ever clamp.

@@ -25,7 +25,7 @@ class GaussianClasses:
     Class means are uniform in [0, 1]^3, the covariance is 0.02 I, each class has 200 points. The
     text has 32 classes; the printed scores are multiples of 1 / 2,400, the 12 classes that train
     (three quarters of half of them). Both are scored: the training classes without a variant, all
-    of them as `classes=32`. The draw behind the printed row is not given.
+    classes as `classes=32`. The draw of the printed row is not given.
 
     Args:
         classes: in all.

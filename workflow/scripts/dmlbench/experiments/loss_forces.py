@@ -1,4 +1,4 @@
-"""The forces of any triplet loss of the library: arrows, and where a negative acts."""
+"""The forces of all triplet losses of the library: arrows, and where a negative acts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -15,7 +15,7 @@ from dmlbench.losses import available, build_loss, forces
 from dmlbench.values import Interval
 
 _ANGLES = (0.0, 1.0, 0.6)
-"""Of anchor, positive and negative on the unit circle, in radians: a negative in between."""
+"""Angles of anchor, positive and negative on the unit circle: the negative is in between."""
 
 
 class LossForces:
@@ -23,7 +23,7 @@ class LossForces:
 
     Table: for each loss and each point of the triplet (variant `point=<role>`) the `force`, the
     length of the derivative with respect to it, and `kept`, the share of the places around anchor
-    and positive at which a negative gives anything a force: what a miner in the loss keeps.
+    and positive at which a negative causes any force: what an in-loss miner keeps.
 
     Arrays, as of `triplet_forces`: arrows_forces_<loss> [3, 2, 2], each point with its step against
     the derivative, all scaled by one number so that the longest of a loss has length 1;

@@ -41,8 +41,8 @@ class ProjectionToy:
 
     A linear map from 2 + nuisance dimensions to 2 is to bring positive pairs within 0.4 and
     negative pairs beyond 0.6 of each other. Points are rotations of (place, noise), where the
-    places of a class lie within 0.2 of its point of the unit grid: the map that returns the place
-    is feasible. All ways minimize the margin loss with these two thresholds, zero if and only if
+    places of a class are within 0.2 of its point of the unit grid: the map that returns the place
+    is feasible. All methods minimize the margin loss with these two thresholds, zero if and only if
     no constraint of the batch is violated, by Adam from the same weights:
 
     - `plain`: all pairs of class-balanced batches;

@@ -1,4 +1,4 @@
-"""What metrics say of embeddings that know nothing of the classes."""
+"""Metrics of embeddings that are independent of the classes."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class RandomEmbeddings:
     Embeddings are standard normal and compared by cosine. Classes are of one size, as in the
     derivation of the closed form, or of two sizes that differ by one; "randomly assigned" could
     also mean independent labels, some of which would have no second image. Rows of method
-    `closed_form` have equation 7's NMI wherever it holds.
+    `closed_form` have the NMI of equation 7 wherever it holds.
 
     Args:
         points: embeddings.

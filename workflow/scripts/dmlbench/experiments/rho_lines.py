@@ -1,4 +1,4 @@
-"""Rho-regularization in the plane: lines that training need not tell apart, and test must."""
+"""Rho-regularization in the plane: lines that training need not separate, but the test must."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -44,10 +44,10 @@ class RhoLines:
     """A small network trained on four lines and scored on four others, plain and regularized.
 
     Two hidden layers of 30 neurons with ReLU, 2-D in and out, output on the unit circle;
-    contrastive loss over all pairs of a batch. Of one seed, the plain and the regularized network
+    contrastive loss over all pairs of a batch. For each seed, the plain and the regularized network
     start from the same weights and see the same batches. Rows of role `test` score the test lines,
-    rows of role `train` the training lines; `second_singular_value` is the second singular
-    value of the embeddings divided by the sum of both, 0.5 where both directions are used alike.
+    rows of role `train` the training lines; `second_singular_value` is the second singular value of
+    the embeddings divided by the sum of both, 0.5 if both directions are used equally.
 
     The text leaves open, and chosen here are: the coordinates of the lines; points uniform on each
     line; batches from a random order of all 60 points; PyTorch's initial weights; and the options
@@ -62,7 +62,7 @@ class RhoLines:
         optimizer: `adam`, as elsewhere in the paper, or `sgd`.
         miner: any of the miners of pairs; `all_valid` for "standard contrastive loss", while the
             paper's other contrastive trainings have `distance_weighted_pairs`.
-        p_switch: one or several probabilities, a regularized network each.
+        p_switch: one or several probabilities, each with its own regularized network.
         iterations, batch_size, learning_rate, margin: as printed.
 
     Source: roth2020, appendix G and figures 6 and 12.

@@ -1,4 +1,4 @@
-"""Three embedding spaces in the plane that R@1 does not tell apart."""
+"""Three embedding spaces in the plane that R@1 does not distinguish."""
 
 from typing import Annotated
 
@@ -15,13 +15,13 @@ METRICS = ("recall_at_1", "nmi", "ami", "f1", "r_precision", "map_at_r")
 class ToySpaces:
     """Two classes in three spaces, all near 100% R@1, scored by Euclidean distance.
 
-    - `interleaved`: each class is four groups, which alternate with those of the other class;
+    - `interleaved`: each class is four groups that alternate with those of the other class;
     - `adjacent`: each class is a band, the two close together;
     - `separate`: the same bands farther apart.
 
     All three are longer than wide, so that k-means (the best of ten starts) cuts each across both
-    classes: NMI, AMI and F1 do not tell them apart either, as the text says, while R-precision
-    and MAP@R do. The coordinates of the figure are not printed; these are ours.
+    classes: NMI, AMI and F1 do not distinguish them either, as the text says, while R-precision and
+        MAP@R do. The coordinates of the figure are not printed; these are ours.
 
     Args:
         samples: points of each class, at least 8.

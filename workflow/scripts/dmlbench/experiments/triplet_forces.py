@@ -1,4 +1,4 @@
-"""The geometry of triplet losses: forces, mined regions, and what is printed of them."""
+"""The geometry of triplet losses: forces, mined regions, and the printed formulas."""
 
 import math
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class TripletForces:
     Figure 3.4 does not say its powers: s = r = 0 here, where only rho acts.
 
     Args:
-        triplets: random triplets that a printed derivative is held against.
+        triplets: random triplets on which a printed derivative is checked.
         grid: places of a negative along a side of a region.
 
     Source: karaman2021, tables 3.1 to 3.3, figures 3.4 to 3.7 and B.1, equation 3.19, appendix B.

@@ -18,21 +18,21 @@ def build_loss(name: str, *, num_classes: int, embedding_dim: int, **hyperparame
 
     Args:
         name: one of `available()`.
-        num_classes: number of training classes C; labels lie in [0, C).
+        num_classes: number of training classes C; labels are in [0, C).
         embedding_dim: size D of the embeddings.
         hyperparameters: the loss's keyword-only arguments.
 
     Returns:
         A `torch.nn.Module` called with embeddings [B, D], labels [B] (integers) and, optionally,
-        the `Pairs` or `Triplets` of a miner; it returns a scalar. It raises a UserError where
-        these do not keep to `dmlbench.losses._contract.Contract`.
+        the `Pairs` or `Triplets` of a miner; it returns a scalar. It raises a UserError if these
+        violate `dmlbench.losses._contract.Contract`.
 
     Raises:
         UserError: unknown loss or hyper-parameter, with the near matches.
     """
     context = {"num_classes": num_classes, "embedding_dim": embedding_dim}
     loss = registry.build("losses", name, context=context, **hyperparameters)
-    # Torch takes a second to load, which listing names does not need.
+    # Here, because torch takes a second to load and listing names does not need it.
     from dmlbench.losses._contract import Contract
 
     takes = inspect.signature(type(loss)).parameters

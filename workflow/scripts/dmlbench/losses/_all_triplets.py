@@ -2,8 +2,8 @@
 
 A loss of this family sees a triplet (a, p, n) only through its three pairs. It is therefore a
 function of ap, an, pn: entries of one [B, B] matrix of pair quantities (or of several, stacked to
-[Q, B, B]). Triplets are laid out as [pairs, B], a row for a positive pair and a column for a
-negative, a chunk of rows at a time; the backward computes a chunk again.
+[Q, B, B]). Triplets are laid out as [pairs, B], one row per positive pair and one column per
+negative, a chunk of rows at a time; the backward pass recomputes each chunk.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def mean_over_triplets(
         triplet_loss: elementwise; its arguments broadcast and lead with the Q of `pairs`, if any.
         pairs: float [B, B] or [Q, B, B]; entry (i, j) belongs to anchor (or positive) i.
         labels: int64 [B].
-        tuples: triplets to use in place of all valid ones.
+        tuples: triplets to use instead of all valid ones.
     """
     if tuples is not None:
         return _mean_over_mined(triplet_loss, pairs, tuples)
@@ -53,7 +53,7 @@ def mean_over_triplets(
 
 
 class _Chunked(torch.autograd.Function):
-    """Sum of `total(pairs, chunk)` over chunks; the backward computes each chunk again."""
+    """Sum of `total(pairs, chunk)` over chunks; the backward pass recomputes each chunk."""
 
     @staticmethod
     def forward(ctx, pairs, chunks, total):
@@ -73,7 +73,7 @@ class _Chunked(torch.autograd.Function):
 
 
 def _rows(positive: Tensor) -> Tensor:
-    """Flat indices of the pairs to lay out: the positive ones, on a GPU all of them."""
+    """Flat indices of the pairs that become rows: the positive ones; on a GPU, all."""
     # Counting the positive ones would make the host wait, and break a compiled graph.
     if positive.is_cuda or torch.compiler.is_compiling():
         return torch.arange(positive.numel(), device=positive.device)

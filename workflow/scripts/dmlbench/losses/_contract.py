@@ -1,4 +1,4 @@
-"""What every loss may be given, checked in one place and once per call."""
+"""What every loss accepts, checked in one place and once per call."""
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +12,15 @@ class Contract:
 
     - Embeddings are [B, D], floating, with B and D of at least 1; D is the loss's embedding_dim
       if it has one. Half precision is widened to float32. A loss with proxies has its own
-      precision, float32 unless moved by `loss.double()`; the others compute in the embeddings'.
+      precision, float32 unless changed by `loss.double()`; the others compute in that of the
+      embeddings.
     - Labels are [B], of any integer type, on the embeddings' device; in [0, C) if the loss has
       classes.
     - A row that is not finite makes the loss NaN.
 
-    Labels on a CPU are looked at. To look at them on a GPU would make the host wait for it, and
-    in a compiled graph would break the graph: there, a label that names no class makes the row of
-    its embedding NaN, hence the loss, which training stops at.
+    Labels on a CPU are checked. Checking them on a GPU would make the host wait for it, and would
+    break a compiled graph: there, a label that is not a class makes the row of its embedding NaN
+    and so the loss, at which training stops.
 
     Args:
         num_classes: number of classes C; None for a loss without classes.

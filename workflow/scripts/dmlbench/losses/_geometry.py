@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 HALF = (torch.float16, torch.bfloat16)
-NEVER = -1e30  # stands for -inf in a log-sum-exp over an empty set; its gradient stays finite
+NEVER = -1e30  # replaces -inf in a log-sum-exp over an empty set; its gradient stays finite
 
 
 def widened(x: Tensor) -> Tensor:
@@ -161,7 +161,7 @@ def _squared_distances(x: Tensor) -> Tensor:
     norms = gram.diagonal()
     both = norms[:, None] + norms
     squared = torch.sub(both, gram, alpha=2)
-    # the difference of two numbers of the size of `both` is known no better than this
+    # the difference of two numbers of the size of `both` is no more accurate than this
     noise = 8 * torch.finfo(x.dtype).eps
     return squared.masked_fill_(squared <= noise * both, 0)
 

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
 
-_BLOCK = 1024  # rows at once: memory is C x 1024 where the Gram matrix has C x C
+_BLOCK = 1024  # rows at once: memory is C x 1024 instead of the Gram matrix's C x C
 
 
 def log_sum_exp_of_others(x: Tensor, scale: float, among: Tensor | None = None) -> Tensor:
@@ -14,7 +14,7 @@ def log_sum_exp_of_others(x: Tensor, scale: float, among: Tensor | None = None) 
     Args:
         x: [C, D].
         scale: factor on the products.
-        among: the rows j that count, bool [C]; all of them if None. About NEVER where none does.
+        among: the rows j that count, bool [C]; all of them if None. About NEVER if none does.
     """
     if among is None:
         among = torch.ones(len(x), dtype=torch.bool, device=x.device)
@@ -27,7 +27,7 @@ class _LogSumExpOfOthers(torch.autograd.Function):
         firsts = range(0, len(x), _BLOCK)
         blocks = (_block(x, scale, first).masked_fill_(~among, NEVER) for first in firsts)
         result = torch.cat([softmax_and_log_sum_exp(block)[1] for block in blocks])
-        # a row without others has no share in anything: e^(NEVER - 0) is none
+        # a row without others contributes nothing: e^(NEVER - 0) is 0
         ctx.save_for_backward(x, result.masked_fill(result < NEVER / 2, 0), among)
         ctx.scale = scale
         return result
@@ -39,7 +39,7 @@ class _LogSumExpOfOthers(torch.autograd.Function):
         for first in range(0, len(x), _BLOCK):
             rows = slice(first, first + _BLOCK)
             block = _block(x, ctx.scale, first)
-            # the Gram matrix is symmetric: row i has a sum, and is in that of every other j
+            # the Gram matrix is symmetric: row i has a sum, and is part of the sum of every other j
             weights = _share(block, result[rows, None]).mul_(grad[rows, None]).mul_(among)
             weights.addcmul_(_share(block, result).mul_(among[rows, None]), grad)
             pulls.append(weights @ x)

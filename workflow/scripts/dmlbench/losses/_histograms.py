@@ -9,19 +9,19 @@ from dmlbench.tuples import Pairs
 def soft_histograms(
     values: Tensor, pairs: Pairs, low: float, high: float, nodes: int
 ) -> tuple[Tensor, Tensor]:
-    """Each anchor's histogram of its positive pairs, and of its negative pairs.
+    """Each anchor's histograms of its positive and of its negative pairs.
 
-    A value adds 1 in all, shared linearly between the two nodes around it.
+    A value adds 1 in total, shared linearly between the two nodes around it.
 
     Args:
-        values: [B, B]; beyond low and high they count as low and high.
+        values: [B, B]; clamped to low and high.
         nodes: number of nodes, evenly spaced from low to high.
 
     Returns:
         Two tensors [B, nodes].
     """
     place = ((values - low) * ((nodes - 1) / (high - low))).clamp(0, nodes - 1)
-    # NaN has no node: it makes the first two NaN
+    # NaN has no node; it makes the first two nodes NaN
     left = place.detach().floor().clamp_max_(nodes - 2).nan_to_num_()
     weight = (pairs.positive | pairs.negative).to(values.dtype)
     to_right = (place - left) * weight

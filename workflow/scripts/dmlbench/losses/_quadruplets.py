@@ -14,13 +14,13 @@ def quadruplet_hinge(d: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, 
         labels: [B] int64.
     """
     # As for triplets: the sum is (d_ij + margin) times the number of negative pairs before it,
-    # less d_lk times the number of positive pairs after it, both without pairs of one's own class.
+    # less d_lk times the number of positive pairs after it, both without pairs of the same class.
     same = labels[:, None] == labels
     positive = same.clone().fill_diagonal_(False)
     negative = ~same
     key = torch.where(positive, d + margin, d)
     with torch.no_grad():
-        first = same.int().argmax(1)  # the first sample of a class stands for the class
+        first = same.int().argmax(1)  # the first sample of a class represents it
         group = first[:, None].expand_as(same).flatten()
         by_key = key.flatten().argsort()
         by_group = by_key[group[by_key].argsort(stable=True)]

@@ -15,7 +15,7 @@ def smooth_ranks(S: Tensor, pairs_positive: Tensor, temperature: float) -> tuple
 
     Args:
         S: similarities [B, B].
-        pairs_positive: bool [B, B], whose rank is wanted; the ranks of other pairs are 1.
+        pairs_positive: bool [B, B], the pairs to rank; the ranks of other pairs are 1.
 
     Returns:
         Two tensors [B, B]: rank among all, rank among the positives.
@@ -24,10 +24,10 @@ def smooth_ranks(S: Tensor, pairs_positive: Tensor, temperature: float) -> tuple
 
 
 class _SmoothRanks(torch.autograd.Function):
-    # autograd would keep the B x B x B sigmoids; they are cheaper to compute again
+    # autograd would keep the B x B x B sigmoids; recomputing them is cheaper
     @staticmethod
     def forward(ctx, S, positive, temperature):
-        scaled = (S / temperature).fill_diagonal_(NEVER)  # the anchor is before nobody
+        scaled = (S / temperature).fill_diagonal_(NEVER)  # the anchor ranks before nobody
         chosen = positive.to(S.dtype)
         sums = torch.stack([torch.ones_like(S), chosen], 2)
         ranks = torch.cat([_wins(scaled[rows]) @ sums[rows] for rows in _blocks(len(S))])

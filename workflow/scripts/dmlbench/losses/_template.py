@@ -2,10 +2,10 @@
 
     cp _template.py my_loss.py        # class Template becomes class MyLoss
 
-Then it is `build_loss("my_loss", ...)`, and a study can name it. Facts of the data come as
-positional arguments where a loss needs them (num_classes, embedding_dim), hyper-parameters as
-keyword-only ones with defaults, whose types and ranges (`dmlbench.values`) the plan checks. A loss
-with proxies leaves `tuples` out.
+Then it is `build_loss("my_loss", ...)`, and a study can name it. Facts of the data that a loss
+needs are positional arguments (num_classes, embedding_dim); hyper-parameters are keyword-only with
+defaults, and the plan checks their types and ranges (`dmlbench.values`). A loss with proxies leaves
+`tuples` out.
 """
 
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from dmlbench.tuples import Pairs, all_pairs
 class Template(nn.Module):
     """Mean over the positive pairs of [margin - S_ij]_+, S the cosine similarity.
 
-    Source: author, year, equation. What differs from it, and why.
+    Source: author, year, equation. Deviations from it, and why.
 
     Args:
         margin: similarity above which a positive pair is left alone.

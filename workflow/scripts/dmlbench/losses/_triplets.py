@@ -12,7 +12,7 @@ def triplet_hinge(far: Tensor, labels: Tensor, margin: float, tuples: Triplets |
     Args:
         far: how far j is from anchor i, [B, B]: a distance or a negated similarity.
         labels: [B] int64.
-        tuples: the triplets to look at; None for all of the batch.
+        tuples: the triplets to use; None for all of the batch.
 
     Returns:
         Three scalars: the sum, the number of triplets with a loss above 0, the number of triplets.

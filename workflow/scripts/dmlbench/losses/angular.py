@@ -1,4 +1,4 @@
-"""Angular loss joined with the N-pair loss."""
+"""Angular loss combined with the N-pair loss."""
 
 from typing import Annotated
 

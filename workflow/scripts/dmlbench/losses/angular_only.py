@@ -14,7 +14,7 @@ class AngularOnly(nn.Module):
     """Mean over positive pairs of log(1 + sum_n exp(4 t (x_a + x_p) x_n - 2 (1 + t) x_a x_p)).
 
     t = tan(alpha)^2, n runs over the negatives of a, x is normalized. Source: Wang et al. 2017
-    eq. 8, which can2019 table 1 runs. `angular` joins it with the N-pair loss.
+    eq. 8, which can2019 table 1 runs. `angular` combines it with the N-pair loss.
 
     Args:
         alpha: largest angle at the negative, in degrees, in (0, 60].

@@ -15,8 +15,8 @@ class ArcFace(nn.Module):
     """Cross-entropy of scale cos(theta_j), with cos(theta_y + margin) for the own class.
 
     theta_j is the angle between embedding and class weight j; the mean over the batch, where
-    psomas2020 eq. 2.29 prints the sum. To the letter of the equation, also where
-    theta_y + margin exceeds 180 degrees. roth2020 eq. 6: scale 16, margin 0.5 rad.
+    psomas2020 eq. 2.29 prints the sum. The equation is followed literally, even if theta_y + margin
+    exceeds 180 degrees. roth2020 eq. 6: scale 16, margin 0.5 rad.
 
     Args:
         num_classes: number of classes C.
@@ -36,7 +36,7 @@ class ArcFace(nn.Module):
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
         own, others = own_and_others(unit(embeddings) * self.scale, unit(self.proxies), labels)
         cosine = own / self.scale
-        # the smallest sine keeps the slope finite where embedding and weight are parallel
+        # the smallest sine keeps the slope finite if embedding and weight are parallel
         sine = (1 - cosine.square()).clamp_min(torch.finfo(cosine.dtype).eps).sqrt()
         with_margin = cosine * math.cos(self.margin) - sine * math.sin(self.margin)
         return softplus(others - self.scale * with_margin).mean()

@@ -1,4 +1,4 @@
-"""Contrastive loss whose positive and negative pairs weigh the same."""
+"""Contrastive loss with equal weights of positive and negative pairs."""
 
 from torch import Tensor, nn
 

@@ -10,7 +10,7 @@ class ContrastiveEuclidean(nn.Module):
     """Mean over pairs of [d - positive_margin]_+ if positive, [margin - d]_+ if negative.
 
     d is the Euclidean distance of the embeddings as given. Source: roth2020 eq. 1 (its positive
-    margin is 0); musgrave2020 eq. 1, of which `contrastive_balanced` is what the study ran.
+    margin is 0); musgrave2020 eq. 1, which the study ran as `contrastive_balanced`.
 
     Args:
         margin: distance below which a negative pair is pushed apart.

@@ -18,7 +18,7 @@ class CosFace(nn.Module):
         num_classes: number of classes C.
         embedding_dim: size D of the embeddings.
         scale: factor on the cosines.
-        margin: what the own class's cosine loses.
+        margin: subtracted from the own class's cosine.
     """
 
     def __init__(

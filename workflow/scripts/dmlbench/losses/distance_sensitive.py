@@ -22,14 +22,14 @@ class DistanceSensitive(nn.Module):
 
     with Euclidean distances d. Only triplets strictly between the two clamps have a gradient (the
     in-loss miner); those at the upper one still add the constant m2 to the value. Negative pairs
-    nearer than 1e-6 are taken at 1e-6, without a force: for r > 0 it would grow beyond all bounds.
+    nearer than 1e-6 are taken at 1e-6, without a force: for r > 0 it would be unbounded.
 
     s = 1, r = -1, rho = 1 is the entangle loss, s = r = 0 the modified entangle loss. Tables 4.8
     and 4.13 switch the clamps off by m1 = 40, m2 = 1000.
 
     Args:
         s: power of the pull, >= 0.
-        r: power of the push, any but 1, as 1 - r divides.
+        r: power of the push, not 1, as 1 - r is a divisor.
         rho: push over pull, >= 0; `ideal_rho` gives the value that balances a batch.
         m1: added before clamping; the larger, the farther out negatives have a gradient.
         m2: > 0, upper clamp; the larger, the nearer negatives have a gradient.
@@ -76,7 +76,7 @@ def ideal_rho(batch_size: int, num_classes: int) -> float:
         num_classes: classes C in the batch, >= 2.
 
     Raises:
-        UserError: the batch holds no such classes.
+        UserError: the batch cannot hold such classes.
 
     Source: karaman2021, eq. 3.19 with B = 2^x, C = 2^y; 12/7 for x = 5, y = 2.
     """

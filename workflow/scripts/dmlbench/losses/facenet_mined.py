@@ -1,4 +1,4 @@
-"""FaceNet's triplet loss that mines the semi-hard negatives by a second clamp."""
+"""FaceNet's triplet loss, mining semi-hard negatives by a second clamp."""
 
 from torch import Tensor, nn
 

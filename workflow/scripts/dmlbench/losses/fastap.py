@@ -10,7 +10,7 @@ from dmlbench.values import Count
 
 
 class FastAP(nn.Module):
-    """Mean over anchors with a positive of 1 - AP, the average precision from soft histograms.
+    """Mean over anchors with a positive of 1 - AP, with average precision from soft histograms.
 
     AP = 1/N+ sum_l h+_l H+_l / H_l, where h+ is the histogram of the anchor's squared distances
     to its positives on [0, 4], H+ its cumulative sum, H that of positives and negatives, and N+

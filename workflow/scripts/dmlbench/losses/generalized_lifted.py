@@ -13,7 +13,7 @@ class GeneralizedLifted(nn.Module):
     p runs over the positives of a (not a itself), n over its negatives; d is the Euclidean
     distance of the embeddings as given, which the study does not normalize. An anchor without
     positives or without negatives counts 0.
-    Source: roth2020 eq. 3, whose first sum is divided by B here, as its second is there;
+    Source: roth2020 eq. 3, whose first sum is also divided by B here, as its second is there;
     Hermans et al. 2017.
 
     Args:

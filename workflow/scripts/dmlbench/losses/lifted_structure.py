@@ -11,9 +11,9 @@ class LiftedStructure(nn.Module):
     """Mean over positive pairs of 1/2 [log(sum_k e^S_ik + sum_l e^S_jl) + margin - S_ij]_+^2.
 
     k runs over the negatives of i, l over those of j; S is the cosine similarity.
-    Source: Oh Song et al. 2016, eq. 4, with -S in place of the distance. psomas2020 eq. 2.21
-    cites that paper and prints another loss, one term per anchor instead of one per positive
-    pair, not squared: `lifted_structure_per_anchor`.
+    Source: Oh Song et al. 2016, eq. 4, with -S instead of the distance. psomas2020 eq. 2.21 cites
+    that paper and prints another loss, one term per anchor instead of one per positive pair, not
+    squared: `lifted_structure_per_anchor`.
 
     Args:
         margin: by how much a positive should be more similar than the softly nearest negative.

@@ -12,8 +12,8 @@ class LiftedStructurePerAnchor(nn.Module):
     j runs over the positives of i (not i itself), k over its negatives; S is the cosine
     similarity. An anchor without positives or without negatives counts 0.
     Source: psomas2020 eq. 2.21 as printed, its trailing + read as the hinge, its sum over the
-    batch divided by B. On similarities it pulls positives and pushes negatives; put distances for
-    S and it does the opposite. `lifted_structure` is the loss of the paper that the equation cites.
+    batch divided by B. On similarities it pulls positives and pushes negatives; with distances for
+    S it would do the opposite. `lifted_structure` is the loss of the paper that the equation cites.
 
     Args:
         margin: by how much a positive should be more similar than a negative.

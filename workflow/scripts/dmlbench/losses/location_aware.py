@@ -1,4 +1,4 @@
-"""The location-aware loss: forces that depend on where the triplet lies."""
+"""The location-aware loss: forces that depend on the location of the triplet."""
 
 import torch
 from torch import Tensor, nn

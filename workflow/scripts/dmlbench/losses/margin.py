@@ -15,8 +15,8 @@ class Margin(nn.Module):
     d is the Euclidean distance of the embeddings as given; the sum is divided by the number of
     pairs with a loss above 0; beta is learned, one for all classes.
     Source: Wu et al. 2017 section 4.2; roth2020 eq. 10 (whose hinge is not printed); can2019
-    eq. 3.4. psomas2020 eq. 2.23 writes it on similarities, where its boundary of 1.2 could never
-    be reached: it is a distance, and `margin_similarity` is the equation to the letter.
+    eq. 3.4. psomas2020 eq. 2.23 writes it on similarities, where its boundary of 1.2 could never be
+    reached: it is a distance; `margin_similarity` follows the equation literally.
 
     Args:
         margin: half-width of the band between positive and negative pairs.

@@ -13,7 +13,8 @@ class MarginPerClass(nn.Module):
     """[d_ij - beta_c + margin]_+ for a positive pair, [beta_c - d_ij + margin]_+ for a negative.
 
     c is the class of anchor i; d is the Euclidean distance of the embeddings as given; the sum is
-    divided by the number of pairs with a loss above 0. As `margin`, with one learned beta a class.
+    divided by the number of pairs with a loss above 0. As `margin`, with one learned beta per
+    class.
     Source: Wu et al. 2017 section 4.2 (class-specific beta).
 
     Args:

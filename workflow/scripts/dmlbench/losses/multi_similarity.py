@@ -12,8 +12,8 @@ class MultiSimilarity(nn.Module):
 
     1/alpha log(1 + sum_j e^(-alpha (S_ij - margin))) over the positives j of i, plus
     1/beta log(1 + sum_k e^(beta (S_ik - margin))) over its negatives k; S is the cosine
-    similarity. Source: psomas2020 eq. 2.24, roth2020 eq. 12 (beta 40). The pair mining that
-    belongs to it is a miner.
+    similarity. Source: psomas2020 eq. 2.24, roth2020 eq. 12 (beta 40). Its pair mining is the miner
+    `multi_similarity`.
 
     Args:
         alpha: sharpness of the positives' log-sum-exp.

@@ -42,7 +42,7 @@ def _first_two_of_each_class(labels: Tensor) -> tuple[Tensor, Tensor]:
     next_is_same = torch.cat([y[:-1] == y[1:], y[:1] != y[:1]])
     starts = torch.cat([y[:1] == y[:1], y[:-1] != y[1:]])
     found = starts & next_is_same
-    # the shapes may not depend on the data: what is no pair goes to the last place
+    # shapes must not depend on the data: classes without a pair go to the last place
     last = len(labels) // 2
     place = torch.where(found, found.cumsum(0) - 1, last).expand(2, -1)
     pairs = order.new_zeros(2, last + 1)

@@ -12,7 +12,7 @@ class OriginalTriplet(nn.Module):
 
         L(a, p, n) = ( exp(d_ap) / (exp(d_ap) + exp(d_an)) )^2
 
-    with Euclidean distances d. L lies in (0, 1); it needs neither margin nor hinge.
+    with Euclidean distances d. L is in (0, 1); it needs neither margin nor hinge.
 
     Source: karaman2021, eq. 2.4 (Hoffer and Ailon 2015). The derivatives printed there (2.11,
     table 3.1) have (exp(d_ap) + exp(d_an))^2 as denominator; the power is 3.

@@ -20,7 +20,7 @@ class ProxyAnchor(nn.Module):
         num_classes: number of classes C.
         embedding_dim: size D of the embeddings.
         alpha: factor on the similarities.
-        margin: similarity by which positives and negatives should stand apart from 0.
+        margin: similarity by which positives and negatives should differ from 0.
     """
 
     def __init__(

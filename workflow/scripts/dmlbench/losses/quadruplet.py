@@ -13,11 +13,10 @@ class Quadruplet(nn.Module):
     """Mean of [d_ij - d_ik + margin]_+ over triplets, plus of [d_ij - d_lk + margin_2]_+.
 
     i and j share a class; k and l are of two other classes; d is the Euclidean distance of the
-    embeddings as given. Over the triplets of a miner, one l per triplet is drawn from
-    torch's global generator, the term left out where it falls into the class of i or k;
-    without a miner, both means are over all of the batch.
-    Source: roth2020 eq. 14, whose second hinge prints d_ik for d_ij and so compares two negative
-    pairs; Chen et al. 2017 has d_ij.
+    embeddings as given. Over the triplets of a miner, one l per triplet is drawn from torch's
+    global generator, and the term is left out if l is in the class of i or k; without a miner, both
+    means are over all of the batch. Source: roth2020 eq. 14, whose second hinge prints d_ik for
+    d_ij and so compares two negative pairs; Chen et al. 2017 has d_ij.
 
     Args:
         margin: by how much a negative of i should be farther than a positive.

@@ -13,7 +13,7 @@ class Ratio(nn.Module):
 
         L(a, p, n) = max(0, 1 - d_an / (d_ap + margin))
 
-    with Euclidean distances d. L lies in [0, 1].
+    with Euclidean distances d. L is in [0, 1].
 
     Args:
         margin: > 0, in units of distance. The default is the best row of table 4.3.

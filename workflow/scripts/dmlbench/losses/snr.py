@@ -13,7 +13,7 @@ class SNR(nn.Module):
     """Mean over triplets of [r_ap - r_an + margin]_+, plus weight times the mean of |sum_m x_im|.
 
     r_ij = |x_i - x_j|^2 / |x_i|^2, noise over signal, of the embeddings as given; the second term
-    draws their coordinates to mean zero. Source: roth2020 eq. 15 with the squares that its
+    pulls their coordinates to mean zero. Source: roth2020 eq. 15 with the squares that its
     numerators lack (Yuan et al. 2019), its sum over triplets divided by their number.
 
     Args:

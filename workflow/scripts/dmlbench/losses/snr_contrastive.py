@@ -19,7 +19,7 @@ class SNRContrastive(nn.Module):
     Args:
         margin: ratio below which a negative pair is pushed apart.
         positive_margin: ratio above which a positive pair is pulled together.
-        weight: weight of the mean of |sum_m x_im|, which draws the coordinates to mean zero.
+        weight: weight of the mean of |sum_m x_im|, which pulls the coordinates to mean zero.
     """
 
     def __init__(self, *, margin: float = 1, positive_margin: float = 0, weight: NotNegative = 0):

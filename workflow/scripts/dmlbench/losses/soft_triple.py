@@ -24,7 +24,7 @@ class SoftTriple(nn.Module):
         num_classes: number of classes C.
         embedding_dim: size D of the embeddings.
         alpha: factor on the similarities.
-        margin: what the own class's similarity loses.
+        margin: subtracted from the own class's similarity.
         gamma: inverse temperature of the soft assignment to centers: 10, where Qian et al.
             and roth2020 print its inverse, 0.1.
         tau: weight of the regularizer.

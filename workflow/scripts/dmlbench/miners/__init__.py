@@ -1,4 +1,4 @@
-"""Tuple miners: which pairs or triplets of a batch a loss looks at, one file each."""
+"""Tuple miners: which pairs or triplets of a batch a loss uses, one file each."""
 
 from dmlbench import registry
 

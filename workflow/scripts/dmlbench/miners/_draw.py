@@ -15,13 +15,13 @@ def draw_columns(weights: Tensor, wanted: Tensor) -> Tensor:
         wanted: bool [R, M], True where a draw is needed.
 
     Returns:
-        int64 [R, M]; any column where none is wanted or the row's weights are all zero.
+        int64 [R, M]; an arbitrary column where none is wanted or the row's weights are all zero.
     """
     cumulative = weights.cumsum(dim=1)
     total = cumulative[:, -1:]
     uniform = torch.rand(wanted.shape, dtype=torch.float64, device=weights.device)
     target = torch.minimum((uniform * total).long(), total - 1)
-    # A search for zero ends at once; only the wanted draws take time.
+    # A search for zero returns immediately; only the wanted draws take time.
     columns = torch.searchsorted(cumulative, target.masked_fill(~wanted, 0), right=True)
     return columns.clamp(max=weights.shape[1] - 1)
 

@@ -6,9 +6,9 @@ from dmlbench.tuples import Pairs, all_pairs
 
 
 class AllValid:
-    """Every positive and every negative pair of the batch: what a pair loss sees without a miner.
+    """Every positive and every negative pair of the batch: what a pair loss uses without a miner.
 
-    Triplet losses see all valid triplets (karaman2021, section 4.1) without a miner, too.
+    Triplet losses without a miner use all valid triplets (karaman2021, section 4.1).
     """
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:

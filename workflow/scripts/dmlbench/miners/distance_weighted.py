@@ -1,4 +1,4 @@
-"""Distance-weighted mining: negatives drawn from all distances alike."""
+"""Distance-weighted mining: negatives drawn evenly from all distances."""
 
 from typing import Annotated, Literal
 
@@ -30,7 +30,7 @@ class DistanceWeighted:
     Args:
         lower_cutoff: distance l, in (0, 2).
         upper_cutoff: distance u, above the lower cutoff.
-        positives: "all" pairs of a class, a negative each (Wu et al., psomas2020), or "one"
+        positives: "all" pairs of a class, one negative each (Wu et al., psomas2020), or "one"
             positive of each anchor, drawn at random (roth2020).
     """
 

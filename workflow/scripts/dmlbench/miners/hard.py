@@ -13,8 +13,8 @@ class Hard:
     """Each anchor's farthest positive with its nearest negative, by Euclidean distance.
 
     On normalized embeddings these are the least similar positive and the most similar negative of
-    psomas2020, equations 2.18 and 2.19. Of equals, one is taken. An anchor without a positive or
-    without a negative gives no triplet.
+    psomas2020, equations 2.18 and 2.19. Of equal ones, one is taken. An anchor without a positive
+    or without a negative gives no triplet.
 
     Args:
         positives: "hardest", one triplet for each anchor, or "all" positives of the anchor, each

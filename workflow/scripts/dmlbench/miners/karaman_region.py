@@ -15,24 +15,24 @@ class KaramanRegion:
     """For each anchor a and positive p, a random negative from the chosen regions around a.
 
     Circles of radius d_ap - margin, d_ap and d_ap + margin around the anchor, d the Euclidean
-    distance, part the negatives n into four regions:
+    distance, divide the negatives n into four regions:
 
         1  easy            d_ap + margin <= d_an
         2  semi-hard       d_ap          <  d_an  < d_ap + margin
         3  hard            d_ap - margin <  d_an <= d_ap
         4  hard, nearest                    d_an <= d_ap - margin
 
-    The negative is drawn uniformly from the chosen regions together, by torch's global generator
-    of the embeddings' device; a pair without a negative in them gives no triplet.
+    The negative is drawn uniformly from the union of the chosen regions, by torch's global
+    generator of the embeddings' device; a pair without a negative in them gives no triplet.
 
     Args:
-        regions: which of 1, 2, 3, 4; several are joined.
+        regions: which of 1, 2, 3, 4.
         margin: > 0 and finite, in units of distance.
 
     Source: karaman2021, figure 2.5. Its text names the regions and says that 3 and 4 are both
-    hard; that the same margin parts them is read from the figure's symmetry, not from a formula.
-    A region holds many negatives and `Triplets` has room for one: the expectation over draws is
-    the mean over the region, pair by pair. All of region 2 at once, for FaceNet's loss, is the
+    hard; that the same margin separates them is read from the figure's symmetry, not from a
+    formula. A region holds many negatives, and `Triplets` one per pair: the expectation over draws
+    is the mean over the region, pair by pair. All of region 2 at once, for FaceNet's loss, is the
     loss `facenet_mined`.
     """
 

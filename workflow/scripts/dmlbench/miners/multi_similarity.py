@@ -11,7 +11,7 @@ from dmlbench.values import Interval
 
 
 class MultiSimilarity:
-    """Negatives nearly as similar as the hardest positive, and positives nearly as far as they.
+    """Negatives nearly as similar as the hardest positive, and conversely for positives.
 
     A negative n of anchor a is kept when S_an > min_p S_ap - epsilon, a positive p when
     S_ap < max_n S_an + epsilon, with S the dot product: roth2020, equation 11 (musgrave2020,

@@ -21,7 +21,7 @@ class SemiHard:
         similarity = similarities(embeddings)
         positive, negative = all_pairs(labels)
         ascending, order = similarity.masked_fill(~negative, torch.inf).sort(dim=1)
-        # Other pairs ask for what is below -inf: no negative, and the search costs nothing.
+        # Other pairs search below -inf: they find no negative, at no cost.
         less_similar = torch.searchsorted(ascending, similarity.masked_fill(~positive, -torch.inf))
         hardest = order.gather(1, (less_similar - 1).clamp(min=0))
         return Triplets(negative=hardest, valid=less_similar > 0)

@@ -41,8 +41,7 @@ class SemiHardRandom:
         positive, negative = all_pairs(labels)
         ascending, order = distance.masked_fill(~negative, torch.inf).sort(dim=1)
         positive = choose_positives(positive, self.positives)
-        # Other pairs ask for what lies between inf and inf: no negative, and a search that costs
-        # nothing.
+        # Other pairs search between inf and inf: they find no negative, at no cost.
         nearest = distance.masked_fill(~positive, torch.inf)
         first = torch.searchsorted(ascending, nearest, right=True)
         count = torch.searchsorted(ascending, nearest + self.margin) - first

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from dmlbench import registry
 from dmlbench.plan.spec import Spec
 
-# How images become vectors; a token is one already.
+# How feature maps become vectors; a token already is one.
 POOLING = {
     "average": lambda maps: maps.mean(dim=(2, 3)),
     "maximum": lambda maps: maps.amax(dim=(2, 3)),
@@ -17,7 +17,7 @@ POOLING = {
 
 
 class Embedder(nn.Module):
-    """The network of a spec, in its precision; embeddings are float32 all the same.
+    """The network of a spec, in its precision; embeddings are always float32.
 
     Args:
         spec: says which backbone, pooling, embedding size and input normalization.
@@ -43,7 +43,7 @@ class Embedder(nn.Module):
         self.frozen_batchnorm = spec.frozen_batchnorm
         self.channels = network.channels
         for name, values in (("mean", network.mean), ("std", network.std)):
-            # Divided by the scale, they normalize images in [0, 1].
+            # Divided by the scale, these normalize images in [0, 1].
             values = torch.tensor([value / network.scale for value in values]).view(1, -1, 1, 1)
             self.register_buffer(name, values, persistent=False)
         # Twice as fast in training and three times in evaluation on a CPU, faster on a GPU.
@@ -58,7 +58,7 @@ class Embedder(nn.Module):
 
     @property
     def stages(self) -> list[nn.Module]:
-        """What a batch enters one after another: the network, then its backbone's links, if any."""
+        """The modules that a batch enters: the network, then its backbone's stages, if any."""
         chains = (part for part in self.backbone.modules() if isinstance(part, nn.Sequential))
         return [self, *next(chains, [])]
 
@@ -70,9 +70,9 @@ class Embedder(nn.Module):
         return (images - self.mean) / self.std
 
     def train(self, mode: bool = True) -> "Embedder":
-        """Training mode; what is frozen of BatchNorm stays as it is all the same.
+        """Training mode; the frozen parts of BatchNorm stay frozen.
 
-        To be called after every `requires_grad_` of the backbone, which would free affine
+        Call it after every `requires_grad_` of the backbone, which would unfreeze affine
         parameters.
         """
         super().train(mode)

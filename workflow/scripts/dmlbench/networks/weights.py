@@ -1,4 +1,4 @@
-"""Published weights into a backbone, checked to the last name."""
+"""Load published weights into a backbone, checking every name."""
 
 import io
 import pickle
@@ -19,17 +19,17 @@ _NAMED = 3
 
 
 def load_weights(backbone: nn.Module, weights: SpecWeights | None, path: Path | None) -> None:
-    """Load the weights that a spec names into its backbone, or none where it names none.
+    """Load the weights that a spec names, if any, into its backbone.
 
     Args:
-        backbone: gets the weights; what a file holds of a classifier is left out.
-        weights: the spec's file name and sha256 (or how it begins).
+        backbone: gets the weights; a classifier's weights in the file are left out.
+        weights: the spec's file name and sha256 (or its first digits).
         path: a file of `torch.save` (tensors by name, or those under `model` or `state_dict`),
             or of safetensors.
 
     Raises:
-        DamagedError: another file than the spec's.
-        UserError: no such file; no file of tensors by name; a backbone that has no published
+        DamagedError: the file is not the spec's.
+        UserError: no such file; a file without tensors by name; a backbone that has no published
             weights; missing or unexpected names, or tensors of other shapes.
     """
     if weights is None:
@@ -65,7 +65,7 @@ def _read(path: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
-        # From memory: torch's own reading makes an OSError of a truncated file.
+        # From memory: torch raises an OSError when it reads a truncated file itself.
         content = torch.load(io.BytesIO(path.read_bytes()), map_location="cpu", weights_only=True)
     except (
         RuntimeError,
@@ -77,12 +77,12 @@ def _read(path: Path) -> dict[str, Tensor]:
         SafetensorError,
     ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
-        raise UserError(f"{path}: no file of weights ({reason})") from None
+        raise UserError(f"{path}: not a file of weights ({reason})") from None
     for key in ("model", "state_dict"):
         if isinstance(content, dict) and isinstance(content.get(key), dict):
             content = content[key]
     if not isinstance(content, dict) or not all(map(torch.is_tensor, content.values())):
-        raise UserError(f"{path}: holds something else than tensors by name")
+        raise UserError(f"{path}: holds something other than tensors by name")
     return dict(content)
 
 

@@ -1,7 +1,7 @@
 """Studies -> runs -> paths, checked before any job starts.
 
-Standard library and pydantic only: Snakemake imports this at parse time, so torch and pandas never
-load here.
+Standard library and pydantic only: Snakemake imports this while parsing, so torch and pandas must
+not load here.
 """
 
 from dmlbench.plan.load import load, load_unless_checked, reload

@@ -1,4 +1,4 @@
-"""Checks of what a call of Snakemake itself is given, before anything is planned."""
+"""Checks of the arguments of a Snakemake call, before anything is planned."""
 
 import os
 from pathlib import Path
@@ -15,14 +15,14 @@ def results_folder(config: dict) -> str:
         config: Snakemake's `config`.
 
     Raises:
-        UserError: there is none, or not as it may be.
+        UserError: it is missing or not allowed.
     """
     where = "config.yaml: pathvars"
     return checked(config.get("pathvars", {}), Pathvars, where=where).results
 
 
 def check_numbers(cores: int | None, jobs: int | None) -> None:
-    """Check `--cores` and `--jobs`, with which Snakemake would wait for ever; None if not given.
+    """Check `--cores` and `--jobs`, which could make Snakemake wait forever; None if not given.
 
     Raises:
         UserError: a number below 1.
@@ -33,7 +33,7 @@ def check_numbers(cores: int | None, jobs: int | None) -> None:
 
 
 def check_results(folder: str) -> None:
-    """Check that everything can be written below a folder, which need not exist yet.
+    """Check that everything below a folder can be written; it need not exist yet.
 
     Raises:
         UserError: a file is where the folder should be, or it cannot be written to.

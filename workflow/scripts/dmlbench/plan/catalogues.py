@@ -1,4 +1,4 @@
-"""What the catalogues of data sets and networks may say."""
+"""The schema of the catalogues of data sets and networks."""
 
 from typing import Literal, get_args
 
@@ -23,15 +23,15 @@ from dmlbench.plan.choices import (
 
 
 class Archive(Model):
-    """A file that is downloaded: where from, and how it is recognised.
+    """A file that is downloaded: from where, and how it is verified.
 
     Attributes:
-        urls: where it is published, tried in order after the mirrors; none where it is given out
-            on request only, so that a mirror must have it.
-        sha256, md5: of the published file; the md5 counts where no sha256 is published. Without
-            either, the content is checked by what the index must count.
-        mirror_sha256: of files that a mirror may hold instead (the same images, zipped again).
-        note: how to come by a file that has no address; shown when no source works.
+        urls: where it is published, tried in order after the mirrors; none if it is only given on
+            request, so that a mirror must have it.
+        sha256, md5: of the published file; the md5 counts if no sha256 is published. Without
+            either, the content is checked by the counts of the index.
+        mirror_sha256: of files that a mirror may have instead (the same images, zipped again).
+        note: how to get a file that has no address; shown when no source works.
     """
 
     urls: list[str] = []
@@ -49,7 +49,7 @@ class Dataset(Model):
     """A data set: its archives are downloaded, drawn by a generator, or a folder of the user's.
 
     Attributes:
-        published: the archives that an alternative is used instead of; empty for none.
+        published: the archives that an alternative replaces; empty for none.
         alternatives: other archives that hold the same images, by name; `data.alternatives` of
             config.yaml chooses one instead of `archives`.
         folder: a folder on this machine, or one zip or tar of it.
@@ -70,7 +70,7 @@ class Dataset(Model):
     @model_validator(mode="after")
     def _has_one_source(self) -> "Dataset":
         if [bool(self.archives), bool(self.generator), bool(self.folder)].count(True) != 1:
-            raise ValueError("needs one of archives, generator and folder, and not two")
+            raise ValueError("needs exactly one of archives, generator and folder")
         if self.alternatives and not self.archives:
             raise ValueError("has alternatives to archives, but no archives")
         return self
@@ -83,9 +83,8 @@ class Weights(Model):
     """Published weights of a backbone: which file, and where from.
 
     Attributes:
-        sha256: of the file, or how it begins (8 to 31 digits).
-        urls: where it is published, tried in order after the mirrors; none where only a mirror
-            has it.
+        sha256: of the file, or its first digits (8 to 31).
+        urls: where it is published, tried in order after the mirrors; none if only a mirror has it.
     """
 
     file: FileName
@@ -95,16 +94,16 @@ class Weights(Model):
 
 
 class Network(Model):
-    """A backbone with its pooling, its weights and the pixels it eats.
+    """A backbone with its pooling, its weights and its input.
 
     Attributes:
         weights: what training starts from; none for random weights.
-        pooling: of the feature maps; `token` for a backbone that returns one vector an image.
+        pooling: of the feature maps; `token` for a backbone that returns one vector per image.
         pixels: length of the packed images' shorter side.
         mode: of the packed images.
         channels: the order in which the network takes colors.
         scale: the largest value that it takes; pixel values are in 0..scale.
-        mean, std: of its pixel values, a number a channel, in its order and scale.
+        mean, std: of its pixel values, one number per channel, in its order and scale.
         threads: CPU threads of a job that runs it.
     """
 
@@ -122,7 +121,7 @@ class Network(Model):
 
     @field_validator("mean", "std")
     @classmethod
-    def _a_number_a_channel(cls, numbers: list[float], info) -> list[float]:
+    def _check_channels(cls, numbers: list[float], info) -> list[float]:
         channels = {"gray": 1, "rgb": 3}.get(info.data.get("mode"))
         if channels is not None and len(numbers) != channels:
             raise ValueError(f"needs {channels} numbers for mode {info.data['mode']}")

@@ -1,4 +1,4 @@
-"""Checks of a plan as a whole, so that what is wrong shows before a job starts."""
+"""Checks of a plan as a whole, so that errors show before a job starts."""
 
 from dataclasses import replace
 
@@ -85,7 +85,7 @@ def _check_row(plan: Plan, row: Row) -> None:
 
 
 def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
-    """An override whose `where` names what no catalogue has would never apply."""
+    """An override whose `where` names something unknown would never apply."""
     for position, override in enumerate(plan.recipes[recipe].overrides):
         for key, wanted in override.where.wanted:
             catalogue = getattr(plan, f"{key}s", None)
@@ -121,7 +121,7 @@ def _check_view(plan: Plan, study: str, view, where: str) -> None:
 
 
 def _check_parts(plan: Plan, study: str, view, where: str) -> None:
-    """A view shows measures and experiments that its study lists: no other are made for it."""
+    """A view may show only measures and experiments that its study lists: no others are made."""
     for kind in ("measures", "experiments"):
         made = getattr(plan.studies[study], kind)
         for name in getattr(view, kind, []):
@@ -130,7 +130,7 @@ def _check_parts(plan: Plan, study: str, view, where: str) -> None:
 
 
 def _check_metrics(plan: Plan, view, rows: list[Row], where: str) -> None:
-    """A table or figure shows metrics that some of its rows have; what ranks, all of them.
+    """Tables and figures show metrics that some of their rows have; for rankings, all rows.
 
     The metrics of experiments are known only once they have run.
     """
@@ -143,8 +143,8 @@ def _check_metrics(plan: Plan, view, rows: list[Row], where: str) -> None:
         return
     scored = set.union(*each).union(*(plan.measures[name].metrics for name in view.measures))
     kind = view.kind
-    for option in registry.options_of_kind(kind.room, kind.name, "Metric"):
-        default = registry.options(kind.room, kind.name)[option].default
+    for option in registry.options_of_kind(kind.package, kind.name, "Metric"):
+        default = registry.options(kind.package, kind.name)[option].default
         given = kind.hyperparameters.get(option, default)
         for metric in [given] if isinstance(given, str) else given or ():
             _check_metric(metric, scored, f"{where}.kind.{option}")

@@ -1,4 +1,4 @@
-"""The words of the configuration: identifiers, metrics, and methods chosen by name."""
+"""The vocabulary of the configuration: identifiers, metrics, and parts chosen by name."""
 
 import re
 from typing import Annotated, Any, ClassVar
@@ -22,7 +22,7 @@ def _is_no_fold(name: str) -> str:
     return name
 
 
-# Identifiers become folders, rule names and shell words: nothing else may stand in them.
+# Identifiers become folders, rule names and shell words: other characters are not allowed.
 IDENTIFIER = r"[a-z][a-z0-9_]*"
 Identifier = Annotated[str, StringConstraints(pattern=rf"^{IDENTIFIER}$")]
 # A view may be named by its number in the paper: "06".
@@ -35,11 +35,11 @@ SplitName = Annotated[
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-# Files of weights carry the first digits of their hash in their names; 32 would read like an md5.
+# Names of weight files contain the first digits of their hash; 32 digits would look like an md5.
 Sha256Start = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{8,31}|[0-9a-f]{64})$")]
 
 
-# What Snakemake reads as wildcards, and what a shell would act on.
+# Characters that Snakemake reads as wildcards or a shell would interpret.
 _NOT_IN_PATHS = set("{}*?<>;|&$`\"'\\!#")
 
 
@@ -64,24 +64,24 @@ Metric = Annotated[str, BeforeValidator(_checked_metric)]
 
 
 class Model(BaseModel):
-    """A model that refuses unknown keys and never changes."""
+    """An immutable model that rejects unknown keys."""
 
-    # As JSON an infinite margin would become none otherwise.
+    # Otherwise an infinite margin would become null in JSON.
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
 
 _CHECKED: set[tuple[str, str, str]] = set()
-"""Choices that were checked: thousands of runs share a few."""
+"""Choices that have been checked: thousands of runs share a few."""
 
 
 class Choice(BaseModel):
-    """A part of a room with its options: `{name: proxy_anchor, margin: 0.1}`.
+    """A part of a package with its options: `{name: proxy_anchor, margin: 0.1}`.
 
     A part without options may be written as its name alone.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, ser_json_inf_nan="constants")
-    room: ClassVar[str]
+    package: ClassVar[str]
     name: str
 
     @model_validator(mode="before")
@@ -91,9 +91,9 @@ class Choice(BaseModel):
 
     @model_validator(mode="after")
     def _exists(self) -> "Choice":
-        choice = (self.room, self.name, repr(self.model_extra))
+        choice = (self.package, self.name, repr(self.model_extra))
         if choice not in _CHECKED:
-            registry.check(self.room, self.name, self.hyperparameters)
+            registry.check(self.package, self.name, self.hyperparameters)
             _CHECKED.add(choice)
         return self
 
@@ -104,52 +104,52 @@ class Choice(BaseModel):
 
 
 class Loss(Choice):
-    room = "losses"
+    package = "losses"
 
 
 class Miner(Choice):
-    room = "miners"
+    package = "miners"
 
 
 class Sampler(Choice):
-    room = "samplers"
+    package = "samplers"
 
 
 class Regularizer(Choice):
-    room = "regularizers"
+    package = "regularizers"
 
 
 class Backbone(Choice):
-    room = "networks/backbones"
+    package = "networks/backbones"
 
 
 class Generator(Choice):
-    room = "data/generators"
+    package = "data/generators"
 
 
 class Layout(Choice):
-    room = "data/layouts"
+    package = "data/layouts"
 
 
 class SplitRule(Choice):
-    room = "data/splits"
+    package = "data/splits"
 
 
 class Transform(Choice):
-    room = "data/transforms"
+    package = "data/transforms"
 
 
 class Strategy(Choice):
-    room = "search/strategies"
+    package = "search/strategies"
 
 
 class Pruner(Choice):
-    room = "search/pruners"
+    package = "search/pruners"
 
 
 class TableKind(Choice):
-    room = "presentation/tables"
+    package = "presentation/tables"
 
 
 class FigureKind(Choice):
-    room = "presentation/figures"
+    package = "presentation/figures"

@@ -1,4 +1,4 @@
-"""What config/resources.yaml and a cluster's site.yaml may say."""
+"""The schema of config/resources.yaml and of a cluster's site.yaml."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ class Needs(Model):
     """What one rule's jobs need.
 
     Attributes:
-        mem_mb: memory, in MB; Snakemake alone takes 130 of them inside a cluster's job.
+        mem_mb: memory, in MB; Snakemake itself takes 130 MB in a cluster's job.
         runtime: minutes.
         gpu: GPUs.
     """
@@ -33,7 +33,7 @@ class Resources:
         self.needs = read_yaml(path, dict[Identifier, Needs])
 
     def of(self, rule: str) -> dict[str, Any]:
-        """What stands under `resources:` of a rule; memory and time grow with each attempt.
+        """The `resources:` of a rule; memory and time grow with each attempt.
 
         Raises:
             UserError: the table lacks the rule.
@@ -61,7 +61,7 @@ Word = Annotated[str, AfterValidator(_word)]
 
 
 class Site(Model):
-    """A cluster, as its users know it.
+    """A cluster, as its users see it.
 
     Attributes:
         account: what jobs are charged to.
@@ -78,7 +78,7 @@ def read_site(path: Path) -> Site:
     """The site of a Slurm profile.
 
     Raises:
-        UserError: the file lacks the account, or says something that it may not.
+        UserError: the file lacks the account, or has an unknown key or a wrong value.
     """
     site = read_yaml(path, Site)
     if not site.account:

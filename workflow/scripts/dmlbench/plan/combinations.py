@@ -17,7 +17,7 @@ class Combination:
     """The folds of one training.
 
     Attributes:
-        row: what its scores are known by, but for the form in which the folds are combined.
+        row: identifies its scores, except for the form in which the folds are combined.
         folds: their rows, in order.
         runs: those behind the folds.
     """
@@ -28,7 +28,7 @@ class Combination:
 
     @functools.cached_property
     def folder(self) -> str:
-        """Its place below `results/combined`: as its first run's, with a digest of all of them."""
+        """Its folder below `results/combined`: like its first run's, with a digest of all runs."""
         prefix, _, _ = self.runs[0].folder.rpartition("-")
         digest = digest_of([run.folder for run in self.runs], DIGITS)
         return f"{prefix.replace(f'-fold{self.runs[0].spec.fold}/', '/')}-{digest}"
@@ -39,7 +39,7 @@ def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
     """The combinations of a study: the row of each form -> its folds.
 
     Raises:
-        UserError: rows without folds are to be combined, or none.
+        UserError: there are no rows to combine, or they have no folds.
     """
     found = {}
     for position, combine in enumerate(plan.studies[study].combine):
@@ -57,7 +57,7 @@ def find(plan: Plan, folder: str) -> Combination:
     """The combination of a folder.
 
     Raises:
-        UserError: no study combines these folds now.
+        UserError: no active study combines these folds.
     """
     try:
         return _by_folder(plan)[folder]
@@ -72,7 +72,7 @@ def _by_folder(plan: Plan) -> dict[str, Combination]:
 
 
 def _folds(rows: Iterable[Row], where: str) -> dict[Row, list[Row]]:
-    """Rows that differ in their fold alone, by the row without it."""
+    """Rows that differ only in their fold, by the row without it."""
     found: dict[Row, list[Row]] = {}
     for row in rows:
         if row.fold is None:

@@ -1,4 +1,4 @@
-"""What the files of a configuration folder say, each checked by itself."""
+"""The files of a configuration folder, each checked separately."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ CATALOGUES = {
     "experiments": Experiment,
     "variants": Variant,
 }
-"""The files that say of each id what it is, and no more."""
+"""The files that map each id to its definition, and contain nothing else."""
 
 
 def read_catalogues(folder: Path) -> dict[str, dict]:
@@ -37,10 +37,10 @@ def read_catalogues(folder: Path) -> dict[str, dict]:
 
 
 def read_recipes(folder: Path) -> dict[str, Recipe]:
-    """The recipes, each laid over its base.
+    """The recipes, each merged into its base.
 
     Raises:
-        UserError: as of `read_yaml`, or a base that does not fit.
+        UserError: as `read_yaml`, or a base that does not fit.
     """
     return _read_changed(folder / "recipes.yaml", built_on_bases, dict[Identifier, Recipe])
 
@@ -49,16 +49,16 @@ def read_searches(folder: Path) -> dict[str, Search]:
     """The searches, one for every run that an entry lists.
 
     Raises:
-        UserError: as of `read_yaml`, or names that do not fit.
+        UserError: as `read_yaml`, or names that do not fit.
     """
     return _read_changed(folder / "searches.yaml", expanded, dict[Identifier, Search])
 
 
 def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Study:
-    """A study; its own variants come before these.
+    """A study; its own variants take precedence over these.
 
     Raises:
-        UserError: as of `read_yaml`, or a study that has no file.
+        UserError: as `read_yaml`, or a study without a file.
     """
     file = study_file(folder, study)
     if not file.is_file():
@@ -68,7 +68,7 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
 
 
 def study_file(folder: Path, study: str) -> Path:
-    """Where a study is described."""
+    """The file of a study."""
     return folder / "studies" / f"{study}.yaml"
 
 
@@ -76,7 +76,7 @@ def study_files(folder: Path) -> list[str]:
     """The studies that a configuration folder describes, by name.
 
     Raises:
-        UserError: a file whose name is no identifier, or no file at all.
+        UserError: a file name is not an identifier, or there is no file.
     """
     files = [file for file in (folder / "studies").glob("*.yaml") if file.name[0] != "."]
     for file in files:
@@ -93,11 +93,11 @@ def study_files(folder: Path) -> list[str]:
 def with_alternatives(
     datasets: Mapping[str, Dataset], chosen: Mapping[str, str], *, where: str
 ) -> dict[str, Dataset]:
-    """The data sets, some with other archives.
+    """The data sets, some of them with alternative archives.
 
     Args:
-        chosen: data set -> which of its alternatives is used.
-        where: what the message of an error begins with.
+        chosen: data set -> the alternative that is used.
+        where: how an error message begins.
 
     Raises:
         UserError: an unknown data set or alternative.
@@ -116,7 +116,7 @@ def with_alternatives(
 
 
 def _read_changed(path: Path, change: Callable[[Any], Any], kind):
-    """A file as `kind`, after a change of what stands in it."""
+    """A file as `kind`, after a change of its values."""
     values = read_mapping(path)
     try:
         values = change(values)

@@ -1,4 +1,4 @@
-"""What config/config.yaml and config/rehearsal.yaml may say."""
+"""The schema of config/config.yaml and config/rehearsal.yaml."""
 
 import os
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ class SearchRehearsal(Model):
     Attributes:
         values: of each parameter.
         budget: trials of a coordinate search.
-        trials: of every other one; as `budget` where not given.
+        trials: of every other search; `budget` if not given.
     """
 
     values: int = Field(ge=2)
@@ -34,14 +34,14 @@ class Rehearsal(Model):
     """What a rehearsal uses instead of every data set, network and training setting.
 
     Attributes:
-        generator: draws the toy data that stands behind every data set.
-        splits: split rule -> the one in its place, for rules that read what the toy data lacks.
-        network: the toy network that stands behind every network.
+        generator: draws the toy data that replaces every data set.
+        splits: split rule -> its replacement, for rules that read what the toy data lacks.
+        network: the toy network that replaces every network.
         sampler: of every recipe; a variant may have another.
-        set: values laid over the spec of every run, its variant included.
-        seeds, folds: how many of each are trained; rows of others share their runs. All where not
-            given.
-        searches, experiments: how they are shortened; in full where not given.
+        set: values merged into the spec of every run, its variant included.
+        seeds, folds: how many of each are trained; rows with other seeds or folds share their runs.
+            All if not given.
+        searches, experiments: how they are shortened; in full if not given.
         unscored: metrics of data sets that are not computed.
     """
 
@@ -62,7 +62,7 @@ class Data(Model):
 
     Attributes:
         mirrors: folders or base addresses, tried before the published ones.
-        alternatives: data set -> which of its catalogue entry's alternatives is used.
+        alternatives: data set -> the alternative of its catalogue entry that is used.
     """
 
     mirrors: list[str] = []
@@ -79,19 +79,19 @@ class Pathvars(Model):
     def _is_written_in_full(cls, folder: str) -> str:
         if folder.startswith("~"):
             full = os.path.expanduser(folder)
-            raise ValueError(f"~ is not expanded here; allowed: a path in full, such as {full}")
+            raise ValueError(f"~ is not expanded here; allowed: a full path, such as {full}")
         return folder
 
 
 class Configuration(Model):
-    """config/config.yaml, with what the command line and the profile change of it.
+    """config/config.yaml, with the changes of command line and profile.
 
     Attributes:
-        gpu_memory: billions of bytes that a GPU here holds; unknown if not given.
-        same_digits: whether CPUs compute with the instructions that all of them have.
-        studies: files of `studies/`, without their ending; all of them if not given.
-        search_trials: budget of every search whose strategy has no pass to end; that of
-            searches.yaml if not given.
+        gpu_memory: billions of bytes that one GPU of this machine holds; unknown if not given.
+        same_digits: whether CPUs use only instructions that all of them have.
+        studies: files of `studies/`, without suffix; all of them if not given.
+        search_trials: budget of every search that need not complete a pass; that of searches.yaml
+            if not given.
     """
 
     pathvars: Pathvars

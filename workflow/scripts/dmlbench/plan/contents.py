@@ -1,7 +1,7 @@
-"""The content of a user's own folder of images, so that a changed image is noticed.
+"""The content of a user's folder of images, so that a changed image is noticed.
 
-Reading every image at every call would take minutes; as git does, a file is read again only when
-its size or its time of change is another than when it was read last.
+Reading every image in every call would take minutes; as in git, a file is read again only if its
+size or modification time has changed.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ def contents_digest(folder: str, memory: Path = MEMORY) -> str:
 
     Args:
         folder: a folder, or a zip or tar; `~` is the user's home.
-        memory: where sizes, times and digests of files that were read are kept between calls.
+        memory: where sizes, times and digests of read files are kept between calls.
 
     Raises:
         UserError: it does not exist or cannot be read.
@@ -53,7 +53,7 @@ def contents_digest(folder: str, memory: Path = MEMORY) -> str:
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder, by its path from there; hidden ones are left out."""
+    """Every file below a folder, by relative path; hidden files are left out."""
     if not root.is_dir():
         yield ".", root
         return
@@ -78,7 +78,7 @@ def _recall(file: Path) -> dict[str, list]:
 
 
 def _remember(file: Path, known: dict[str, list]) -> None:
-    """Keep what was read; where nothing can be written, it is read again next time."""
+    """Keep what was read; if nothing can be written, it is read again next time."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as unfinished:

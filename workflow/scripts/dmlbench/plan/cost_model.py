@@ -1,4 +1,4 @@
-"""The seconds that a training takes: fitted on those that have run, or assumed before."""
+"""The seconds that a training takes: fitted to trainings that have run, else assumed."""
 
 import contextlib
 import csv
@@ -16,17 +16,17 @@ from dmlbench.plan.read import read_yaml
 from dmlbench.plan.spec import Spec
 
 _FORWARD = 1 / 3
-"""An image that is only embedded, as a share of one that is learnt from."""
+"""Cost of an image that is only embedded, as a share of one that is trained on."""
 
 _MOST = 500
-"""Trainings that a fit looks at; each costs milliseconds of planning."""
+"""Trainings that a fit uses; each costs milliseconds of planning."""
 
 
 class Gpu(Model):
     """A GPU.
 
     Attributes:
-        faster: how many times as many images it learns from in other precisions.
+        faster: how many times faster it trains in other precisions.
     """
 
     title: str
@@ -36,14 +36,14 @@ class Gpu(Model):
 
 
 class Work(Model):
-    """Billions of multiply-adds for one image of `pixels` to a side."""
+    """Billions of multiply-adds for one image with sides of `pixels`."""
 
     pixels: PositiveInt
     multiply_adds: PositiveFloat
 
 
 class Timing(Model):
-    """Milliseconds for one image of `pixels` to a side: learnt from, with its share of the rest."""
+    """Milliseconds to train on one image with sides of `pixels`, its share of the rest included."""
 
     pixels: PositiveInt
     milliseconds: PositiveFloat
@@ -69,7 +69,7 @@ class Prior(Model):
     cpu: Cpu
 
     def seconds_on_a_core(self, network: str, pixels: int, images: float) -> float | None:
-        """Of a training; None for a network that was not timed."""
+        """Seconds of a training; None for a network that was not timed."""
         if network not in self.cpu.networks:
             return None
         timing = self.cpu.networks[network]
@@ -96,12 +96,12 @@ class Fit(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What one training takes.
+    """The time of one training.
 
     Attributes:
-        seconds: on one device; None where nothing is known of it.
-        source: where the number comes from, or why there is none.
-        on_a_gpu: seconds on the prior's GPU, where nothing is known of this machine.
+        seconds: on one device; None if unknown.
+        source: where the number comes from, or why it is missing.
+        on_a_gpu: seconds on the prior's GPU, if nothing is known about this machine.
     """
 
     seconds: float | None
@@ -110,11 +110,11 @@ class Estimate(NamedTuple):
 
 
 class CostModel:
-    """What trainings of a plan take on one device.
+    """The time of a plan's trainings on one device.
 
     Args:
         results: the folder of results, with Snakemake's benchmark files of trainings. Snakemake
-            does not write down the device: they are taken to come from one kind of it.
+            does not record the device: all are assumed to be of one kind.
         gpu: whether trainings will run on a GPU.
     """
 
@@ -126,18 +126,18 @@ class CostModel:
         self.fits = self._fits()
 
     def estimate(self, network: str, spec: Spec) -> Estimate:
-        """Of one training.
+        """Estimate one training.
 
         Args:
-            network: the id of the spec's network.
+            network: id of the spec's network.
         """
         images, fit = self._images(spec), self.fits.get(_kind(spec))
         if images is None:
-            return Estimate(None, "how many images there are is known once they are indexed")
+            return Estimate(None, "the number of images is known once they are indexed")
         if fit:
             source = (
                 f"fitted on {fit.files} trainings here: {fit.start:.0f} s + "
-                f"{1000 * fit.an_image:.3g} ms an image"
+                f"{1000 * fit.an_image:.3g} ms per image"
             )
             return Estimate(fit.start + fit.an_image * images, source)
         if self.plan.configuration.rehearsal:
@@ -145,7 +145,7 @@ class CostModel:
         return self._before_any_has_run(network, spec, images)
 
     def is_fitted(self, spec: Spec) -> bool:
-        """Whether trainings like it have run here."""
+        """Whether similar trainings have run here."""
         return _kind(spec) in self.fits
 
     def _before_any_has_run(self, network: str, spec: Spec, images: float) -> Estimate:
@@ -171,11 +171,11 @@ class CostModel:
         return {kind: fit(found) for kind, found in points.items()}
 
     def _images(self, spec: Spec) -> float | None:
-        """Images learnt from, and a third of those evaluated; half of a data set tests.
+        """Training images plus a third of the evaluated ones; half of a data set tests.
 
-        None where neither the catalogue nor an index says how many images there are.
+        None if neither the catalogue nor an index has the number of images.
         """
-        # In a rehearsal every data set is the same toy.
+        # In a rehearsal every data set is the same toy data set.
         toy = next(iter(self.plan.datasets)) if self.plan.configuration.rehearsal else None
         name = toy or spec.dataset
         if name not in self.plan.datasets:
@@ -191,21 +191,21 @@ class CostModel:
         return spec.epochs * epoch + evaluations * images / 2 * _FORWARD
 
     def _in_index(self, dataset: str) -> int:
-        """Images of a folder of one's own, once it is indexed; 0 before."""
+        """Images of a user's folder, once it is indexed; 0 before."""
         if dataset not in self._indexed:
-            # Here, because other plans need no pyarrow.
+            # Imported here, because other plans need no pyarrow.
             import pyarrow.parquet as pq
 
             index = self.results / "data" / self.plan.data(dataset).folder / "images.parquet"
             self._indexed[dataset] = 0
-            # Not there yet, or damaged, which is for its reader to say.
+            # Not there yet, or damaged; its reader reports that.
             with contextlib.suppress(OSError, ValueError):
                 self._indexed[dataset] = pq.read_metadata(index).num_rows
         return self._indexed[dataset]
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Fit:
-    """Least squares of seconds over images, neither part of which may be negative.
+    """Least squares of seconds over images, with no negative coefficient.
 
     Args:
         points: (images, seconds) of at least one training.
@@ -225,19 +225,19 @@ def fit(points: Sequence[tuple[float, float]]) -> Fit:
 
 
 def pixels_learnt_from(spec: Spec) -> int:
-    """The side of the images that the network learns from."""
+    """The side of the network's training images."""
     sizes = [step.hyperparameters.get("size") for step in spec.transforms.train]
     return next((size for size in reversed(sizes) if size), spec.network.pixels)
 
 
 def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
-    """Specs and the seconds that their trainings took, the mean where one was repeated."""
+    """Specs and the seconds of their trainings; the mean for repeated trainings."""
     benchmarks = results / "costs" / "train"
     for file in sorted(benchmarks.glob("*/*/*/*/*/*.tsv"))[:_MOST]:
         with open(file, newline="") as lines:
             seconds = [float(row["s"]) for row in csv.DictReader(lines, delimiter="\t")]
         run = file.relative_to(benchmarks).with_suffix("")
-        # A spec that an older version wrote says nothing about those of this one.
+        # A spec of an older version says nothing about those of this version.
         with contextlib.suppress(UserError):
             if seconds:
                 spec = read_yaml(results / "runs" / run / "spec.yaml", Spec)
@@ -245,6 +245,6 @@ def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
 
 
 def _kind(spec: Spec) -> tuple:
-    """What trainings must share to cost the same an image."""
+    """What trainings must share to cost the same per image."""
     backbone = spec.network.backbone.model_dump_json()
     return backbone, pixels_learnt_from(spec), spec.precision, spec.compile

@@ -17,20 +17,20 @@ from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec
 
 _LONG = 3600
-"""Seconds of trainings above which it is said what they would take in reduced precision."""
+"""Seconds of trainings above which the time in reduced precision is printed too."""
 
 _TIMED = 50
-"""Benchmark files of a rule that are looked at."""
+"""Benchmark files of a rule that are read."""
 
 
 class Ahead(NamedTuple):
     """What is to be run.
 
     Attributes:
-        trainings: run -> a row that it stands for.
+        trainings: run -> one of its rows.
         searches: their names.
-        downloads: bytes of each file that is fetched; None where the catalogue does not say.
-        others: rule -> number of jobs of every other kind.
+        downloads: bytes of each file that is fetched; None if the catalogue does not say.
+        others: other rules -> number of jobs.
     """
 
     trainings: Mapping[Run, Row] = {}
@@ -40,13 +40,13 @@ class Ahead(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a part of the work takes, one job after the other.
+    """The time of a part of the work, one job after the other.
 
     Attributes:
         what: the part, in words.
-        seconds: None where some of it is unknown.
+        seconds: None if some of it is unknown.
         source: where the number comes from.
-        on_a_gpu: seconds on the prior's GPU, where this machine's are unknown.
+        on_a_gpu: seconds on the prior's GPU, if unknown for this machine.
     """
 
     what: str
@@ -56,9 +56,9 @@ class Cost(NamedTuple):
 
 
 def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
-    """A line for each part of the work, and the sum as the last one; none where nothing is left.
+    """A line for each part of the work, then a line with the sum; no lines if nothing is left.
 
-    What will not fit into a GPU's memory has lines between.
+    Trainings that will not fit into a GPU's memory have lines in between.
 
     Args:
         gpu: whether trainings will run on a GPU.
@@ -74,16 +74,16 @@ def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
 
 
 def faster(model: CostModel, ahead: Ahead) -> list[str]:
-    """What long trainings in float32 would take as the variant `fast`, which only a study asks for.
+    """The time of long float32 trainings in the variant `fast`, which a study must ask for.
 
-    None where nothing is known of it, or where they are short.
+    None if it is unknown, or if the trainings are short.
     """
     plain = {run: row for run, row in ahead.trainings.items() if run.spec.precision == "float32"}
     now, fast = 0.0, 0.0
     for run, row in plain.items():
         reduced = run.spec.model_copy(update={"precision": "bfloat16"})
         pair = [model.estimate(row.network, spec).seconds for spec in (run.spec, reduced)]
-        # What was measured says nothing about what is assumed.
+        # Measured times must not be compared with assumed ones.
         if None not in pair and model.is_fitted(run.spec) == model.is_fitted(reduced):
             now, fast = now + pair[0], fast + pair[1]
     if now < _LONG or fast >= now:
@@ -92,19 +92,19 @@ def faster(model: CostModel, ahead: Ahead) -> list[str]:
 
 
 def too_large(plan: Plan, ahead: Ahead) -> list[str]:
-    """A line for each kind of training that takes more memory than its part of a GPU.
+    """A line for each kind of training that needs more memory than its share of a GPU.
 
-    None where the configuration does not say what a GPU holds.
+    No lines if the configuration does not say what a GPU holds.
     """
     configuration = plan.configuration
     if configuration.gpu_memory is None:
         return []
-    room = 1e9 * configuration.gpu_memory / configuration.runs_per_gpu
+    available = 1e9 * configuration.gpu_memory / configuration.runs_per_gpu
     memory = read_yaml(plan.folder / "memory.yaml", Memory)
     counts: dict[str, int] = {}
     for network, spec in _specs(plan, ahead):
         needed = memory.of_training(network, spec)
-        if needed is not None and needed > room:
+        if needed is not None and needed > available:
             what = (
                 f"{network} at {pixels_learnt_from(spec)} pixels, batches of {spec.batch_size} in "
                 f"{spec.precision}: about {needed / 1e9:.0f} GB"
@@ -119,7 +119,7 @@ def too_large(plan: Plan, ahead: Ahead) -> list[str]:
 
 
 def _specs(plan: Plan, ahead: Ahead) -> Iterable[tuple[str, Spec]]:
-    """Every training to come with its network's id, trials of searches included."""
+    """Every remaining training with its network's id, trials of searches included."""
     for run, row in ahead.trainings.items():
         yield row.network, run.spec
     for name in ahead.searches:
@@ -128,7 +128,7 @@ def _specs(plan: Plan, ahead: Ahead) -> Iterable[tuple[str, Spec]]:
 
 
 def total(model: CostModel, parts: list[Cost]) -> str:
-    """The time of all parts together, and which of them are unknown."""
+    """The total time, and the parts whose time is unknown."""
     known = [part.seconds for part in parts if part.seconds is not None]
     unknown = [part for part in parts if part.seconds is None]
     on_a_gpu = [part.on_a_gpu for part in unknown if part.on_a_gpu is not None]
@@ -174,7 +174,7 @@ def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> list[Cost]:
 
 
 def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
-    """Every trial of the budgets to its last epoch, in every fold."""
+    """Every trial of the budgets, to its last epoch and in every fold."""
     estimates, trials = [], 0
     for name in names:
         search = model.plan.searches[name]
@@ -186,7 +186,7 @@ def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
 
 
 def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:
-    """Jobs of rules that have run here before take what they took."""
+    """Jobs of rules that have run here take as long as they took."""
     if not jobs:
         return []
     results = Path(model.plan.configuration.pathvars.results)
@@ -196,8 +196,8 @@ def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:
     what = _counted(sum(jobs.values()), "other job")
     if len(never) == len(jobs):
         return [Cost(what, None, "none of them has run here")]
-    beside = f", without {', '.join(sorted(never))}" if never else ""
-    return [Cost(what, known, f"as timed here{beside}")]
+    without = f", without {', '.join(sorted(never))}" if never else ""
+    return [Cost(what, known, f"as timed here{without}")]
 
 
 def _timed(folder: Path) -> float | None:
@@ -211,7 +211,7 @@ def _timed(folder: Path) -> float | None:
 
 
 def _cost(what: str, estimates: list[Estimate]) -> Cost:
-    """The sum of estimates, with the source of the first of them."""
+    """The sum of estimates, with the source of the first."""
     seconds = _sum(each.seconds for each in estimates)
     elsewhere = [each.on_a_gpu if each.seconds is None else each.seconds for each in estimates]
     on_a_gpu = None if seconds is not None else _sum(elsewhere)
@@ -234,7 +234,7 @@ def _in_words(cost: Cost, model: CostModel) -> str:
 
 
 def duration(seconds: float) -> str:
-    """About how long, in words."""
+    """Approximate duration, in words."""
     hours = seconds / 3600
     if hours < 1.5:
         return f"about {seconds / 60:.0f} minutes" if seconds > 90 else "about a minute"

@@ -1,4 +1,4 @@
-"""A data set's identity: what its images and labels follow from, and the folder that it names."""
+"""A data set's identity, which determines its images and labels and names its folder."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from dmlbench.plan.versions import data_versions
 
 DIGITS = 8
 FOLDER = rf"\w+-[0-9a-f]{{{DIGITS}}}"
-"""What a data set's folder looks like, as a regular expression."""
+"""Regular expression of a data set's folder."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """A data set as it is kept under `results/data`.
+    """A data set under `results/data`.
 
     Attributes:
         name: of the catalogue's entry.
         entry: the catalogue's entry.
-        folder: the name with the digest of what index and pixels follow from. An edit of the
-            catalogue that changes them gets another folder; the old one stays.
+        folder: the name with the digest of everything that determines index and pixels. If an edit
+            of the catalogue changes them, the folder is another one; the old one stays.
     """
 
     name: str
@@ -30,10 +30,10 @@ class Data:
 
 
 def data_of(name: str, entry: Dataset) -> Data:
-    """A data set's place; addresses, counts and titles do not change it.
+    """A data set with its folder; addresses, counts and titles do not change it.
 
     Raises:
-        UserError: a folder of the user's that cannot be read.
+        UserError: the user's folder cannot be read.
     """
     values = {"layout": complete(entry.layout), "versions": data_versions(entry)}
     if entry.folder:

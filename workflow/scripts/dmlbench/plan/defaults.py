@@ -1,4 +1,4 @@
-"""The defaults of a part's options, so that a spec names every value that it was made with."""
+"""The defaults of a part's options, so that a spec names every value that it uses."""
 
 import functools
 
@@ -7,25 +7,25 @@ from dmlbench.plan.choices import Choice
 
 
 def complete(choice: Choice) -> dict:
-    """A choice as plain values with every option named, given or left at its default."""
+    """A choice as plain values, with every option explicit."""
     return with_defaults(type(choice), choice.model_dump())
 
 
 def with_defaults(kind: type[Choice], values: dict | str) -> dict:
-    """The plain values of a choice (or its name alone) with every option named.
+    """The plain values of a choice (or its name alone), with every option explicit.
 
     Raises:
-        UserError: the room has no such part.
+        UserError: the package has no such part.
     """
     values = {"name": values} if isinstance(values, str) else values
-    return {"name": values["name"]} | defaults(kind.room, values["name"]) | values
+    return {"name": values["name"]} | defaults(kind.package, values["name"]) | values
 
 
 @functools.cache
-def defaults(room: str, name: str) -> dict:
+def defaults(package: str, name: str) -> dict:
     """The default of each option of a part that has one."""
     return {
         key: list(option.default) if isinstance(option.default, tuple) else option.default
-        for key, option in registry.options(room, name).items()
+        for key, option in registry.options(package, name).items()
         if not option.required and not option.is_fact
     }

@@ -1,4 +1,4 @@
-"""What config/experiments.yaml may say: results that need no training of an image network."""
+"""The schema of config/experiments.yaml: results that need no training of an image network."""
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
@@ -9,7 +9,7 @@ from dmlbench.plan.naming import digest_of
 
 
 class ExperimentChoice(Choice):
-    room = "experiments"
+    package = "experiments"
 
 
 class Experiment(Model):
@@ -17,7 +17,7 @@ class Experiment(Model):
 
     Attributes:
         experiment: a file of dmlbench/experiments with its options.
-        seeds: each is a job of its own.
+        seeds: one job each.
         threads: CPU threads of a job.
     """
 
@@ -27,6 +27,6 @@ class Experiment(Model):
     threads: PositiveInt = 1
 
     def folder(self, name: str) -> str:
-        """Its place below `results/experiments`: its name and a digest of options and version."""
+        """Its folder below `results/experiments`: its name and a digest of options and version."""
         version = registry.version("experiments", self.experiment.name)
         return f"{name}-{digest_of([complete(self.experiment), version], 8)}"

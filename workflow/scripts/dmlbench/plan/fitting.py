@@ -1,4 +1,4 @@
-"""Checks across the parts of a spec: what each part allows by itself, and two of them do not."""
+"""Checks across the parts of a spec: values that each part allows, but that do not fit together."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from dmlbench.errors import UserError
 
 
 def check_batch(sampler: Mapping[str, Any], batch_size: int) -> None:
-    """Raise a UserError unless a sampler can make batches of this size from data enough.
+    """Raise a UserError unless a sampler can make batches of this size, given enough data.
 
     Args:
         sampler: its name and options, as in a spec: `{"name": "spc", "images_per_class": 2}`.
@@ -28,29 +28,29 @@ def check_batch(sampler: Mapping[str, Any], batch_size: int) -> None:
 def check_transforms(
     transforms: Mapping[str, Sequence[Mapping[str, Any]]], pixels: int | None
 ) -> None:
-    """Raise a UserError where a transform cuts out more than the image that it is given.
+    """Raise a UserError if a transform crops more than its input image.
 
     Args:
         transforms: role (`train`, `test`) -> chain of transforms, as in a spec.
-        pixels: the packed images' shorter side; none where it is not known.
+        pixels: the packed images' shorter side; None if unknown.
     """
     for role, chain in transforms.items():
         shorter = pixels
         for position, transform in enumerate(chain):
-            room, name = "data/transforms", transform["name"]
-            for option in registry.options_of_kind(room, name, "CropSize"):
-                size = _option(room, transform, option)
+            package, name = "data/transforms", transform["name"]
+            for option in registry.options_of_kind(package, name, "CropSize"):
+                size = _option(package, transform, option)
                 if shorter is not None and size > shorter:
                     raise UserError(
                         f"transforms.{role}.{position}: {name}: {option} is {size}; allowed: up "
                         f"to {shorter}, the images' shorter side"
                     )
-            # Whatever has a size gives images of that size.
-            shorter = _option(room, transform, "size") or shorter
+            # Every transform with a size gives images of that size.
+            shorter = _option(package, transform, "size") or shorter
 
 
 def check_folds(rule: str, folds: Sequence[int] | None) -> None:
-    """Raise a UserError unless a split rule has these folds; none for a rule without folds."""
+    """Raise a UserError unless a split rule has these folds; a rule without folds has none."""
     count = registry.constant("data/splits", rule, "FOLDS")
     if count is None and folds is not None:
         raise UserError(f"{folds[0]}: split rule {rule} has no folds; allowed: none")
@@ -61,7 +61,7 @@ def check_folds(rule: str, folds: Sequence[int] | None) -> None:
             raise UserError(f"{fold}: split rule {rule} lacks it; allowed: 0 to {count - 1}")
 
 
-def _option(room: str, choice: Mapping[str, Any], option: str) -> Any:
-    """An option's value, or its default; none where the part has no such option."""
-    declared = registry.options(room, choice["name"])
+def _option(package: str, choice: Mapping[str, Any], option: str) -> Any:
+    """An option's value, or its default; None if the part has no such option."""
+    declared = registry.options(package, choice["name"])
     return choice.get(option, declared[option].default) if option in declared else None

@@ -1,7 +1,7 @@
-"""Which row stands for which run's folder, written once for all jobs of a call.
+"""A row for each run's folder, written once for all jobs of a call.
 
-A cluster's job plans again, for one run. Without this it would resolve every row of every study to
-find the one whose folder it is asked for.
+A cluster's job plans again, for one run. Without the index it would resolve every row of every
+study to find that of its folder.
 """
 
 import difflib
@@ -22,7 +22,7 @@ class RunIndex:
 
     Args:
         file: where the main process of a call writes the index and its jobs read it.
-        fresh: whether the plan is asked and not the file: in the main process.
+        fresh: whether to use the plan instead of the file: in the main process.
     """
 
     def __init__(self, plan: Plan, file: Path, *, fresh: bool):
@@ -42,7 +42,7 @@ class RunIndex:
         return run
 
     def row(self, folder: str) -> Row:
-        """The first row that a run stands for; raises as `find`."""
+        """The first row of a run; raises as `find`."""
         known = self.plan.known
         if folder in known:
             return known[folder]
@@ -55,7 +55,7 @@ class RunIndex:
         return Row(*self._rows[folder])
 
     def write(self) -> None:
-        """Leave the index for the jobs of this call."""
+        """Write the index for the jobs of this call."""
         with atomic_write(self.file) as unfinished:
             unfinished.write_text(json.dumps(self._all()))
 

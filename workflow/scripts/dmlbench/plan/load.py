@@ -29,14 +29,14 @@ def load(configuration: dict, folder: Path) -> Plan:
 
 
 def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
-    """`load`, without the checks if the same call passed them when it was last made.
+    """`load`, without the checks if the same call has passed them before.
 
     Args:
-        mark: a file that says what has passed; it is written where its folder exists.
+        mark: a file that records what has passed; it is written if its folder exists.
     """
     plan = reload(configuration, folder)
     now = _digest(configuration, folder, plan)
-    # Without a mark, or in a folder of somebody else, there is only more to compute.
+    # Without a mark, or in someone else's folder, there is only more to compute.
     with contextlib.suppress(OSError):
         if mark.read_bytes() == now.encode():
             return plan
@@ -49,7 +49,7 @@ def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
 
 
 def _digest(configuration: dict, folder: Path, plan: Plan) -> str:
-    """Of all that a check reads: the configuration, its files, this library, and own folders."""
+    """Digest of all that a check reads: configuration, its files, this library, user folders."""
     own = {
         entry.folder: Path(entry.folder).exists()
         for entry in plan.datasets.values()
@@ -65,9 +65,9 @@ def _digest(configuration: dict, folder: Path, plan: Plan) -> str:
 
 
 def reload(configuration: dict, folder: Path) -> Plan:
-    """The same in a job of a call whose plan was loaded: rows and views are not checked again.
+    """`load` in a job of a call whose plan was checked: rows and views are not checked again.
 
-    A job is about one run; at 100,000 rows the check takes longer than many a job.
+    A job is about one run; for 100,000 rows the check takes longer than many jobs.
     """
     where = str(folder / "config.yaml")
     return Plan(checked(configuration, Configuration, where=where), folder)

@@ -1,7 +1,7 @@
 """Where a printed number finds our scores: config/reference/<study>/mapping.yaml.
 
-A printed cell is one line of a `table_*.csv`; its place is what our long table of scores calls the
-same number. Whatever the two call alike needs no rule.
+A printed cell is one line of a `table_*.csv`; its place is the same number's position in our long
+table of scores. Columns that are equal in both need no rule.
 """
 
 import re
@@ -16,22 +16,22 @@ from dmlbench.plan.choices import Model
 from dmlbench.plan.read import read_yaml
 
 CELL = ("dataset", "network", "embedding_dim", "method", "variant", "split", "metric")
-"""The columns of a printed cell that, with its table and panel, say what was measured."""
+"""The columns of a printed cell that, with table and panel, identify what was measured."""
 
 ROLES = {"val": "validation"}
-"""Printed words for the images that are scored; what is not here is called alike."""
+"""Printed words for the scored images, where they differ from ours."""
 
 _NAME = re.compile(r"\{(\w+?)(-1)?\}")
 
 
 class Place(NamedTuple):
-    """What the long table of scores calls a printed number, under any recipe.
+    """A printed number's position in the long table of scores, under any recipe.
 
     Attributes:
         fold: empty, a fold, `concatenated`, `separated`, `mean` (over the folds) or `best` (the
             fold with the best validation score).
-        by: for the best fold, the metric that says which it is.
-        experiment: the experiment that leaves the number; empty for one of a trained network.
+        by: for the best fold, the metric that selects it.
+        experiment: the experiment with the number; empty for a trained network's.
     """
 
     dataset: str
@@ -61,9 +61,9 @@ Template = Annotated[str, BeforeValidator(_text)]
 
 
 class When(Model):
-    """Which cells: those whose text is one of the listed ones, for every column that is given.
+    """A filter of cells: for every given column, the cell's text is one of those listed.
 
-    `{name}` stands for any text without a semicolon.
+    `{name}` matches any text without a semicolon.
     """
 
     table: Patterns | None = None
@@ -77,7 +77,7 @@ class When(Model):
     metric: Patterns | None = None
 
     def match(self, cell: Columns[str, str]) -> dict[str, str] | None:
-        """What the names of the patterns stand for in a cell; None for a cell that does not fit."""
+        """The values of the patterns' names in a cell; None for a cell that does not match."""
         found: dict[str, str] = {}
         for column, patterns in self:
             if patterns is None:
@@ -99,7 +99,7 @@ class When(Model):
 class Then(Model):
     """The columns of a place that differ from the cell's.
 
-    `{name}` is what a pattern or a column of the cell has there, `{name-1}` one less.
+    `{name}` is the value of a pattern's name or of the cell's column, `{name-1}` one less.
     """
 
     dataset: Template | None = None
@@ -116,7 +116,7 @@ class Then(Model):
 
 
 class Rule(Model):
-    """A change of the place of some cells; of several that fit, a later one has the last word."""
+    """A change of the place of some cells; of several that match, the last one wins."""
 
     when: When = When()
     then: Then
@@ -128,21 +128,21 @@ class Rule(Model):
             for name, _ in _NAME.findall(template or ""):
                 if name not in known:
                     raise ValueError(
-                        f"then.{column}: {{{name}}} stands for nothing; allowed: "
+                        f"then.{column}: {{{name}}} has no value; allowed: "
                         f"{', '.join(sorted(known))}"
                     )
         return self
 
 
 class Unplaced(Model):
-    """Cells that no score of ours stands next to, and the reason."""
+    """Cells without a corresponding score of ours, and the reason."""
 
     when: When
     why: str
 
 
 class Mean(Model):
-    """What stands behind a printed number: one run, if nothing is said.
+    """What a printed number is the mean of: one run, if not given.
 
     Attributes:
         runs: how many runs it is the mean of.
@@ -159,14 +159,14 @@ class Mapping(Model):
     """How the printed cells of a study find our scores.
 
     Attributes:
-        recipe: the recipe whose runs the printed numbers are held against, where the study has
-            runs of several; any, if not given.
-        parts: a part of a printed variant (between semicolons) -> the part of ours; empty to leave
-            it out. Parts of our variants are joined by commas.
+        recipe: the recipe whose runs the printed numbers are compared with, if the study has
+            several; any, if not given.
+        parts: a part of a printed variant (between semicolons) -> our part; empty to leave it out.
+            Parts of our variants are joined by commas.
         rules: changes of place, in order.
-        unplaced: cells without a place; the first that fits gives the reason.
-        repeats: table -> the tables whose cells it prints again.
-        means: what printed numbers are means of; the first that fits counts.
+        unplaced: cells without a place; the first match gives the reason.
+        repeats: table -> the tables whose cells it repeats.
+        means: what printed numbers are means of; the first match counts.
     """
 
     recipe: str | None = None
@@ -184,10 +184,11 @@ class Mapping(Model):
         """The place of a printed cell.
 
         Args:
-            cell: the columns of `CELL`, table and panel, as they are transcribed (table: "06").
+            cell: the columns of `CELL`, table and panel, as transcribed (table: "06").
 
         Raises:
-            UserError: the place lacks a column that a trained network has, or its size is none.
+            UserError: the place lacks a column that a trained network has, or its size is not a
+                number.
         """
         columns = dict.fromkeys(Place._fields, "") | {name: cell[name] for name in CELL}
         columns["role"] = ROLES.get(cell["split"], cell["split"])

@@ -1,4 +1,4 @@
-"""What config/measures.yaml may say: scores of a run beyond its data set's metrics."""
+"""The schema of config/measures.yaml: scores of a run beyond its data set's metrics."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ class Measure(Model):
     """Metrics, and arrays, of one role's embeddings that a study asks for in addition.
 
     Attributes:
-        role: whose embeddings are measured; those of training images are made on request.
+        role: whose embeddings are measured; those of training images are computed on request.
         metrics: kept as scores are.
         arrays: kept in a file next to them.
     """

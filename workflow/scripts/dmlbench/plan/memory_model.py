@@ -1,4 +1,4 @@
-"""The memory that a training takes of a GPU, estimated before it is tried."""
+"""The GPU memory of a training, estimated before it starts."""
 
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -7,11 +7,11 @@ from dmlbench.plan.cost_model import pixels_learnt_from
 from dmlbench.plan.spec import Spec
 
 BESIDE = 1.5e9
-"""Bytes of CUDA's context, of cuDNN's and cuBLAS's workspaces, and of what lies between blocks:
-assumed, for no GPU was measured."""
+"""Bytes of CUDA's context, of cuDNN's and cuBLAS's workspaces, and of fragmentation: assumed, not
+measured."""
 
 _STATES = {"adamw": 2, "adam": 2, "rmsprop": 1, "sgd": 0}
-"""Numbers that an optimizer keeps for each weight, without momentum."""
+"""Values that an optimizer keeps for each weight, without momentum."""
 
 
 class ImageMemory(Model):
@@ -22,10 +22,10 @@ class ImageMemory(Model):
 
 
 class NetworkMemory(Model):
-    """What a network takes.
+    """The memory of a network.
 
     Attributes:
-        pixels: side of the images that it was counted with.
+        pixels: side of the images in the count.
         parameters: in millions.
     """
 
@@ -42,9 +42,9 @@ class Memory(Model):
     def of_training(self, network: str, spec: Spec) -> float | None:
         """Bytes at the peak of a training step; None for a network that was not counted.
 
-        Weights, gradients and the optimizer's state, what an image leaves for the backward pass
-        times the batch, and `BESIDE`. What the loss needs is small and not counted, and the store
-        of images is not either: it goes to the GPU only where there is room.
+        Weights, gradients and the optimizer's state, activations per image times the batch size,
+        and `BESIDE`. Not counted are the loss, which is small, and the store of images, which
+        goes to the GPU only if there is room.
         """
         found = self.networks.get(network)
         if found is None or spec.epochs == 0:

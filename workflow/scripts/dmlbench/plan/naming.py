@@ -1,4 +1,4 @@
-"""Words and digests that folders and files are named by."""
+"""Words and digests in the names of folders and files."""
 
 import hashlib
 import json
@@ -14,6 +14,6 @@ def digest_of(values: Any, digits: int) -> str:
 
 
 def slug(choice: Choice) -> str:
-    """A choice as a word for file names: its name and the values of its options, `fixed-0.1`."""
+    """A choice as part of a file name: its name and the values of its options, `fixed-0.1`."""
     values = (str(value) for _, value in sorted(choice.hyperparameters.items()))
     return "-".join([choice.name, *values])

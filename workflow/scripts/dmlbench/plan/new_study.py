@@ -1,4 +1,4 @@
-"""A study of the user's own images: what is written into the configuration for it."""
+"""A study of the user's images: what is written into the configuration for it."""
 
 import json
 import re
@@ -16,14 +16,14 @@ _BATCH = 60
 _IMAGES_PER_CLASS = 5
 _FEWEST_CLASSES = 4
 _SMALL = 160
-"""Pixels of networks that the recipes to build on have crops for."""
+"""Pixels of the networks for which the base recipes have crops."""
 
 
 class Pictures(NamedTuple):
     """What is in a folder of images.
 
     Attributes:
-        folder: as the user wrote it; `~` is the user's home.
+        folder: as given by the user; `~` is the home folder.
         layout: how its folders become classes.
         split: the rule that divides them.
         train: images of each class that trains.
@@ -45,11 +45,11 @@ def write_study(config: Path, name: str, network: str, pictures: Pictures) -> li
         network: an entry of networks.yaml.
 
     Returns:
-        The files that were changed or written. A configuration that does not load is put back as
-        it was.
+        The files that were changed or written. If the new configuration does not load, it is
+        restored.
 
     Raises:
-        UserError: a name that is taken or no identifier, an unknown network, too few classes.
+        UserError: a name that is taken or not an identifier, an unknown network, too few classes.
     """
     loaded = reload({"pathvars": {"results": "results"}}, config)
     _check(loaded, name, pictures)
@@ -106,7 +106,7 @@ def _dataset(name: str, pictures: Pictures) -> str:
 
 
 def _recipe(name: str, network: Network, pictures: Pictures) -> str:
-    """Fine-tuning of a pretrained network, or training of one that begins with random weights."""
+    """Fine-tuning of a pretrained network, or training from random weights."""
     sampled = sorted(pictures.train)[len(pictures.train) // 2]
     per_class = max(2, min(_IMAGES_PER_CLASS, sampled))
     batch = per_class * min(_BATCH // per_class, len(pictures.train))
@@ -129,9 +129,9 @@ def _recipe(name: str, network: Network, pictures: Pictures) -> str:
 
 
 def _transforms(network: Network) -> str:
-    """Half the packed pixels, so that a CPU will do, or what a transformer was trained on.
+    """Half the packed pixels, so that a CPU suffices, or the size a transformer was trained with.
 
-    Networks of small images have those of their recipe's base.
+    Networks for small images use those of their recipe's base.
     """
     if network.pixels <= _SMALL:
         return ""

@@ -22,7 +22,7 @@ _OTHERS = {
 
 
 def targets(plan: Plan, *, gpu: bool) -> list[str]:
-    """Every target by name: title, state, and what is left of it in time.
+    """Every target by name: title, state, and remaining time.
 
     Args:
         gpu: whether trainings will run on a GPU.
@@ -48,7 +48,7 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
 
 
 def status(plan: Plan, *, gpu: bool) -> list[str]:
-    """How far every study is: what is running, what failed and why, what is missing, how long.
+    """The progress of every study: running, failed and why, missing, remaining time.
 
     Args:
         gpu: whether trainings will run on a GPU.
@@ -62,7 +62,7 @@ def status(plan: Plan, *, gpu: bool) -> list[str]:
 
 
 def of_one(plan: Plan, study: str, *, gpu: bool) -> Iterator[str]:
-    """How far one study is; arguments as `status`."""
+    """The progress of one study; arguments as `status`."""
     results = Path(plan.configuration.pathvars.results)
     progress = Progress(results, of_study(plan, study))
     scored, runs = progress.done("evaluate")

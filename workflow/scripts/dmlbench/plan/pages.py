@@ -1,4 +1,4 @@
-"""What a finished study consists of: its files, its targets by name, its page in the report."""
+"""The parts of a finished study: its files, its targets by name, its page in the report."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,8 +8,8 @@ from dmlbench.plan.plan import Plan
 from dmlbench.plan.spec import Spec
 from dmlbench.plan.where import Where
 
-TABLE_FACES = ("csv", "md", "tex", "html")
-FIGURE_FACES = ("png", "svg", "pdf")
+TABLE_FORMATS = ("csv", "md", "tex", "html")
+FIGURE_FORMATS = ("png", "svg", "pdf")
 
 
 def page(plan: Plan, study: str) -> dict:
@@ -34,7 +34,7 @@ def page(plan: Plan, study: str) -> dict:
 
 
 def _ranking(plan: Plan, study: str) -> dict:
-    """What a page says of the tournament; nothing where there is none."""
+    """What a page says about the tournament; empty without one."""
     ranking = plan.studies[study].tournament
     if ranking is None:
         return {}
@@ -54,22 +54,25 @@ def files(plan: Plan, study: str) -> list[str]:
 
 
 def content(plan: Plan, study: str) -> list[str]:
-    """What the pages and documents of a study are made from."""
+    """The inputs of a study's pages and documents."""
     content = _content(plan, study)
-    faces = [
-        view[face]
-        for views_, names in ((content["tables"], TABLE_FACES), (content["figures"], FIGURE_FACES))
+    shown = [
+        view[suffix]
+        for views_, names in (
+            (content["tables"], TABLE_FORMATS),
+            (content["figures"], FIGURE_FORMATS),
+        )
         for view in views_
-        for face in names
+        for suffix in names
     ]
     audit = list((content["audit"] or {}).values())
     kinds = ("scores", "tournament", "timings", "agreement")
     own = [content[kind] for kind in kinds if content[kind]]
-    return [*own, *faces, *audit]
+    return [*own, *shown, *audit]
 
 
 def browsed(plan: Plan, study: str) -> dict:
-    """What the page of a study's runs is made from, as `presentation.runs.write_runs` takes it."""
+    """The arguments of `presentation.runs.write_runs` for a study."""
     results = plan.configuration.pathvars.results
     rows = plan.rows(study)
     return {
@@ -91,7 +94,7 @@ def browsed(plan: Plan, study: str) -> dict:
 
 
 def neighbors(plan: Plan, study: str) -> dict:
-    """Of which runs neighbors are shown, as `presentation.neighbors.write_neighbors` takes it."""
+    """The arguments of `presentation.neighbors.write_neighbors` for a study."""
     results = plan.configuration.pathvars.results
     runs = {}
     for row in plan.rows(study):
@@ -107,17 +110,17 @@ def neighbors(plan: Plan, study: str) -> dict:
 
 
 def targets(plan: Plan, study: str) -> dict[str, list[str]]:
-    """Target name -> files, for every table, figure and embedding map of a study by name."""
+    """Target name -> files, for every table, figure and embedding map of a study."""
     content = _content(plan, study)
     return {
-        f"{study}_{kind}_{view['id'].removeprefix('map_')}": [view[face] for face in faces]
-        for kind, faces in (("table", TABLE_FACES), ("figure", FIGURE_FACES))
+        f"{study}_{kind}_{view['id'].removeprefix('map_')}": [view[suffix] for suffix in formats]
+        for kind, formats in (("table", TABLE_FORMATS), ("figure", FIGURE_FORMATS))
         for view in content[f"{kind}s"]
     }
 
 
 def _content(plan: Plan, study: str) -> dict:
-    """The files of a study's page; they follow from its description, whatever its runs are."""
+    """The files of a study's page; they depend on its description, not on its runs."""
     description = plan.studies[study]
     results = plan.configuration.pathvars.results
     folder = f"{results}/studies/{study}"
@@ -130,12 +133,12 @@ def _content(plan: Plan, study: str) -> dict:
         "document": f"{folder}/study.tex",
         "agreement": f"{results}/agreement/{study}.csv" if study == description.audit else None,
         "tables": [
-            _faces(f"{folder}/tables/{name}", name, table, TABLE_FACES)
+            _with_formats(f"{folder}/tables/{name}", name, table, TABLE_FORMATS)
             | {"kind": table.kind.name, "options": table.kind.hyperparameters}
             for name, table in description.tables.items()
         ],
         "figures": [
-            _faces(f"{folder}/figures/{name}", name, figure, FIGURE_FACES)
+            _with_formats(f"{folder}/figures/{name}", name, figure, FIGURE_FORMATS)
             for name, figure in _figures(description).items()
         ],
         "audit": {"csv": f"{audit}.csv", "md": f"{audit}.md"} if description.audit else None,
@@ -147,8 +150,8 @@ def _figures(description) -> dict:
     return description.figures | maps
 
 
-def _faces(stem: str, name: str, view, faces: tuple[str, ...]) -> dict[str, str]:
-    files = {face: f"{stem}.{face}" for face in faces}
+def _with_formats(stem: str, name: str, view, formats: tuple[str, ...]) -> dict[str, str]:
+    files = {suffix: f"{stem}.{suffix}" for suffix in formats}
     return {"id": name, "title": view.title, "caption": view.caption, **files}
 
 
@@ -173,7 +176,7 @@ def _protocol(plan: Plan, study: str) -> dict[str, str]:
 
 
 def _digest(folders: Iterable[str]) -> str:
-    """One digest of runs, whose folders end in their own."""
+    """One digest of several runs, from those at the ends of their folders."""
     return hashlib.sha256("\n".join(sorted(folders)).encode()).hexdigest()[:12]
 
 

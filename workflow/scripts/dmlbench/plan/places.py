@@ -12,7 +12,7 @@ Place = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0
 
 
 def place_value(values: Any, place: str) -> Any:
-    """What stands at a place; none where nothing does."""
+    """The value at a place; None if there is none."""
     for key in place.split("."):
         if isinstance(values, list):
             values = next((part for part in values if part["name"] == key), None)
@@ -22,9 +22,9 @@ def place_value(values: Any, place: str) -> Any:
 
 
 def with_values(spec: dict, values: Mapping[str, Any]) -> dict:
-    """A spec's plain values with others (place -> value) laid over them, in any order.
+    """A spec's plain values, updated with others (place -> value) in any order.
 
-    Another `name` of a part replaces the part, so names are laid over first.
+    A different `name` replaces the whole part, so names are set first.
 
     >>> spec = {"loss": {"name": "triplet", "margin": 0.2}, "epochs": 3}
     >>> with_values(spec, {"loss.scale": 2, "loss.name": "circle", "epochs": 4})
@@ -36,7 +36,7 @@ def with_values(spec: dict, values: Mapping[str, Any]) -> dict:
 
 
 def merged(values: dict, changes: dict) -> dict:
-    """`values` with `changes` laid over it, key by key; another `name` replaces the whole choice.
+    """`values` updated by `changes`, key by key; a different `name` replaces the whole choice.
 
     >>> merged({"loss": {"name": "margin", "beta": 1.2}}, {"loss": {"beta": 0.6}})
     {'loss': {'name': 'margin', 'beta': 0.6}}

@@ -1,4 +1,4 @@
-"""The plan: which rows the studies list, and which run stands behind each of them."""
+"""The plan: the rows that the studies list, and the run of each row."""
 
 import functools
 import itertools
@@ -35,16 +35,15 @@ from dmlbench.plan.where import Where
 
 
 class Plan:
-    """Checked configuration, and the rows and runs that follow from it.
+    """The checked configuration, and its rows and runs.
 
     Attributes:
-        configuration: config.yaml, with what command line and profile changed of it.
+        configuration: config.yaml, with the changes of command line and profile.
         datasets, networks, methods, recipes, measures, experiments, variants: the catalogues,
-            id -> entry; a study's own variants come before those.
-        studies: id -> study: those that the configuration lists, in its order, or all files of
-            `studies/`.
+            id -> entry; a study's own variants take precedence.
+        studies: id -> study: those of the configuration, in its order, or all files of `studies/`.
         searches: id -> search.
-        known: folder -> first row, of the runs that were asked for so far.
+        known: folder -> first row, of the runs requested so far.
     """
 
     def __init__(self, configuration: Configuration, folder: Path):
@@ -67,21 +66,21 @@ class Plan:
         self.known: dict[str, Row] = {}
 
     def rows(self, study: str, where: Where | None = None) -> list[Row]:
-        """The rows of a study, in the order in which it lists them."""
+        """The rows of a study, in its order."""
         return [row for row in self._rows(study) if where is None or where.holds(row)]
 
     def runs(self, study: str | None = None, where: Where | None = None) -> list[Run]:
-        """The runs behind the rows of a study, or of all studies: each once."""
+        """The runs of a study, or of all studies: each once."""
         studies = [study] if study else list(self.studies)
         rows = itertools.chain.from_iterable(self.rows(name, where) for name in studies)
         return list(dict.fromkeys(map(self.run, rows)))
 
     @functools.cache  # noqa: B019 (one plan lives as long as the process)
     def run(self, row: Row) -> Run:
-        """The run behind a row.
+        """The run of a row.
 
         Raises:
-            UserError: values that no training takes; the line names recipe and row.
+            UserError: values that no training accepts; the message names recipe and row.
         """
         spec, data = self.spec(row), self.data(row.dataset).folder
         run = Run(spec, folder_of(spec, data=data, versions=self._versions(self._alike(row))))
@@ -89,14 +88,14 @@ class Plan:
         return run
 
     def spec(self, row: Row) -> Spec:
-        """What the run behind a row is, but for data and code; raises as `run`."""
+        """The spec of a row's run, which excludes data and code; raises as `run`."""
         chosen = {"seed": row.seed, "fold": row.fold}
         if toy := self.configuration.rehearsal:
             chosen = rehearsal.trained(toy, **chosen)
         return self._spec(self._alike(row)).model_copy(update=chosen)
 
     def _alike(self, row: Row) -> Row:
-        """The row that stands for all seeds, so that thousands of seeds are checked once."""
+        """A row that represents all seeds, so that thousands of seeds are checked once."""
         changes = [*self.recipes[row.recipe].overrides]
         changes += [c for each in self._variants(row.study).values() for c in each.overrides]
         if any(change.where.seed is not None for change in changes):
@@ -146,12 +145,12 @@ class Plan:
         return checked(values, Spec, where=where)
 
     def search_of(self, row: Row) -> str | None:
-        """The search whose best values the run behind a row takes; none for most."""
+        """The search whose best values a row's run uses; None for most."""
         return variants.search_of(row.variant, self._variants(row.study), row)
 
     @functools.cache  # noqa: B019 (see above)
     def data(self, dataset: str) -> Data:
-        """Where a data set of the catalogue is kept."""
+        """A data set of the catalogue with its folder."""
         name = rehearsal.TOY if self.configuration.rehearsal else dataset
         return data_of(name, self.datasets[dataset])
 
@@ -159,7 +158,7 @@ class Plan:
         """The data set of a folder below `results/data`.
 
         Raises:
-            UserError: no data set of the catalogue has this folder now.
+            UserError: no data set of the catalogue has this folder.
         """
         name = folder.rpartition("-")[0]
         names = [name] if name in self.datasets else list(self.datasets)
@@ -170,7 +169,7 @@ class Plan:
         raise unknown("data set", folder, [data.folder for data in found])
 
     def split_rule(self, name: str) -> SplitRule:
-        """The rule of a split's file: the inverse of `naming.slug` for those in the catalogue."""
+        """The rule of a split's file: the inverse of `naming.slug` for rules of the catalogue."""
         rules = [rule for entry in self.datasets.values() for rule in entry.splits.values()]
         completed = [SplitRule.model_validate(complete_choice(rule)) for rule in rules]
         named = {slug(rule): rule for rule in completed}
@@ -179,14 +178,14 @@ class Plan:
         return named[name]
 
     def metrics(self, run: Run) -> list[str]:
-        """What a run is scored with: its data set's metrics; a toy's are those of all."""
+        """A run's metrics: those of its data set; a toy data set has those of all."""
         if run.spec.dataset in self.datasets:
             return list(self.datasets[run.spec.dataset].metrics)
         names = (metric for entry in self.datasets.values() for metric in entry.metrics)
         return list(dict.fromkeys(names))
 
     def threads(self, spec: Spec) -> int:
-        """CPU threads of a run's jobs: the most that a network with its backbone asks for."""
+        """CPU threads of a run's jobs: the most that a network with its backbone needs."""
         backbone = spec.network.backbone.name
         return max(
             network.threads
@@ -196,19 +195,19 @@ class Plan:
 
     @property
     def weights(self) -> dict[str, Weights]:
-        """The files of weights that the catalogue of networks names, by file name."""
+        """The weight files of the catalogue of networks, by file name."""
         named = (network.weights for network in self.networks.values())
         return {weights.file: weights for weights in named if weights}
 
     def file(self, study: str) -> Path:
-        """Where a study is described."""
+        """The file of a study."""
         return study_file(self.folder, study)
 
     def listed(self, grid: Grid, study: str, where: str) -> list[Row]:
         """The rows of a grid.
 
         Raises:
-            UserError: a name that its catalogue lacks; `where` says where it stands.
+            UserError: a name is not in its catalogue; `where` is its location.
         """
         for key in ("dataset", "network", "method", "recipe"):
             catalogue = getattr(self, f"{key}s")
@@ -257,11 +256,11 @@ class Plan:
         return list(dict.fromkeys(rows))
 
     def _variants(self, study: str) -> dict[str, variants.Variant]:
-        """The variants that a study names; a search belongs to no study and has none."""
+        """The variants of a study; a search belongs to no study and has none."""
         return self.studies[study].variants if study else {}
 
     def _shortened(self, found: dict[str, Search]) -> dict[str, Search]:
-        """The searches as a rehearsal has them, or with the budget that the call asks for."""
+        """The searches, shortened for a rehearsal or with the budget of the call."""
         toy, trials = self.configuration.rehearsal, self.configuration.search_trials
         if toy and toy.searches:
             return {name: searches.rehearsed(search, toy) for name, search in found.items()}

@@ -1,7 +1,7 @@
-"""How far the studies are: which of their jobs are done, running or failed, and what is missing.
+"""Progress of the studies: which jobs are done, running or failed, and what is missing.
 
-Read from files: a job is done where its output is. Folders of runs, data, searches and experiments
-are named by what they are, so a file that is there is the right one.
+Read from files: a job is done if its output exists. Folders of runs, data, searches and experiments
+are named by their content, so an existing file is the right one.
 """
 
 from collections import Counter
@@ -26,10 +26,10 @@ class Stage(NamedTuple):
     Attributes:
         rule: its rule.
         what: its wildcards.
-        output: a file that it leaves, below the results.
-        row: of a training, a row that it stands for.
-        bytes: of a download, if the catalogue says them.
-        needs: outputs of jobs on images, which nothing needs once this one is done.
+        output: one of its output files, relative to the results.
+        row: of a training, one of its rows.
+        bytes: of a download, if the catalogue gives them.
+        needs: outputs of jobs on images, which are not needed once this job is done.
     """
 
     rule: str
@@ -41,7 +41,7 @@ class Stage(NamedTuple):
 
     @property
     def log(self) -> str:
-        """Its log, below the results."""
+        """Its log, relative to the results."""
         return f"logs/{self.rule}/{self.what}.log"
 
 
@@ -51,14 +51,14 @@ class Failed(NamedTuple):
 
 
 class Progress:
-    """How far the jobs of some studies, or of one of their views, are.
+    """Progress of the jobs of some studies, or of one of their views.
 
     Attributes:
         stages: their jobs.
         missing: those without output.
-        failed: those of the missing whose last attempt failed, and why.
-        running: those of the missing that the call at work has begun and not ended.
-        stopped: those of the missing that were begun and ended by Ctrl-C, or were killed.
+        failed: missing jobs whose last attempt failed, and why.
+        running: missing jobs that the current call has started and not finished.
+        stopped: missing jobs that were started and ended by Ctrl-C or killed.
     """
 
     def __init__(self, results: Path, stages: Iterable[Stage]):
@@ -94,13 +94,13 @@ class Progress:
         return [stage for stage in begun if stage not in known]
 
     def done(self, rule: str) -> tuple[int, int]:
-        """Jobs of a rule that are done, and all of them."""
+        """Number of a rule's jobs that are done, and of all."""
         missing = sum(stage.rule == rule for stage in self.missing)
         count = sum(stage.rule == rule for stage in self.stages)
         return count - missing, count
 
     def ahead(self, plan: Plan) -> Ahead:
-        """What is missing, as its cost is estimated."""
+        """What is missing, in the form in which its cost is estimated."""
         own = ("train", "download", "weights", "search_worker")
         trained = [stage.row for stage in self.missing if stage.rule == "train"]
         tuned = [stage.what for stage in self.missing if stage.rule == "search_worker"]
@@ -150,7 +150,7 @@ def of_view(plan: Plan, study: str, name: str, view: views.View) -> Iterator[Sta
 
 
 def of_rows(plan: Plan, rows: Iterable[Row]) -> Iterator[Stage]:
-    """The runs behind rows, the images that they learn from and the searches that tune them."""
+    """The runs of rows, the images that they train on and the searches that tune them."""
     for row in rows:
         run = plan.run(row)
         if search := plan.search_of(row):
@@ -158,7 +158,7 @@ def of_rows(plan: Plan, rows: Iterable[Row]) -> Iterator[Stage]:
         images = list(_of_images(plan, row))
         yield from images
         needs = tuple(stage.output for stage in images)
-        # Of all rows with this run the first, so that equal jobs are equal stages.
+        # The first of all rows with this run, so that equal jobs are equal stages.
         first = plan.known[run.folder]
         folder = f"runs/{run.folder}"
         yield Stage("train", run.folder, f"{folder}/model.safetensors", first, None, needs)

@@ -15,17 +15,17 @@ class Parameter(Model):
     """The values of one parameter, in one of four forms.
 
     - low, high, step: a grid: low, low + step, ..., high;
-    - low, high: every number between them;
-    - low, high, integer: every whole number between them;
+    - low, high: any number between them;
+    - low, high, integer: any integer between them;
     - choices: the values themselves.
 
     Attributes:
-        title: as tables name it, and as a printed table does; its place where not given.
-        low, high: the ends of the range; both belong to it.
+        title: its name in tables, printed ones included; its place if not given.
+        low, high: the ends of the range, both included.
         step: distance between the values of a grid.
         open: whether `low` itself is left out of a grid, as in (0, 100].
-        log: whether the logarithm is searched evenly, and not the number; without a step.
-        integer: whether only whole numbers are searched; without a step.
+        log: whether the search is uniform in the logarithm; without a step.
+        integer: whether only integers are searched; without a step.
         choices: texts, numbers or booleans, instead of a range.
     """
 
@@ -56,9 +56,9 @@ class Parameter(Model):
 
     @property
     def values(self) -> tuple[Value, ...] | None:
-        """The values of a grid, rising, or the choices; None where only a range is given.
+        """The values of a grid, ascending, or the choices; None for a range.
 
-        Those of a grid are whole numbers where low, high and step are.
+        Those of a grid are integers if low, high and step are.
         """
         if self.step is None:
             return self.choices
@@ -69,16 +69,16 @@ class Parameter(Model):
 
     @property
     def extremes(self) -> tuple[Value, ...]:
-        """The values that have to be valid for all to be: both ends, or every choice."""
+        """If these values are valid, all are: both ends, or every choice."""
         if self.choices is not None:
             return self.choices
         values = self.values or (self.low, self.high)
         return values[0], values[-1]
 
     def thinned(self, count: int) -> "Parameter":
-        """At most so many values (two or more): of a grid or of choices, with the first and last.
+        """At most so many values (two or more) of a grid or of choices, including first and last.
 
-        A range without a step is returned as it is: it has no number of values.
+        A range without a step is returned unchanged: it has no number of values.
         """
         if self.choices is not None:
             last = len(self.choices) - 1
@@ -90,7 +90,7 @@ class Parameter(Model):
         return self
 
     def _wider_step(self, count: int) -> Number:
-        """A step that leaves at most so many values, and divides the range into equal parts."""
+        """A step that gives at most so many values and divides the range into equal parts."""
         wanted = count - (0 if self.open else 1)
         steps = next(steps for steps in range(wanted, 0, -1) if self._steps % steps == 0)
         exact = (Decimal(str(self.high)) - Decimal(str(self.low))) / steps
@@ -109,7 +109,7 @@ class Parameter(Model):
         if len(self.choices) < 2:
             raise ValueError(f"choices {list(self.choices)}; allowed: two or more")
         for position, choice in enumerate(self.choices):
-            # True and 1 count as equal too: Optuna looks choices up by comparing.
+            # True and 1 count as equal too: Optuna compares choices when looking them up.
             if choice in self.choices[:position]:
                 raise ValueError(f"choices name {choice!r} twice, or an equal value")
             if isinstance(choice, float) and not math.isfinite(choice):

@@ -1,4 +1,4 @@
-"""YAML files into checked models; what is wrong becomes one line that names file, key and value."""
+"""YAML files into checked models; an error is one line that names file, key and value."""
 
 import functools
 import re
@@ -14,13 +14,13 @@ Checked = TypeVar("Checked")
 
 
 _MERGE = "tag:yaml.org,2002:merge"
-"""The tag of `<<`, which brings another mapping's keys; those written next to it win."""
+"""The tag of `<<`, which merges another mapping's keys; keys written next to it win."""
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
-    """A safe loader that refuses a key written twice, where YAML would keep the last one.
+    """A safe loader that rejects a duplicate key, where YAML would keep the last one.
 
-    It takes 1e-1, 1E5 and 2.5e5 for numbers, as YAML 1.2 does and 1.1 does not.
+    It reads 1e-1, 1E5 and 2.5e5 as numbers, as in YAML 1.2 but not 1.1.
     """
 
 
@@ -100,7 +100,7 @@ def _one_line(error: ValidationError, kind: type) -> str:
 
 
 def _fields_at(kind: type, location: tuple) -> list[str]:
-    """Names of the fields of the model that sits at a location inside `kind`."""
+    """Field names of the model at a location inside `kind`."""
     schema = TypeAdapter(kind).json_schema()
     definitions = schema.get("$defs", {})
 

@@ -1,4 +1,4 @@
-"""What the catalogues of methods and recipes may say: how a network is trained."""
+"""The schema of the catalogues of methods and recipes: how a network is trained."""
 
 from typing import Any, Literal
 
@@ -34,9 +34,9 @@ class Method(Model):
 
     Attributes:
         loss: none for a network that is not trained.
-        regularizers: what is added to the loss, or changes what it sees. The weights that
-            `proximity` stays near to are those at the beginning of the epoch.
-        sampling: which of the recipe's samplers makes the batches.
+        regularizers: what is added to the loss, or changes its input. The reference of `proximity`
+            is the weights at the beginning of the epoch.
+        sampling: the recipe's sampler that makes the batches.
     """
 
     title: str
@@ -67,7 +67,7 @@ def check_objective(method) -> None:
     names = [regularizer.name for regularizer in method.regularizers]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"regularizer {name} is there {names.count(name)} times; allowed: 1")
+            raise ValueError(f"regularizer {name} is listed {names.count(name)} times; allowed: 1")
         if registry.annotation("regularizers", name, "__call__", "tuples") and not method.miner:
             raise ValueError(f"regularizer {name} acts on the tuples of a miner, but there is none")
 
@@ -109,23 +109,23 @@ class Training(Model):
     """How a network is trained.
 
     Attributes:
-        iterations_per_epoch: none for one pass of the sampler.
+        iterations_per_epoch: None for one pass of the sampler.
         head_initialization: how the embedding layer is drawn: Kaiming's normal distribution over
             its outputs with zero bias, or torch's default for linear layers.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
             parameters, as multiples of the optimizer's; 0 leaves them as they are.
-        loss_learning_rate: of the loss's own parameters in itself, instead of `loss_factor`.
-        warmup_epochs: first epochs, in which only head and loss learn.
+        loss_learning_rate: absolute rate of the loss's own parameters, instead of `loss_factor`.
+        warmup_epochs: number of first epochs in which only head and loss learn.
         clip_value: largest absolute gradient; none for no clipping.
-        frozen_batchnorm: what of BatchNorm does not learn: its running statistics (with which it
-            then normalizes), its affine parameters, both or none.
-        precision: in which the network computes; bfloat16 by autocast, weights and loss in float32;
+        frozen_batchnorm: the parts of BatchNorm that do not learn: its running statistics (which
+            then normalize), its affine parameters, both or none.
+        precision: of the network's computation; bfloat16 by autocast, weights and loss in float32;
             tf32: products and convolutions of float32 with ten bits, on GPUs that have it.
-        compile: whether torch.compile makes the network's training step.
+        compile: whether torch.compile compiles the network's training step.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
-        selection: which epoch's weights the run's scores are made with.
+        selection: the rule that selects the epoch whose weights are scored.
         selection_metric: what "best" means.
-        patience: evaluations without a better score after which training stops.
+        patience: evaluations without improvement after which training stops.
     """
 
     epochs: NonNegativeInt
@@ -153,13 +153,13 @@ class Training(Model):
 
 
 class Recipe(Training):
-    """A protocol of training: the same for all methods but for what it says of them.
+    """A training protocol: the same for all methods except for its values for single ones.
 
     Attributes:
-        base: the recipe that it builds on: what is not said here is as there. Values of `methods`
-            are laid over the base's, overrides come after the base's.
+        base: the recipe that it builds on and whose values it inherits. Values of `methods` are
+            merged into the base's, overrides follow the base's.
         sampling: the samplers by name; a method names the one that it implies.
-        methods: method -> values laid over its spec, such as the loss's hyper-parameters.
+        methods: method -> values merged into its spec, such as the loss's hyper-parameters.
         overrides: values that differ for some rows, applied in order.
     """
 
@@ -171,10 +171,10 @@ class Recipe(Training):
 
 
 def built_on_bases(recipes: dict[str, Any]) -> dict[str, Any]:
-    """Recipes as they stand in YAML, each laid over the one that it names as its base.
+    """Recipes as written in YAML, each merged into its base.
 
     Raises:
-        UserError: a base that is not there, or that builds on the recipe itself.
+        UserError: a base is unknown, or builds on the recipe itself.
     """
     return {name: _on_base(name, recipes, ()) for name in recipes}
 

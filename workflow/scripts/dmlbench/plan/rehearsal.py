@@ -1,4 +1,4 @@
-"""A rehearsal: toy data and a toy network behind every name; names, tables and figures stay."""
+"""A rehearsal: toy data and a toy network under every name; names, tables and figures stay."""
 
 from collections.abc import Mapping
 
@@ -8,19 +8,19 @@ from dmlbench.plan.configuration import ExperimentRehearsal, Rehearsal
 from dmlbench.plan.experiments import Experiment
 
 TOY = "rehearsal"
-"""The name of the data set that stands behind all others."""
+"""The name of the data set that replaces all others."""
 
 
 def catalogues(
     rehearsal: Rehearsal, datasets: Mapping[str, Dataset], networks: Mapping[str, Network]
 ) -> tuple[dict[str, Dataset], dict[str, Network]]:
-    """The catalogues of data sets and networks with the rehearsal's toys in them."""
+    """The catalogues of data sets and networks, with the rehearsal's toys."""
     toys = {name: _toy(rehearsal, dataset) for name, dataset in datasets.items()}
     return toys, dict.fromkeys(networks, rehearsal.network)
 
 
 def trained(rehearsal: Rehearsal, *, seed: int, fold: int | None) -> dict[str, int | None]:
-    """The seed and the fold whose run stands behind those of a row."""
+    """The seed and the fold of the run that a row uses."""
     return {
         "seed": seed % rehearsal.seeds if rehearsal.seeds else seed,
         "fold": fold % rehearsal.folds if rehearsal.folds and fold is not None else fold,
@@ -30,7 +30,7 @@ def trained(rehearsal: Rehearsal, *, seed: int, fold: int | None) -> dict[str, i
 def shortened(
     rehearsal: ExperimentRehearsal, experiments: Mapping[str, Experiment]
 ) -> dict[str, Experiment]:
-    """Experiments over the first of their seeds, with the options of toys."""
+    """Experiments with their first seeds and the rehearsal's options."""
     return {
         name: experiment.model_copy(
             update={

@@ -1,4 +1,4 @@
-"""A row: what a study names, and what its tables and figures show; a run stands behind it."""
+"""A row: what a study lists and its tables and figures show; each row has a run."""
 
 from dataclasses import dataclass, fields
 
@@ -8,10 +8,10 @@ class Row:
     """One combination of what a study lists.
 
     Attributes:
-        study: whose row it is; variants are named by studies.
+        study: the study, which also defines variants.
         variant: the named change of the spec; empty for none.
-        fold: none where the split has no folds; `concatenated` or `separated` for the scores of
-            all folds together.
+        fold: None if the split has no folds; `concatenated` or `separated` for the scores of all
+            folds together.
     """
 
     study: str

@@ -1,4 +1,4 @@
-"""A run: one training, known by what it is and not by who asks for it."""
+"""A run: one training, identified by its content and not by the studies that use it."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from dmlbench.plan.spec import Spec
 
 DIGITS = 12
 FOLDER = rf"\w+/\w+/d\d+/[\w-]+/[\w.-]+/seed\d+-[0-9a-f]{{{DIGITS}}}"
-"""What a run's folder looks like, as a regular expression."""
+"""Regular expression of a run's folder."""
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,10 @@ class Run:
     """A training in full.
 
     Attributes:
-        spec: everything that can change its result but data and code.
-        folder: its place below `results/runs`: a prefix to read and sort by, then the digest of
-            spec, data and versions of the code. Equal runs have equal folders, whoever asks for
-            them; whatever differs has another folder, so that nothing finished is overwritten.
+        spec: everything that can change its result, except data and code.
+        folder: its folder below `results/runs`: a readable prefix, then the digest of spec, data
+            and versions of the code. Equal runs share a folder, and different ones never do, so
+            that nothing finished is overwritten.
     """
 
     spec: Spec

@@ -1,4 +1,4 @@
-"""Entries of config/searches.yaml that stand for several searches."""
+"""Entries of config/searches.yaml that define several searches."""
 
 import itertools
 from typing import Any
@@ -7,17 +7,18 @@ from dmlbench.errors import UserError
 
 
 def expanded(entries: Any) -> Any:
-    """Searches as they stand in YAML, with one of its own for every run that an entry lists.
+    """Searches as written in YAML, with one search for every run that an entry lists.
 
-    Where `run` has lists, such as `dataset: [cub200, sop]`, the entry is a search of each of their
-    combinations, and names in braces stand for what `run` has there, in its name and title.
+    If `run` has lists, such as `dataset: [cub200, sop]`, the entry defines a search for each of
+    their combinations; in its name and title, keys of `run` in braces are replaced by their
+    values.
 
     >>> run = {"dataset": ["cub200", "sop"], "method": "margin"}
     >>> list(expanded({"{dataset}_{method}": {"run": run}}))
     ['cub200_margin', 'sop_margin']
 
     Raises:
-        UserError: two searches of one name, or braces around what `run` lacks.
+        UserError: two searches have one name, or braces contain a key that `run` lacks.
     """
     if not isinstance(entries, dict):
         return entries
@@ -32,7 +33,7 @@ def expanded(entries: Any) -> Any:
 
 
 def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
-    """A search's entry for every combination of the values that its run lists."""
+    """A search's entry for every combination of its run's lists."""
     lists = [value if isinstance(value, list) else [value] for value in run.values()]
     runs = [dict(zip(run, chosen, strict=True)) for chosen in itertools.product(*lists)]
     try:

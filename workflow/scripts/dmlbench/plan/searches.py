@@ -1,15 +1,15 @@
-"""What config/searches.yaml may say: which run is tuned, over which values and in which way.
+"""The schema of config/searches.yaml: which run is tuned, over which values and how.
 
-Three things are known by a digest of a search's `facts`:
+Digests of a search's `facts`:
 
-- `identity`: what the search finds. A change of anything that determines it (the trials' specs,
-  folds, parameters and their order, strategy, pruner, budget, the source that chooses trials, the
-  version of training) gives another one. A tuned run's digest contains it.
-- `trials_digest`: what a single trial is. The budget and the share of failures that is tolerated
-  are left out, so that a search with a larger budget continues the same trials.
-- Neither knows titles, nor how many workers share the trials: workers are a matter of the machine,
-  as its threads are. With more than one of them, what TPE and pruners decide depends on which trial
-  ends first, and no digest could promise equal results.
+- `identity`: identifies what the search finds. It depends on everything that determines that (the
+  trials' specs, folds, parameters and their order, strategy, pruner, budget, the code that chooses
+  trials, the version of training). A tuned run's digest contains it.
+- `trials_digest`: identifies a single trial. The budget and the tolerated share of failures are
+  left out, so that a search with a larger budget continues the same trials.
+- Neither depends on titles, nor on the number of workers: workers belong to the machine, like its
+  threads. With more than one, decisions of TPE and pruners depend on which trial ends first, and no
+  digest could promise equal results.
 """
 
 import functools
@@ -34,7 +34,7 @@ from dmlbench.search.version import VERSION as SEARCH
 
 
 class TunedRun(Model):
-    """The run that a search tunes: one value each of what a study lists."""
+    """The run that a search tunes: one value for each key of a study's rows."""
 
     dataset: Identifier
     network: Identifier
@@ -51,12 +51,12 @@ class Search(Model):
 
     Attributes:
         run: what is tuned.
-        folds: folds of the run's split, instead of `run.fold`: a trial trains each of them, and
-            its score is the mean of theirs.
-        set: laid over the run's spec in trials, such as fewer epochs.
-        strategy: which values are tried next.
-        pruner: when a trial is given up; none for never.
-        budget: most trials, pruned and failed ones among them.
+        folds: folds of the run's split, instead of `run.fold`: a trial trains each fold, and its
+            score is the mean over folds.
+        set: merged into the run's spec in trials, such as fewer epochs.
+        strategy: chooses the values to try next.
+        pruner: decides when to give up a trial; None for never.
+        budget: the most trials, including pruned and failed ones.
         most_failed: share of failed trials above which the search stops with an error; applied
             once ten trials are finished.
         workers: jobs that share the trials.
@@ -85,29 +85,29 @@ class Search(Model):
 
     @property
     def rows(self) -> list[Row]:
-        """The row that is tuned, in each of the folds."""
+        """The tuned row, in each of the folds."""
         folds = [self.run.fold] if self.folds is None else self.folds
         own = {"study": "", "variant": ""}
         return [Row(**self.run.model_dump() | own | {"fold": fold}) for fold in folds]
 
     @property
     def tuned(self) -> Row:
-        """The row that is tuned, in the first of the folds: all have the same data and network."""
+        """The tuned row, in the first fold: all folds have the same data and network."""
         return self.rows[0]
 
 
 def with_trials(search: Search, trials: int | None) -> Search:
-    """The search with another budget; a coordinate search keeps its own: its values say it."""
+    """The search with another budget; a coordinate search keeps its own."""
     if trials is None or search.strategy.name == "coordinate":
         return search
     return search.model_copy(update={"budget": trials})
 
 
 def rehearsed(search: Search, rehearsal: Rehearsal) -> Search:
-    """The search at toy size: few values, folds and trials, one worker, any number of failures.
+    """The search at toy size: few values, folds and trials, one worker, unlimited failures.
 
-    Grids and choices keep few of their values. A range without a step keeps its form, so that what
-    reads it is rehearsed too; the budget alone limits its trials.
+    Grids and choices keep few of their values. A range without a step keeps its form, so that code
+    that reads it is rehearsed too; only the budget limits its trials.
     """
     shorter = rehearsal.searches
     parameters = {
@@ -131,7 +131,7 @@ def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
 
 
 def facts(plan, name: str) -> dict[str, Any]:
-    """Plain values that the jobs of a search are given, and that its digests are made of.
+    """Plain values that the jobs of a search take, and from which its digests are computed.
 
     Keys: strategy, pruner, budget, most_failed; parameters (place -> values); trial_specs (the
     spec of a trial in each fold, without the searched values); data (its identity); versions (of
@@ -153,26 +153,26 @@ def facts(plan, name: str) -> dict[str, Any]:
 
 
 def identity(facts: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits of everything that determines what a search finds."""
+    """Sixteen hexadecimal digits: a digest of everything that determines what a search finds."""
     return _digest(facts)
 
 
 def trials_digest(facts: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits of what a trial is, whatever the number of trials."""
+    """Sixteen hexadecimal digits: a digest of everything that determines a single trial."""
     bounds = ("budget", "most_failed")
     return _digest({key: value for key, value in facts.items() if key not in bounds})
 
 
 @functools.cache
 def folder(plan, name: str) -> str:
-    """A search's place below the results: another search of the same name has another folder."""
+    """A search's folder below the results: another search of the same name has another folder."""
     return f"searches/{name}-{identity(facts(plan, name))[:8]}"
 
 
 def shown(plan, name: str) -> dict[str, Any]:
     """Plain values that a table of searches is built from.
 
-    Of a parameter, all attributes of `Parameter` by name, None where not given.
+    For each parameter, all attributes of `Parameter` by name, None if not given.
     """
     search = plan.searches[name]
     return {
@@ -199,9 +199,9 @@ def check(plan, name: str) -> None:
     """Check a search of the plan against the run that it tunes.
 
     Raises:
-        UserError: a run of unknown names, a place that its spec lacks, values that the spec
-            refuses there, a selection that does not look at validation images, or a coordinate
-            search without lists of values or with a budget below one pass.
+        UserError: a run of unknown names, a place that its spec lacks, values that the spec rejects
+            there, a selection that does not use validation images, or a coordinate search without
+            lists of values or with a budget below one pass.
     """
     search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
     folds = [row.fold for row in search.rows if row.fold is not None] or None
@@ -214,7 +214,8 @@ def check(plan, name: str) -> None:
         )
     for place in search.parameters:
         _check_place(trial, place, f"{where}.parameters.{place}")
-    # Parameters may need each other, such as a loss and its options: values are checked together.
+    # Parameters may depend on each other, such as a loss and its options: values are checked
+    # together.
     first = {place: parameter.extremes[0] for place, parameter in search.parameters.items()}
     checked(with_values(trial, first), Spec, where=f"{where}.parameters")
     for place, parameter in search.parameters.items():
@@ -229,7 +230,7 @@ def trials_of_a_pass(parameters: Mapping[str, Parameter], start: Mapping[str, Va
     """Trials of a coordinate search's first pass.
 
     All values of every parameter, except the starting values of all parameters after the first:
-    those points were tried with the parameter before.
+        those points were tried with the previous parameter.
     """
     repeated = [start[place] in parameters[place].values for place in list(parameters)[1:]]
     return sum(len(parameter.values) for parameter in parameters.values()) - sum(repeated)
@@ -242,11 +243,13 @@ def _digest(facts: Mapping[str, Any]) -> str:
 
 
 def _versions(search: Search) -> dict[str, int]:
-    """Versions of the code that chooses trials, scores them and gives them up."""
+    """Versions of the code that chooses, scores and prunes trials."""
     parts = [("search/strategies", search.strategy)]
     if search.pruner:
         parts.append(("search/pruners", search.pruner))
-    named = {f"{room}/{part.name}": registry.version(room, part.name) for room, part in parts}
+    named = {
+        f"{package}/{part.name}": registry.version(package, part.name) for package, part in parts
+    }
     return {"search": SEARCH} | named
 
 

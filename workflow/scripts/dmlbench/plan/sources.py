@@ -1,8 +1,8 @@
-"""Digests of the library's source: what a stage's results depend on besides its inputs.
+"""Digests of the library's source, on which a stage's results depend in addition to its inputs.
 
-Snakemake does not see the files that a script imports, so every rule carries the digest of its
-stage in its params and runs again when that changes. Comments, docstrings, annotations and layout
-do not count.
+Snakemake does not see the files that a script imports, so every rule has the digest of its stage in
+its params and runs again when that changes. Comments, docstrings, annotations and layout do not
+count.
 """
 
 import ast
@@ -20,15 +20,15 @@ SCRIPTS = Path(__file__).resolve().parents[2]
 def module_digest(path: Path) -> str:
     """Digest of one module's code without comments, docstrings, annotations and layout.
 
-    What is imported for annotations alone does not count either. The annotations of a class's
-    fields do: they may be what makes it (pydantic, named tuples).
+    Imports that only annotations use do not count either. The annotations of a class's fields
+    count: they may define it (pydantic, named tuples).
     """
     return _read(path)[0]
 
 
 @functools.cache
 def imported(path: Path) -> frozenset[Path]:
-    """The library's modules that a file imports, directly or through others, and itself."""
+    """The file itself and the library's modules that it imports, directly or indirectly."""
     found, waiting = set(), [path]
     while waiting:
         module = waiting.pop()
@@ -39,17 +39,17 @@ def imported(path: Path) -> frozenset[Path]:
 
 
 @functools.cache
-def stage_digest(*scripts: str, rooms: tuple[str, ...] = ()) -> str:
-    """Digest of the code that scripts under workflow/scripts run.
+def stage_digest(*scripts: str, packages: tuple[str, ...] = ()) -> str:
+    """Digest of the code behind scripts of workflow/scripts.
 
     Args:
         scripts: file names, such as `evaluate.py`.
-        rooms: folders of the library whose methods are found by name at run time, such as
+        packages: packages of the library whose parts are found by name at run time, such as
             `data/layouts`; all of their files count.
     """
     files = {file for script in scripts for file in imported(SCRIPTS / script)}
-    for room in rooms:
-        for file in sorted((SCRIPTS / "dmlbench" / room).glob("*.py")):
+    for package in packages:
+        for file in sorted((SCRIPTS / "dmlbench" / package).glob("*.py")):
             files |= imported(file)
     parts = [f"{file.relative_to(SCRIPTS)} {module_digest(file)}" for file in sorted(files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -57,7 +57,7 @@ def stage_digest(*scripts: str, rooms: tuple[str, ...] = ()) -> str:
 
 @functools.cache
 def library_digest() -> str:
-    """Digest of all of the library's files as they are, comments and all.
+    """Digest of all of the library's files, including comments.
 
     It changes with every edit, and takes milliseconds.
     """
@@ -72,13 +72,13 @@ def library_digest() -> str:
 def _read(path: Path) -> tuple[str, list[Path]]:
     """A module's digest, and the library's files that it imports.
 
-    What was found lies next to the module's bytecode, with the digest of all that it was found
-    from: to parse all modules takes 0.5 s or more, to read these notes 0.07 s.
+    The result is cached next to the module's bytecode, with a digest of its inputs: parsing all
+    modules takes 0.5 s or more, reading the cache 0.07 s.
     """
     text = path.read_text()
     of = hashlib.sha256(f"{path.name}\0{text}\0{_own_text()}".encode()).hexdigest()
     note = Path(importlib.util.cache_from_source(str(path))).with_suffix(".source.json")
-    # Whatever is wrong with a note, or with its folder, there is only more to compute.
+    # If a cache file or its folder cannot be used, there is only more to compute.
     with contextlib.suppress(OSError, ValueError, TypeError):
         known, digest, modules = json.loads(note.read_text())
         if known == of:
@@ -100,7 +100,7 @@ def _parsed(text: str, *, keep_imports: bool) -> tuple[str, list[str]]:
     """A module's digest, and the names of what it may import.
 
     Args:
-        keep_imports: whether what is imported and not used counts as well.
+        keep_imports: whether unused imports count as well.
     """
     tree = ast.parse(text)
     used, imports = _strip(tree)
@@ -113,7 +113,7 @@ def _parsed(text: str, *, keep_imports: bool) -> tuple[str, list[str]]:
 
 
 def _strip(tree: ast.Module) -> tuple[set[str], list[ast.Import | ast.ImportFrom]]:
-    """Take docstrings and annotations away; the names that are used then, and the imports."""
+    """Remove docstrings and annotations; returns the names that are still used, and the imports."""
     used, imports, fields = set(), [], set()
     waiting: list[ast.AST] = [tree]
     while waiting:
@@ -140,7 +140,7 @@ def _strip(tree: ast.Module) -> tuple[set[str], list[ast.Import | ast.ImportFrom
 
 
 def _text(node: ast.AST | list | object) -> str:
-    """A syntax tree as text that all versions of Python agree on: what is empty is left out."""
+    """A syntax tree as text, the same for all versions of Python: empty fields are left out."""
     if isinstance(node, list):
         return "[" + " ".join(filter(None, map(_text, node))) + "]"
     if isinstance(node, ast.ImportFrom) and not node.names:
@@ -160,7 +160,7 @@ def _text(node: ast.AST | list | object) -> str:
 
 
 def _imported_by(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Names of the library's modules, and of what may be one."""
+    """Names that are, or may be, modules of the library."""
     names = [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
         names = [] if node.level else [node.module, *(f"{node.module}.{name}" for name in names)]

@@ -25,14 +25,14 @@ from dmlbench.plan.recipes import Training as _Training
 
 
 class SpecWeights(Model):
-    """Which weights: a file's name and its sha256, or how that begins."""
+    """Weights: a file's name and its sha256, or the first digits of it."""
 
     file: FileName
     sha256: Sha256Start
 
 
 class SpecNetwork(Model):
-    """What of a network changes a result: its catalogue entry without title and threads."""
+    """The part of a network that changes results: its catalogue entry without title and threads."""
 
     backbone: Backbone
     weights: SpecWeights | None = None
@@ -51,12 +51,12 @@ class SpecNetwork(Model):
 
 
 class Spec(_Training):
-    """A training in full: the recipe's values with the method's, the network's and the row's.
+    """A complete training: the values of recipe, method, network and row.
 
-    A plan names every option of its parts, also those left at their defaults (`complete`).
+    A plan names every option of its parts, defaults included (`complete`).
 
     Attributes:
-        search: identity of the search whose best values are laid over it before it is trained.
+        search: identity of the search whose best values are merged into it before training.
     """
 
     dataset: str
@@ -75,7 +75,7 @@ class Spec(_Training):
     def _objective_fits(self) -> "Spec":
         check_objective(self)
         if self.compile and any(part.name == "manifold_mixup" for part in self.regularizers):
-            raise ValueError("manifold_mixup reaches into the network, which compile: true seals")
+            raise ValueError("regularizer manifold_mixup does not allow compile: true")
         return self
 
     def as_dict(self) -> dict:
@@ -84,10 +84,10 @@ class Spec(_Training):
 
     @property
     def identity(self) -> dict:
-        """What it is known by: plain values without those that a field has by default.
+        """The values that identify it: plain values without those that equal a field's default.
 
-        So a field that is added later, whose default is what was done before, leaves the digests
-        of what has been trained as they are. A default is never changed.
+        So adding a field whose default is the earlier behavior does not change the digests of
+        finished trainings. A default must never be changed.
         """
         return self.model_dump(mode="json", exclude_defaults=True)
 
@@ -122,19 +122,19 @@ def resolve(
 
 
 def without_training(values: dict) -> dict:
-    """The values of a spec whose network is scored as it is."""
+    """The values of a spec whose network is scored untrained."""
     nothing = {"loss": None, "miner": None, "regularizers": [], "epochs": 0, "warmup_epochs": 0}
     return values | nothing
 
 
 def complete(values: dict) -> dict:
-    """The values of a spec with every option of its parts named.
+    """The values of a spec with every option of its parts explicit.
 
     Raises:
-        UserError: a part that is not there.
+        UserError: a part does not exist.
     """
-    rooms = {"loss": Loss, "miner": Miner, "sampler": Sampler, "split": SplitRule}
-    parts = {key: values[key] and with_defaults(kind, values[key]) for key, kind in rooms.items()}
+    kinds = {"loss": Loss, "miner": Miner, "sampler": Sampler, "split": SplitRule}
+    parts = {key: values[key] and with_defaults(kind, values[key]) for key, kind in kinds.items()}
     regularizers = [with_defaults(Regularizer, part) for part in values["regularizers"]]
     transforms = {
         role: [with_defaults(Transform, step) for step in steps]

@@ -1,4 +1,4 @@
-"""What a file under config/studies may say: runs, and the views over their scores."""
+"""The schema of a file in config/studies: runs, and views of their scores."""
 
 from pydantic import Field, PositiveInt
 
@@ -27,10 +27,10 @@ class Grid(Model):
 
 
 class Combine(Model):
-    """Scores of the folds of a training together.
+    """Combined scores of the folds of a training.
 
     Attributes:
-        where: rows with folds; rows that differ in nothing else belong together.
+        where: rows with folds; rows that differ only in the fold are combined.
         forms: how their embeddings are combined.
     """
 
@@ -42,8 +42,8 @@ class View(Model):
     """What tables and figures have in common.
 
     Attributes:
-        where: which rows it shows; those of combined folds where `fold` names their form.
-        measures: measures whose scores it shows as well.
+        where: which rows it shows; those of combined folds if `fold` names their form.
+        measures: measures whose scores it also shows.
         experiments: experiments of the study whose results it shows.
     """
 
@@ -90,19 +90,19 @@ class Tournament(Model):
 
 
 class Study(Model):
-    """One study: its rows and the views over their scores.
+    """One study: its rows and the views of their scores.
 
     Attributes:
         source: the paper that it reproduces: authors, title, where and when it appeared.
         audit: the folder of config/reference whose printed numbers its page checks.
-        variants: what grids may vary, by name.
+        variants: by name, what grids may vary.
         runs: its rows; none for a study of experiments.
         combine: folds that are scored together.
-        measures: entries of config/measures.yaml that its runs are scored with as well.
+        measures: entries of config/measures.yaml with which its runs are also scored.
         experiments: entries of config/experiments.yaml whose results it shows.
         tournament: which methods are ranked; none for no ranking.
-        answer: tables that answer the question, a sentence from each; without any the tournament
-            does, or the first table of differences.
+        answer: tables that answer the question, with a sentence from each; by default the
+            tournament, or the first table of differences.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""What is said of a target that there is not."""
+"""Errors for unknown targets."""
 
 import difflib
 import re
@@ -12,10 +12,10 @@ _SHOWN = 3
 
 
 def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
-    """An error that names the nearest targets and what to do.
+    """An error that names the closest targets and what to do.
 
     Args:
-        name: a word that is neither a target nor a file.
+        name: neither a target nor a file.
         targets: all targets by name.
     """
     folder = plan.folder / "studies"
@@ -27,7 +27,7 @@ def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
                 "every file of the folder is a study"
             )
     if name.startswith("-"):
-        return UserError(f"option {name} stands after `--`; options come before it")
+        return UserError(f"option {name} comes after `--`; allowed: options before it")
     near = nearest(name, targets)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     study = (
@@ -41,7 +41,7 @@ def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
 
 
 def nearest(name: str, targets: Iterable[str]) -> list[str]:
-    """The targets that a name may stand for: alike but for zeros, parts of it, or typing errors."""
+    """The targets that a name may mean: equal except for zeros, parts of it, or typing errors."""
     targets = sorted(targets)
     alike = [target for target in targets if _plain(target) == _plain(name)]
     containing = [target for target in targets if _plain(name) in _plain(target)]
@@ -49,7 +49,7 @@ def nearest(name: str, targets: Iterable[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """A name without what is easily written otherwise: case, dashes, zeros before numbers."""
+    """A name without case, dashes and leading zeros of numbers."""
     return re.sub(
         r"0*(\d+)", r"\1", name.lower().replace("-", "_").replace("figure_map_", "figure_")
     )

@@ -1,4 +1,4 @@
-"""Results that no study names any more: what an edit has left behind, and how large it is."""
+"""Results that no study uses any more, for example after an edit, and their size."""
 
 import os
 import shutil
@@ -11,21 +11,21 @@ from dmlbench.plan.combinations import combinations
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
 
-_ROOMS = {
+_FOLDERS = {
     "runs": "*/*/*/*/*/*",
     "combined": "*/*/*/*/*/*",
     "data": "*-*",
     "searches": "*",
     "experiments": "*-*",
 }
-"""Room of the results -> where its folders are."""
+"""Subfolder of the results -> pattern of its result folders."""
 
 
 class Unused(NamedTuple):
-    """A folder that no study names.
+    """A folder that no study uses.
 
     Attributes:
-        bytes: of its files; a file with several names in it counts once.
+        bytes: of its files; a file with several hard links counts once.
     """
 
     folder: Path
@@ -33,10 +33,10 @@ class Unused(NamedTuple):
 
 
 def unused(configuration: Configuration, folder: Path) -> list[Unused]:
-    """Folders of results that no file of `studies/` names, active or not.
+    """Folders of results that no file of `studies/` uses, active or not.
 
     Args:
-        configuration: config.yaml; a rehearsal's own results are looked at in a rehearsal.
+        configuration: config.yaml; in a rehearsal, the rehearsal's results are searched.
         folder: the folder that holds the catalogues and `studies/`.
     """
     plan = Plan(configuration.model_copy(update={"studies": None}), folder)
@@ -44,14 +44,14 @@ def unused(configuration: Configuration, folder: Path) -> list[Unused]:
     named = set(_named(plan))
     return [
         Unused(found, _size(found))
-        for room, pattern in _ROOMS.items()
-        for found in sorted((results / room).glob(pattern))
+        for subfolder, pattern in _FOLDERS.items()
+        for found in sorted((results / subfolder).glob(pattern))
         if found.is_dir() and found.relative_to(results).as_posix() not in named
     ]
 
 
 def remove(found: list[Unused]) -> None:
-    """Remove folders, and those above them that are empty then."""
+    """Remove folders, and parent folders that become empty."""
     for folder, _ in found:
         shutil.rmtree(folder)
         for above in list(folder.parents)[:-1]:
@@ -61,7 +61,7 @@ def remove(found: list[Unused]) -> None:
 
 
 def report(found: list[Unused]) -> list[str]:
-    """One line per folder with its size, the largest first, and their sum."""
+    """One line per folder with its size, the largest first, and the sum."""
     lines = [
         f"{_in_words(size):>10}  {folder}"
         for folder, size in sorted(found, key=lambda each: -each.bytes)
@@ -71,7 +71,7 @@ def report(found: list[Unused]) -> list[str]:
 
 
 def _named(plan: Plan) -> Iterator[str]:
-    """Every folder that the studies name, below the results."""
+    """Every folder below the results that the studies use."""
     for study in plan.studies:
         yield from (f"runs/{run.folder}" for run in plan.runs(study))
         for together in combinations(plan, study).values():
@@ -83,7 +83,7 @@ def _named(plan: Plan) -> Iterator[str]:
         if not entry.folder or Path(entry.folder).expanduser().exists():
             yield f"data/{plan.data(dataset).folder}"
     for name in plan.searches:
-        # Trials are kept by name: a larger budget continues them.
+        # Trials are kept by name, because a larger budget continues them.
         yield f"searches/{name}"
         yield searches.folder(plan, name)
     for name, experiment in plan.experiments.items():

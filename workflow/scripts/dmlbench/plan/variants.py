@@ -1,4 +1,4 @@
-"""Variants: the same run but for a named change, or for the values of an axis."""
+"""Variants: the same run except for a named change, or for the values of an axis."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ Value = bool | int | float | str | None
 ChoiceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 BASE = "base"
-"""How a grid names the runs without a change, next to variants."""
+"""The name of the runs without a change in a grid's list of variants."""
 
 
 class Change(Model):
-    """Values of the spec that differ, for some rows or for all."""
+    """Changed values of the spec, for some rows or for all."""
 
     where: Where = Where()
     set: dict[str, Any]
 
 
 class Alternative(Model):
-    """One value of an axis of choices: what it lays over the spec, as a named change does."""
+    """One value of an axis of choices: what it changes in the spec, like a named change."""
 
     title: str | None = None
     set: dict[str, Any] = {}
@@ -39,15 +39,15 @@ class Variant(Model):
     """A named change of the spec, or an axis: a place in the spec and its values, or choices.
 
     Attributes:
-        title: as tables and figures name it; its name where not given.
-        set: what a named change lays over the spec.
-        overrides: what it lays over the spec of some rows only.
-        search: the search whose best values are laid over the spec; `{dataset}`, `{network}`,
-            `{method}` and `{split}` stand for the row's, `{value}` for the value of an axis.
+        title: its name in tables and figures; the variant's name if not given.
+        set: what a named change changes in the spec.
+        overrides: what it changes in the spec of some rows only.
+        search: the search whose best values are merged into the spec; `{dataset}`, `{network}`,
+            `{method}` and `{split}` are the row's, `{value}` is the value of an axis.
         place: where in the spec an axis varies; several places get the same value.
         values: of an axis of places or searches, in order.
-        rehearsed: the number that stands for all of them in a rehearsal; the first if not given.
-        choices: the values of an axis by name, each with what it lays over the spec.
+        rehearsed: the number that represents all of them in a rehearsal; the first if not given.
+        choices: the values of an axis by name, each with its changes of the spec.
     """
 
     title: str | None = None
@@ -64,12 +64,10 @@ class Variant(Model):
         changes = bool(self.set or self.overrides)
         kinds = [changes, self.search is not None, self.place is not None, bool(self.choices)]
         if kinds.count(True) != 1:
-            raise ValueError(
-                "needs one of set (or overrides), search, place and choices, and not two"
-            )
+            raise ValueError("needs exactly one of set (or overrides), search, place and choices")
         if self.values and (self.choices or not self.is_axis):
             raise ValueError(
-                "has values but is no axis; allowed: with place, or `{value}` in search"
+                "has values but is not an axis; allowed: with place, or `{value}` in search"
             )
         if self.rehearsed is not None and not self.values:
             raise ValueError("has rehearsed but no values; allowed: with values")
@@ -80,7 +78,7 @@ class Variant(Model):
 
     @property
     def is_axis(self) -> bool:
-        """Whether it takes values."""
+        """Whether it has values."""
         return self.place is not None or bool(self.choices) or "{value}" in (self.search or "")
 
     @property
@@ -106,7 +104,7 @@ def expand(items: Sequence[str], variants: Variants) -> list[str]:
 
 
 def changed(values: dict, variant: str, variants: Variants, row) -> dict:
-    """A spec's plain values with a row's variant laid over them."""
+    """A spec's plain values with a row's variant applied."""
     for name, value in _factors(variant):
         chosen = variants[name]
         laid_over = chosen.choices[value] if chosen.choices else chosen
@@ -120,10 +118,10 @@ def changed(values: dict, variant: str, variants: Variants, row) -> dict:
 
 
 def rehearsed(variant: str, variants: Variants) -> str:
-    """A variant with one number of each axis instead of its own; words stay as they are.
+    """A variant with one number of each axis instead of its own; words stay unchanged.
 
-    It is the axis's first, or the one that it names. What a number changes is no other code, so one
-    of them rehearses all.
+    It is the axis's first number, or the one that it names. Numbers do not change which code runs,
+    so one of them rehearses all.
 
     >>> axes = {"m": Variant(place="loss.margin", values=[0.1, 0.2])}
     >>> rehearsed("m=0.2", axes)
@@ -140,7 +138,7 @@ def rehearsed(variant: str, variants: Variants) -> str:
 
 
 def search_of(variant: str, variants: Variants, row) -> str | None:
-    """The search whose best values a row's variant takes; none without one."""
+    """The search whose best values a row's variant uses; None without one."""
     parts = {key: getattr(row, key) for key in ("dataset", "network", "method", "split")}
     for name, value in _factors(variant):
         if search := variants[name].search:
@@ -149,7 +147,7 @@ def search_of(variant: str, variants: Variants, row) -> str | None:
 
 
 def title_of(variant: str, variants: Variants) -> str:
-    """A variant as tables and figures name it."""
+    """A variant's name in tables and figures."""
     titles = []
     for name, value in _factors(variant):
         title = variants[name].title or name
@@ -163,14 +161,15 @@ def read_value(text: str) -> Value:
     """The value of an axis from its text: a YAML scalar, or a fraction such as `12/7`.
 
     Raises:
-        UserError: a text that is none of them.
+        UserError: the text is neither.
     """
     try:
         value = float(Fraction(text)) if "/" in text else _scalar(text)
     except (ValueError, ZeroDivisionError, OverflowError, yaml.YAMLError):
         value = ()
     if not isinstance(value, Value):
-        raise UserError(f"{text!r} is no value; allowed: a number, 12/7, true, false, null, a word")
+        allowed = "a number, 12/7, true, false, null, a word"
+        raise UserError(f"{text!r} is not a value; allowed: {allowed}")
     return value
 
 
@@ -221,6 +220,6 @@ def _expanded(item: str, variants: Variants) -> list[str]:
 
 
 def _factors(variant: str) -> list[tuple[str, str]]:
-    """The (name, text of the value or empty) of each part of a product; none for no variant."""
+    """(name, text of the value or empty) of each part of a product; empty without a variant."""
     parts = [part.partition("=") for part in variant.split(",")] if variant else []
     return [(name.strip(), value.strip()) for name, _, value in parts]

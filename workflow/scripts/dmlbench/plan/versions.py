@@ -1,4 +1,4 @@
-"""Which versions of the code a result depends on: those of the parts that it names.
+"""The versions of the code that a result depends on: those of the parts that it names.
 
 A version is a whole number that is raised by hand when the same options give other results; a
 test compares each part's source with the one recorded for its version.
@@ -17,17 +17,17 @@ _OBJECTIVE = {"loss": "losses", "miner": "miners", "sampler": "samplers"}
 
 
 def versions(spec: BaseModel | Mapping[str, Any]) -> dict[str, int]:
-    """Versions of training and of the parts that a spec names, and of no other.
+    """Versions of training and of exactly the parts that a spec names.
 
     Args:
-        spec: a `dmlbench.plan.spec.Spec`, or its plain values. Where its split is a rule with
-            its options, and not a name, the rule counts.
+        spec: a `dmlbench.plan.spec.Spec`, or its plain values. If its split is a rule with its
+            options instead of a name, the rule counts.
 
     Returns:
         {"training": 1, "losses/margin": 1, "samplers/random": 1, ...}
     """
     values = _plain(spec)
-    named = [(room, values[key]) for key, room in _OBJECTIVE.items() if values.get(key)]
+    named = [(package, values[key]) for key, package in _OBJECTIVE.items() if values.get(key)]
     named += [("regularizers", each) for each in values["regularizers"]]
     named += [
         ("data/transforms", each) for chain in values["transforms"].values() for each in chain
@@ -59,20 +59,20 @@ def data_versions(
     return {"data": DATA} | _of_parts(named)
 
 
-def part_name(room: str, name: str) -> str:
-    """How a part is named where versions are listed: by its room's last folder.
+def part_name(package: str, name: str) -> str:
+    """How a part is named where versions are listed: by its package's last folder.
 
     >>> part_name("networks/backbones", "resnet50")
     'backbones/resnet50'
     """
-    return f"{room.rpartition('/')[2]}/{name}"
+    return f"{package.rpartition('/')[2]}/{name}"
 
 
 def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:
     found = {}
-    for room, choice in named:
+    for package, choice in named:
         name = choice if isinstance(choice, str) else choice["name"]
-        found[part_name(room, name)] = registry.version(room, name)
+        found[part_name(package, name)] = registry.version(package, name)
     return dict(sorted(found.items()))
 
 

@@ -1,4 +1,4 @@
-"""The views of a study: which runs each looks at, and the facts that it is built from."""
+"""The views of a study: which runs each shows, and the facts from which it is built."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,20 +14,20 @@ from dmlbench.plan.variants import title_of
 from dmlbench.plan.where import Where
 
 NOT_SELECTED = "none"
-"""The selection rule of results that no epoch was chosen for."""
+"""The selection rule of results without a chosen epoch."""
 
 View = Tournament | Table | Figure | EmbeddingMap
 
 
 def views(plan: Plan, study: str) -> dict[str, View]:
-    """Every view of a study, by the key that it stands under in the study's file."""
+    """Every view of a study, by its key in the study's file."""
     description = plan.studies[study]
-    rooms = ("tables", "figures", "embedding_maps")
+    kinds = ("tables", "figures", "embedding_maps")
     ranked = {"tournament": description.tournament} if description.tournament else {}
     return ranked | {
-        f"{room}.{name}": view
-        for room in rooms
-        for name, view in getattr(description, room).items()
+        f"{kind}.{name}": view
+        for kind in kinds
+        for name, view in getattr(description, kind).items()
     }
 
 
@@ -35,7 +35,7 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
     """A view of a study.
 
     Args:
-        kind: `tournament` (of which there is one), `table`, `figure` or `map`.
+        kind: `tournament` (there is only one), `table`, `figure` or `map`.
         name: the id of a table, figure or map.
 
     Raises:
@@ -59,7 +59,7 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
 
 
 def measures_of(view: View) -> list[str]:
-    """The measures that a view shows as well; only tables and figures can."""
+    """The measures that a view also shows; only tables and figures can."""
     return view.measures if isinstance(view, Table | Figure) else []
 
 
@@ -69,7 +69,7 @@ def searches_of(view: View) -> list[str]:
 
 
 def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]:
-    """Plain values that a view is built from, its own options among them."""
+    """Plain values from which a view is built, including its options."""
     chosen = view(plan, study, kind, name)
     common = {
         "methods": methods(plan, study, chosen.where),
@@ -100,7 +100,7 @@ def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]
 
 
 def years(plan: Plan, methods: Iterable[str]) -> dict[str, int]:
-    """Method -> the year that its loss was published, where it has one."""
+    """Method -> the year in which its loss was published, if it has one."""
     return {name: plan.methods[name].year for name in methods if plan.methods[name].year}
 
 
@@ -122,7 +122,7 @@ def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
 
 
 def trained_rows(plan: Plan, study: str, where: Where) -> list[Row]:
-    """The rows that are trained for what fits: those that fit, and the folds of combined ones."""
+    """The rows that are trained for matching rows: these, and the folds of combined ones."""
     found = dict.fromkeys(plan.rows(study, where))
     for row, together in (combinations(plan, study) if where.fold else {}).items():
         if where.holds(row):
@@ -131,17 +131,17 @@ def trained_rows(plan: Plan, study: str, where: Where) -> list[Row]:
 
 
 def methods(plan: Plan, study: str, where: Where) -> list[str]:
-    """The methods of the rows that fit, in the study's order."""
+    """The methods of the matching rows, in the study's order."""
     return list(dict.fromkeys(row.method for row in trained_rows(plan, study, where)))
 
 
 def shown(
     plan: Plan, study: str, where: Where | None = None, measures: Sequence[str] = ()
 ) -> list[tuple[dict[str, Any], str]]:
-    """The rows of a study as they stand in its long table, each with its file of scores.
+    """The rows of a study's long table, each with its file of scores.
 
-    Rows of combined folds come where `where` names their form, or where there is no `where`. A row
-    comes once more for each measure.
+    Rows of combined folds are included if `where` names their form, or if there is no `where`. A
+    row is repeated for each measure.
     """
     runs = [
         (row.columns | {"run": plan.run(row).folder}, f"runs/{plan.run(row).folder}")
@@ -182,7 +182,7 @@ def selection(plan: Plan, study: str, where: Where) -> str:
     """The selection rule of a view's runs.
 
     Raises:
-        UserError: there are several; numbers selected in different ways do not go side by side.
+        UserError: there are several; differently selected numbers must not be mixed.
     """
     runs = map(plan.run, trained_rows(plan, study, where))
     rules = sorted({run.spec.selection for run in runs})
@@ -215,7 +215,7 @@ def selection_of(plan: Plan, study: str, view: View) -> str:
 
 
 def titles(plan: Plan, study: str) -> dict[str, str]:
-    """Display names of everything in the catalogues, and of a study's variants and their parts."""
+    """Display names of all entries of the catalogues, and of a study's variants and their parts."""
     catalogues = (plan.datasets, plan.networks, plan.methods, plan.recipes)
     named = {name: entry.title for catalogue in catalogues for name, entry in catalogue.items()}
     variants = plan.studies[study].variants

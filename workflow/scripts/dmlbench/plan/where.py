@@ -1,4 +1,4 @@
-"""Which rows: the filter that studies, recipes and variants use."""
+"""The filter of rows that studies, recipes and variants use."""
 
 import functools
 from typing import Annotated, Any, Literal
@@ -19,12 +19,12 @@ Sizes = Annotated[list[PositiveInt], BeforeValidator(_listed)]
 Numbers = Annotated[list[NonNegativeInt], BeforeValidator(_listed)]
 
 Combined = Literal["concatenated", "separated"]
-"""Scores of several folds together: their embeddings as one, or each alone and averaged."""
+"""Forms of combined folds: their embeddings as one, or each scored alone and averaged."""
 Folds = Annotated[list[NonNegativeInt | Combined], BeforeValidator(_listed)]
 
 
 class Where(Model):
-    """Which rows: those whose value is listed, for every key that is given.
+    """A filter of rows: for every given key, the row's value is one of those listed.
 
     Attributes:
         variant: names of variants (`base` for none), or of axes, for all of their values.
@@ -42,7 +42,7 @@ class Where(Model):
 
     @functools.cached_property
     def wanted(self) -> list[tuple[str, frozenset]]:
-        """The keys that are given, with their values; variants apart."""
+        """The given keys with their values, except variants."""
         return [
             (key, frozenset(values))
             for key, values in self
@@ -50,7 +50,7 @@ class Where(Model):
         ]
 
     def holds(self, row) -> bool:
-        """Whether a row is among them."""
+        """Whether a row matches."""
         if self.variant is not None and not has_variant(row.variant, self.variant):
             return False
         return all(getattr(row, key) in values for key, values in self.wanted)

@@ -1,1 +1,1 @@
-"""What a reader sees: tables, figures, the report, the terminal's last words."""
+"""What a reader sees: tables, figures, the report, the terminal's summary."""

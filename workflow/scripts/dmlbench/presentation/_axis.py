@@ -8,7 +8,7 @@ from dmlbench.presentation import _variants
 
 
 def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd.DataFrame:
-    """Mean over seeds by method and by the number that an axis of the variants has.
+    """Mean over seeds by method and by value of a numeric axis of the variants.
 
     Args:
         scores: the long table of scores.
@@ -21,7 +21,7 @@ def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd
         interval of the mean, Student's t; missing for one seed), in the order of the scores.
 
     Raises:
-        UserError: no scores fit, or two of one method, number and seed.
+        UserError: no scores match, or two have the same method, number and seed.
     """
     kept = scores[(scores.metric == metric) & (scores.role == role)]
     kept = kept.assign(x=pd.to_numeric(_variants.values_of(kept, axis), errors="coerce"))

@@ -1,4 +1,4 @@
-"""Ours next to the printed: columns and cells shared by the kinds of tables that show both."""
+"""Columns and cells shared by the kinds of tables that show our numbers next to printed ones."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,10 +28,10 @@ def next_to_printed(
 ) -> pd.DataFrame:
     """`statistics.comparison.compare` of the scores of one selection rule and some metrics.
 
-    Scores for which nothing was selected go with any rule.
+    Scores without a selected epoch match any rule.
 
     Raises:
-        UserError: there are scores, but none that fit.
+        UserError: there are scores, but none match.
     """
     ours = scores[scores.selection.isin([selection, "none"])].assign(selection=selection)
     if len(scores) and not ours.metric.isin(list(metrics)).any():
@@ -50,7 +50,7 @@ def check_single(compared: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def has_intervals(compared: pd.DataFrame) -> bool:
-    """Whether any printed number can be held against an interval of ours."""
+    """Whether any printed number can be compared with an interval of ours."""
     return bool(compared["inside"].notna().any())
 
 
@@ -73,7 +73,7 @@ def columns(
 ) -> list[Column]:
     """The columns of one metric: ours alone, or ours, printed, difference and interval.
 
-    Of measures of structure, none is better than another.
+    Measures of structure have no better direction.
     """
     better = "" if metric in STRUCTURE else better
     stem = f"{prefix}{metric}"
@@ -91,11 +91,12 @@ def columns(
 def cells(
     row, *, absent: str = NOT_RUN, printed: bool = True, intervals: bool = False
 ) -> list[Cell]:
-    """The cells of `columns` for a row of `compare`; what is missing says why.
+    """The cells of `columns` for a row of `compare`; missing values say why.
 
     Args:
-        row: a named tuple of `compare`'s frame; none where neither ran nor is printed.
-        absent: the status of a row that is none.
+        row: a named tuple of `compare`'s frame; None if there is neither a run nor a printed
+            number.
+        absent: the status of a missing row.
     """
     status = absent if row is None else row.status
     ran = status in (BOTH, OURS_ALONE)

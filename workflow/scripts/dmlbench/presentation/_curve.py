@@ -1,4 +1,4 @@
-"""A training's curve as a small SVG picture."""
+"""A training curve as a small SVG picture."""
 
 import numpy as np
 import pandas as pd
@@ -10,15 +10,15 @@ _AIR = 3
 
 
 def curve(history: pd.DataFrame, metric: str | None) -> str:
-    """The loss and a watched score over the epochs, each on a scale of its own, as an SVG element.
+    """The loss and a watched score over the epochs, each on its own scale, as an SVG element.
 
     Args:
-        history: with the columns epoch and loss, and `metric`, missing where it was not scored.
-        metric: the score; none for the loss alone.
+        history: with the columns epoch, loss and `metric`, missing for epochs that were not scored.
+        metric: the score; None for the loss alone.
 
     Returns:
-        Lines of class `loss` and `score`, and a mark of class `best` where the score is highest;
-        empty for fewer than two epochs.
+        Lines of class `loss` and `score`, and a mark of class `best` at the highest score; empty
+        for fewer than two epochs.
     """
     if len(history) < 2:
         return ""
@@ -37,7 +37,7 @@ def curve(history: pd.DataFrame, metric: str | None) -> str:
 
 
 def _height(values: np.ndarray) -> np.ndarray:
-    """From the bottom for the lowest to the top for the highest; missing stays missing."""
+    """Heights from the bottom (lowest value) to the top (highest); missing stays missing."""
     if not np.isfinite(values).any():
         return values
     low, high = np.nanmin(values), np.nanmax(values)

@@ -8,11 +8,11 @@ from scipy.special import stdtrit
 
 
 def with_intervals(values: pd.DataFrame, keys: Sequence[str], *, level: float = 0.95):
-    """Means over what has the same keys, with half of Student's interval of the mean.
+    """Means over rows with the same keys, with half of Student's interval of the mean.
 
     Args:
         values: a column `value` and the keys.
-        keys: what is told apart.
+        keys: the columns to group by.
         level: confidence, in (0, 1).
 
     Returns:
@@ -26,7 +26,7 @@ def with_intervals(values: pd.DataFrame, keys: Sequence[str], *, level: float = 
 
 
 def tested(scores: pd.DataFrame, selection: str, metric: str) -> pd.DataFrame:
-    """Test scores of one metric in percent, of one selection rule or without any."""
+    """Test scores of one metric in percent, of one selection rule or of none."""
     kept = scores[scores.selection.isin([selection, "none"]) & (scores.role == "test")]
     kept = kept[kept.metric == metric]
     return kept.assign(value=100 * kept.value)

@@ -5,7 +5,7 @@ import itertools
 _MARKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
 
 _WIDE = 9
-"""Columns from which a table needs small letters to fit a page."""
+"""Number of columns from which a table needs a small font to fit a page."""
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -68,7 +68,7 @@ def latex(table) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX prints it letter by letter, on one line."""
+    """Text escaped so that LaTeX prints it literally, on one line."""
     return " ".join("".join(_ESCAPED.get(character, character) for character in text).split())
 
 

@@ -6,7 +6,7 @@ _MARKED = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
 def markdown(table) -> str:
     """The table as a pipe table under its title and caption, columns aligned in the source.
 
-    Each panel is a pipe table of its own under its heading.
+    Each panel is a separate pipe table under its heading.
     """
     heads = [" ".join(filter(None, (c.group, c.header))) for c in table.columns]
     lines = [[escape(head) for head in (table.row_header, *heads)]]
@@ -31,7 +31,7 @@ def markdown(table) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as Markdown shows it letter by letter, on one line."""
+    """Text escaped so that Markdown shows it literally, on one line."""
     for character in "\\|*_<>`":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())

@@ -20,7 +20,7 @@ def points(
 ) -> pd.DataFrame:
     """Means over seeds of two metrics, for each data set, method and variant that has both.
 
-    A point with an infinite mean (rho, where a direction is not used at all) is left out.
+    A point with an infinite mean (rho, if a direction is not used at all) is left out.
 
     Args:
         scores: the long table.

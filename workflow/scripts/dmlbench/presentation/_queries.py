@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from dmlbench.parquet import read_table
 
 WORST = 5
-"""Queries of a run that are shown."""
+"""Number of queries of a run that are shown."""
 
 NEIGHBORS = "neighbors.parquet"
-"""The table that `neighbors.write_neighbors` leaves next to its sheets of pictures."""
+"""The table that `neighbors.write_neighbors` writes next to its sheets of pictures."""
 
 
 def worst_queries(file: Path, rule: str) -> tuple[pd.DataFrame, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Scores as shares of the best, so that losses and metrics can be put together."""
+"""Scores as shares of the best, so that losses and metrics can be averaged together."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from dmlbench.presentation import _variants
 
 
 def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.DataFrame:
-    """Each score divided by the best that its loss reaches in its metric along an axis.
+    """Each score divided by the best of its loss and metric along an axis.
 
     roth2020, section 4.2: "for each loss, every metric is normalized by the maximum across the
     evaluated value range".
 
     Args:
         scores: mean scores, with dataset, method, variant, metric and value.
-        axis: a column, or an axis of the variants; scores without it take no part.
+        axis: a column, or an axis of the variants; scores without it are left out.
         metrics: which metrics.
 
     Returns:

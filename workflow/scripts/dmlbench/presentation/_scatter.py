@@ -6,19 +6,19 @@ import pandas as pd
 from dmlbench.presentation.numbers import rounded
 
 _SIDE, _LEFT, _BELOW = 320, 44, 36
-"""Units of the plot's side, and room for its scales."""
+"""Units of the plot's side, and space for its scales."""
 
 
 def scatter(found: pd.DataFrame, titles) -> str:
     """An SVG element: a mark for each printed number next to ours, on the line where they agree.
 
     Args:
-        found: rows with `printed` and `ours` in percent, `method`, `metric` and `verdict`; those
+        found: rows with `printed` and `ours` in percent, `method`, `metric` and `verdict`; rows
             without ours are left out.
         titles: (method, metric) -> the names of a mark.
 
     Returns:
-        Marks of a class that is the verdict's first word; empty where nothing ran.
+        Marks whose class is the verdict's first word; empty if nothing ran.
     """
     both = found.dropna(subset=["printed", "ours"])
     if both.empty:

@@ -1,4 +1,4 @@
-"""Picking scores out of the long table, shared by tables and figures."""
+"""Selecting scores from the long table, shared by tables and figures."""
 
 from collections.abc import Sequence
 
@@ -26,16 +26,15 @@ def pick(
         selection: the selection rule to keep.
         role: the scored images to keep, `test` or `validation`.
         along: what may have several values: `embedding_dim`, another column, or an axis of the
-            variants (`lambda`), whose scores alone are kept.
-        where: `dataset`, `network`, `split`: the value to keep; None where the scores have
-            only one.
+            variants (`lambda`); only its scores are kept.
+        where: `dataset`, `network`, `split`: the value to keep; None if the scores have only one.
 
     Returns:
         Frame with method, `along`, metric, mean, std (n-1; missing for one seed), seeds.
 
     Raises:
-        UserError: nothing is left, a column that was to have one value has several, or a
-            method is there with several recipes, variants or folds.
+        UserError: nothing is left, a column that must have one value has several, or a method has
+            several recipes, variants or folds.
     """
     kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
     kept = kept[kept.selection.isin([selection, "none"]) & (kept.role == role)]
@@ -70,9 +69,9 @@ def pick(
 
 
 def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, float]:
-    """Printed test scores in percent by columns of their places or axes of their variants.
+    """Printed test scores in percent, by columns of their places or axes of their variants.
 
-    Empty where nothing is printed.
+    Empty if nothing is printed.
 
     Raises:
         UserError: two printed numbers for one key.

@@ -10,12 +10,12 @@ _STRATEGIES = {"coordinate": "one at a time", "tpe": "TPE", "random": "random"}
 
 
 def strategy_title(strategy: str) -> str:
-    """How a strategy is called in a table."""
+    """The name of a strategy in a table."""
     return _STRATEGIES.get(strategy, strategy.replace("_", " "))
 
 
 def by_method(searches: Mapping[str, dict], found: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Method -> strategy -> search, of the searches that are found, in the order of `searches`.
+    """Method -> strategy -> search, for the searches that exist, in the order of `searches`.
 
     Raises:
         UserError: a method is searched twice by one strategy.
@@ -27,14 +27,14 @@ def by_method(searches: Mapping[str, dict], found: Iterable[str]) -> dict[str, d
         if strategy in others:
             raise UserError(
                 f"searches {others[strategy]} and {search} both search {method} by {strategy}; "
-                "allowed: one a table"
+                "allowed: one per table"
             )
         others[strategy] = search
     return methods
 
 
 def best_trial(search: str, trials: pd.DataFrame) -> pd.Series:
-    """The complete trial with the highest validation score, of equal ones the first.
+    """The complete trial with the highest validation score; the first of equal ones.
 
     Raises:
         UserError: no trial is complete.

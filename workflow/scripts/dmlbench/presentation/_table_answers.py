@@ -1,4 +1,4 @@
-"""What a table says of a study's question, as sentences from its CSV."""
+"""A table's answer to a study's question, as sentences from its CSV."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +14,13 @@ SIGNIFICANT = 0.05
 """p-value below which a test finds a difference."""
 
 _MANY = 4
-"""Differences above which a sentence says the extremes instead of all."""
+"""Number of differences above which a sentence gives the extremes instead of all."""
 
 
 def _of_differences(
     frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
 ) -> list[str]:
-    """Of all losses together, where the table has them, then loss by loss."""
+    """Sentences on all losses together, if the table has them, then on single losses."""
     metric = name(titles, options["metrics"][0])
     unit = " points" if _is_percent(options["metrics"][0]) else ""
     if "panel" not in frame:
@@ -31,7 +31,7 @@ def _of_differences(
         _on_one_dataset(found, _on(panel, metric), metric, unit, options, titles)
         for panel, found in frame.groupby("panel", sort=False)
     ]
-    # What is of all losses comes first, whatever the data set.
+    # Rows of all losses come first, whatever the data set.
     longest = max(map(len, by_dataset))
     return [
         " ".join(said[place - longest] for said in by_dataset if len(said) >= longest - place)
@@ -40,7 +40,7 @@ def _of_differences(
 
 
 def _on(panel: str, metric: str) -> str:
-    """`On <data set>, ` where the panels of a table have data sets."""
+    """`On <data set>, ` if the panels of a table are data sets."""
     dataset = panel.removesuffix(metric).removesuffix(", ")
     return f"On {dataset}, " if dataset else ""
 
@@ -159,7 +159,7 @@ def _of_shares(
     metric = options["metrics"][0]
     sentences = []
     for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
-        # The numbers of levels stand behind the names, in brackets.
+        # The numbers of levels follow the names, in brackets.
         sources = found["Source"].str.partition(" (")
         said = [
             f"{row[f'{metric}_share']} %{_interval(row, metric)} goes with the {source}"

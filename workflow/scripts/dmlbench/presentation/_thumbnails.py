@@ -1,4 +1,4 @@
-"""Packed images made small."""
+"""Thumbnails of packed images."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from dmlbench.data.transforms.center_crop import CenterCrop
 from dmlbench.data.transforms.resize import Resize
 
 SIDE = 64
-"""Pixels of the side of a thumbnail at most."""
+"""Largest side of a thumbnail in pixels."""
 
 _AT_ONCE = 256
-"""Images that are made small at once."""
+"""Images that are resized at once."""
 
 
 def thumbnails(pixels: Pixels, image_ids: np.ndarray) -> np.ndarray:

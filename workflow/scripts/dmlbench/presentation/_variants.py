@@ -8,20 +8,20 @@ from dmlbench.presentation.names import name
 
 
 def parts(variant: str) -> dict[str, str]:
-    """Axis -> value, in the order of the variant; a part that is a name is its own axis."""
+    """Axis -> value, in the order of the variant; a part that is only a name is its own axis."""
     pieces = [piece.partition("=") for piece in variant.split(",") if piece]
     return {axis: value if equals else axis for axis, equals, value in pieces}
 
 
 def values_of(frame: pd.DataFrame, axis: str) -> pd.Series:
-    """What a column of a frame has in each row, or the axis of its variants; empty for nothing."""
+    """The values of a frame's column, or of an axis of its variants, by row; empty if missing."""
     if axis in frame:
         return frame[axis]
     return frame["variant"].map(lambda variant: parts(variant).get(axis, ""))
 
 
 def without(variant: str, axes: tuple[str, ...]) -> str:
-    """A variant less the parts of these axes."""
+    """A variant without the parts of these axes."""
     return ",".join(piece for piece in variant.split(",") if piece.partition("=")[0] not in axes)
 
 
@@ -36,7 +36,7 @@ def labeled(titles: Mapping[str, str], method: str, variant: str) -> str:
 
 
 def in_order(values) -> list:
-    """Distinct values: numbers rise, all else keeps its order."""
+    """Distinct values: numbers ascending, everything else in its order."""
     distinct = list(dict.fromkeys(value for value in values if not pd.isna(value)))
     return sorted(distinct, key=_number) if all(map(_is_number, distinct)) else distinct
 

@@ -1,7 +1,7 @@
-"""A study's answer to its question: sentences that are computed from its scores.
+"""A study's answer to its question: sentences computed from its scores.
 
-A study may name the tables that answer it (`answer`). Otherwise its tournament does, or else the
-first of its tables that is of a kind with an answer.
+A study may name the tables that answer it (`answer`). Otherwise its tournament does, or the first
+of its tables whose kind has an answer.
 """
 
 import pandas as pd
@@ -18,13 +18,13 @@ from dmlbench.statistics.tournament import rank_by_year, ranks
 
 
 def answer(study: Study) -> list[str]:
-    """One to three sentences with interval, test and size of the effect; none where no test speaks.
+    """One to three sentences with interval, test and size of the effect; none without a test.
 
     Args:
-        study: see `study.Study`; of its tables, kind and options are read where they are given.
+        study: see `study.Study`; the kind and options of its tables are used if given.
 
     Raises:
-        UserError: a table that is named is of a kind without an answer.
+        UserError: a named table is of a kind without an answer.
     """
     tables = {table["id"]: table for table in study["tables"]}
     named = [tables[key] for key in study.get("answer", ()) if key in tables]
@@ -35,7 +35,7 @@ def answer(study: Study) -> list[str]:
 
 
 def _of_tournament(study: Study) -> list[str]:
-    """Whether anything is set apart, who is ahead and by how much, and what years say."""
+    """Whether anything differs significantly, which loss leads, by how much, trend by year."""
     board = read_tournament(study)
     if len(board) < 2:
         return []
@@ -54,7 +54,7 @@ def _of_tournament(study: Study) -> list[str]:
     years = study.get("years", {})
     trend = rank_by_year(board, years)
     if trend is not None:
-        found = "cannot be told to rank better or worse"
+        found = "cannot be shown to rank better or worse"
         if trend.p_value < SIGNIFICANT:
             found = f"rank {'better' if trend.correlation < 0 else 'worse'}"
         sentences.append(
@@ -90,7 +90,7 @@ def _test(study: Study, board: pd.DataFrame, lead: str, seeds: str) -> str:
 
 
 def _concordance(study: Study) -> float:
-    """Kendall's W: 1 where all experiments order the methods alike, 0 where nothing is shared."""
+    """Kendall's W: 1 if all experiments order the methods alike, 0 if they share nothing."""
     table = ranks(
         _ranked(study),
         metric=study["metric"],
@@ -101,7 +101,7 @@ def _concordance(study: Study) -> float:
 
 
 def _lead(study: Study, board: pd.DataFrame) -> str:
-    """By how many points of the metric the first is above the second, on average."""
+    """How many points of the metric the first is above the second, on average."""
     scores = _ranked(study)
     chosen = scores[(scores.metric == study["metric"]) & (scores.role == "test")]
     chosen = chosen[chosen.selection == study["selection"]]

@@ -25,9 +25,9 @@ _HEAD = r"""% pdflatex {name}
 
 
 def write_document(study: Study, output: str | os.PathLike) -> None:
-    r"""Write a study as LaTeX that compiles as it is, from the folder that it is in.
+    r"""Write a study as LaTeX that compiles without changes, in its own folder.
 
-    Tables are in it; figures are their PDF files, by relative paths.
+    Tables are included; figures are PDF files by relative paths.
 
     Args:
         study: see `study.Study` for the keys.

@@ -18,7 +18,7 @@ _SHARE = 1 / 23
 """A thumbnail's side as a share of the panel's."""
 
 _FAINT = 0.25
-"""Share of the strongest ink below which a gray pixel is paper; as far below full it is ink."""
+"""Below this share of the strongest ink, a gray pixel is paper; as far below full, it is ink."""
 
 
 def embedding_map(
@@ -33,10 +33,10 @@ def embedding_map(
 ) -> Figure:
     """Map embeddings of the same images to the plane by t-SNE, one panel per embedding.
 
-    Every image is drawn at its place, in its class's color (gray-level images) or framed by it
-    (color images), so that a class that holds together shows as a patch of one color. All
-    panels show the same images. Positions are t-SNE's (scikit-learn, PCA start, fixed seed):
-    who is near whom is meaningful, distances and axes are not.
+    Every image is drawn at its position, in its class's color (gray-level images) or framed by it
+    (color images), so that a compact class shows as a patch of one color. All panels show the same
+    images. Positions are t-SNE's (scikit-learn, PCA start, fixed seed): neighborhoods are
+    meaningful, distances and axes are not.
 
     Args:
         embeddings: panel title -> embeddings [N, D], float, in the same order of images.
@@ -44,7 +44,7 @@ def embedding_map(
         images: [N, H, W] or [N, H, W, 3], uint8.
         seed: picks the classes and images and starts t-SNE.
         title: printed above the panels.
-        classes, per_class: how many are shown at most; classes with most images first.
+        classes, per_class: the most that are shown; classes with most images first.
 
     Raises:
         UserError: no embeddings, or their number differs from that of the labels or images.
@@ -107,8 +107,8 @@ def _places(vectors: np.ndarray, seed: int) -> np.ndarray:
     perplexity = min(20.0, (len(vectors) - 1) / 3)
     tsne = TSNE(init="pca", perplexity=perplexity, random_state=seed, max_iter=1000)
     places = tsne.fit_transform(vectors)
-    # The unit square holds all but the outermost hundredth, so that one stray image does not
-    # squeeze the rest; strays stay at the border.
+    # The unit square holds all but the outermost hundredth, so that one outlier does not squeeze
+    # the rest; outliers are placed at the border.
     low, high = np.quantile(places, [0.005, 0.995], axis=0)
     return np.clip((places - low) / np.maximum(high - low, 1e-9), 0, 1)
 
@@ -119,7 +119,7 @@ def _apart(places: np.ndarray, distance: float) -> np.ndarray:
     They fill the unit square before and after.
     """
     places = places.astype(np.float64)
-    # A tiny spiral tells coinciding places apart, in the same way every time.
+    # A tiny spiral separates coinciding places, in the same way every time.
     turns = np.arange(len(places)) * 2.4
     places += 1e-4 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
     for _ in range(80):
@@ -161,8 +161,8 @@ def _collage(places: np.ndarray, thumbnails: np.ndarray) -> np.ndarray:
     zoom = _SIDE * _SHARE / max(height, width)
     height, width = round(height * zoom), round(width * zoom)
     thumbnails = [_resized(thumbnail, (width, height)) for thumbnail in thumbnails]
-    room = np.array([_SIDE - width, _SIDE - height])
-    corners = np.round(places * room).astype(int)
+    free = np.array([_SIDE - width, _SIDE - height])
+    corners = np.round(places * free).astype(int)
     canvas = np.ones((_SIDE, _SIDE, 3), dtype=np.float32)
     for (x, y), thumbnail in zip(corners, thumbnails, strict=True):
         patch = canvas[y : y + height, x : x + width]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 TOY_NUMBERS = "toy numbers"
 REHEARSAL = "A rehearsal with toy numbers, which say nothing about the methods."
-"""What every table, figure and page says of rehearsed numbers."""
+"""The note on rehearsed numbers in every table, figure and page."""
 
 SELECTIONS = {
     "best_test_epoch": "test-selected",
@@ -13,7 +13,7 @@ SELECTIONS = {
     "last_epoch": "last epoch",
     "none": "nothing selected",
 }
-"""Selection rule -> how a header or caption names it."""
+"""Selection rule -> its name in headers and captions."""
 
 EXPLAINED = {
     "best_test_epoch": (
@@ -30,7 +30,7 @@ EXPLAINED = {
     ),
     "none": "Nothing was selected: there is one score.",
 }
-"""Selection rule -> what it means, in plain words."""
+"""Selection rule -> its meaning, in plain words."""
 
 _METRICS = {
     "r_precision": "R-precision",

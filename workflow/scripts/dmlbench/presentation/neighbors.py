@@ -1,4 +1,4 @@
-"""The worst queries of each run with what is nearest to them, as pictures and as a table."""
+"""The worst queries of each run with their nearest images, as pictures and as a table."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,17 +25,17 @@ _COLUMNS = ("run", "sheet", "query", "image_id", "label", "place", "distance")
 def write_neighbors(
     runs: Sequence[Mapping[str, str]], output: str | os.PathLike, *, results: str | os.PathLike
 ) -> None:
-    """Write a sheet of pictures for each run, and one table of what is on them.
+    """Write a sheet of pictures for each run, and one table of their content.
 
     A sheet has a row for each query, the worst first: the query itself, then the images nearest to
     it, each a square of `SIDE` pixels. The table, `neighbors.parquet`, has the columns run, sheet
     (file name), query (the row, from 0), image_id, label, place (0 for the query, 1 for the nearest
-    image) and distance (1 - cosine similarity). Runs whose queries, embeddings or pixels are not
-    there have none.
+    image) and distance (1 - cosine similarity). Runs without queries, embeddings or pixels have
+    none.
 
     Args:
-        runs: of each `run`, its folder; `selection`, its rule; `pixels`, the path of its packed
-            images without an ending.
+        runs: for each run `run`, its folder; `selection`, its rule; `pixels`, the path of its
+            packed images without suffix.
         output: the folder to write to.
         results: the folder of all results.
     """
@@ -72,7 +72,7 @@ def _chosen(images: Embedded, image_ids: np.ndarray) -> Embedded:
 
 
 def _rows(asked: Embedded, gallery: Embedded, *, own: bool) -> Iterator[dict]:
-    """Ordered as ranks are: by exact similarity, equal ones by id."""
+    """Rows in the order of ranks: by exact similarity, equal ones by id."""
     space = read_space(
         asked.embeddings,
         asked.labels,
@@ -85,7 +85,7 @@ def _rows(asked: Embedded, gallery: Embedded, *, own: bool) -> Iterator[dict]:
     similarity = similarity[np.argsort(space.queries.row)]
     for query, (image_id, label) in enumerate(zip(asked.image_ids, asked.labels, strict=True)):
         yield _row(query, image_id, label, 0, 0.0)
-        order = np.lexsort((space.gallery.age, -similarity[query]))
+        order = np.lexsort((space.gallery.tie_order, -similarity[query]))
         rows = space.gallery.row[order]
         if own:
             order, rows = (each[gallery.image_ids[rows] != image_id] for each in (order, rows))

@@ -1,19 +1,19 @@
-"""Numbers as every table, figure and page prints them."""
+"""Number formats of all tables, figures and pages."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
 _NOISE = 9
-"""Decimals beyond which a score is noise of floating-point numbers."""
+"""Decimals beyond which a score is floating-point noise."""
 
 
 def rounded(value: float, decimals: int, *, sign: str = "") -> str:
-    """A number with so many decimals, halves away from zero, never minus zero.
+    """A number with a given number of decimals, halves rounded away from zero, never minus zero.
 
-    Halves are those of the decimal number that is meant: 64.15 becomes 64.2 even where it was
-    computed as 64.14999999999999.
+    Halves are those of the intended decimal number: 64.15 becomes 64.2 even if it was computed as
+    64.14999999999999.
 
     Args:
-        sign: "+" to print a plus before what is above 0 once rounded.
+        sign: "+" to print a plus before numbers that are above 0 after rounding.
     """
     meant = Decimal(repr(round(float(value), _NOISE)))
     number = meant.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
@@ -21,7 +21,7 @@ def rounded(value: float, decimals: int, *, sign: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a reader says them: 4.2 s, 3 min 20 s, 2 h 05 min (spaces that do not break)."""
+    """Seconds as text: 4.2 s, 3 min 20 s, 2 h 05 min (with no-break spaces)."""
     minutes, rest = divmod(round(seconds), 60)
     if seconds < 59.95:
         text = f"{seconds:.1f} s"

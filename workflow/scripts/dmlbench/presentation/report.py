@@ -1,4 +1,4 @@
-"""All studies on one page: one file to look at; its links lead to the files next to it."""
+"""All studies on one page: a single file, whose links lead to the files next to it."""
 
 import base64
 import json
@@ -26,15 +26,15 @@ from dmlbench.statistics.audit.check import AGREES
 from dmlbench.statistics.printed import display_table
 
 _MANY = 12
-"""Deviations of one check above which they fold away."""
+"""Number of findings of one check above which they are collapsed."""
 
 
 def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
-    """Write one HTML page with every study: question, numbers, tables, figures, how it was run.
+    """Write one HTML page with every study: question, numbers, tables, figures, protocol.
 
-    The page holds its style and pictures itself and links, by relative paths, to nothing but the
-    files of the studies' tables, figures and numbers. Printed numbers that several studies audit
-    are shown once; the page ends with the machine and the software that wrote it.
+    The page contains its style and pictures and links, by relative paths, only to the files of the
+    studies' tables, figures and numbers. Printed numbers that several studies audit are shown once;
+    the page ends with the machine and software that wrote it.
 
     Args:
         studies: see `study.Study` for the keys.
@@ -83,9 +83,9 @@ def _view(study: Study) -> dict:
 
 
 def _trained_on(study: Study) -> list[str]:
-    """Where the study's trainings ended, as their histories say; a line for each place.
+    """What the study's trainings ran on, from their histories; one line for each machine.
 
-    A training whose history is not there, or that was not recorded, is in none.
+    Trainings without a history, or without this record, are left out.
     """
     runs = Path(study["scores"]).parents[2] / "runs"
     found: Counter[tuple] = Counter()
@@ -116,7 +116,7 @@ def _endings(study: Study) -> dict[str, int]:
 
 
 def _verdicts(study: Study) -> dict:
-    """How many printed numbers were reproduced, in all and by table, and ours against them."""
+    """How many printed numbers were reproduced, in total and by table, and a plot of both."""
     found = pd.read_csv(study["agreement"], dtype={"table": str})
     tables = {
         display_table(table.removeprefix("table_")): summary(cells)

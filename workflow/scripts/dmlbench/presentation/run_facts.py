@@ -1,4 +1,4 @@
-"""What the files of a run say, one by one; any of them may be missing."""
+"""The content of a run's files, any of which may be missing."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ from dmlbench.presentation._curve import curve
 from dmlbench.presentation._queries import worst_queries
 
 _ENDS = 5
-"""Classes of a run that are shown from below and from above."""
+"""Number of worst and of best classes of a run that are shown."""
 
 
 @dataclass
 class Ending:
-    """Where the curve of a run is highest.
+    """Where a run's curve is highest.
 
     Attributes:
-        epoch: the epoch with the best watched score; None where none was watched.
-        last: whether it is the last one that was scored, of at least two.
+        epoch: the epoch with the best watched score; None if none was watched.
+        last: whether it is the last scored epoch, of at least two.
         scored: how many epochs were scored.
     """
 
@@ -36,7 +36,7 @@ class Ending:
 
 @dataclass
 class Found:
-    """What is known of one run but for its scores: all of it may be missing."""
+    """What is known about one run except its scores; all of it may be missing."""
 
     settings: dict[str, str] = field(default_factory=dict)
     ending: Ending = field(default_factory=Ending)
@@ -48,7 +48,7 @@ class Found:
 
 
 def look(run: Path, rule: str) -> Found:
-    """What the files of a run in a folder say; the queries under a selection rule."""
+    """The content of the files of a run in a folder; queries under a selection rule."""
     found = Found()
     spec = {}
     if (run / "spec.yaml").is_file():
@@ -67,17 +67,17 @@ def look(run: Path, rule: str) -> Found:
 
 
 def ending_of(run: Path, metric: str = "") -> Ending:
-    """Where the watched score of a run in a folder is highest; nothing where there is no history.
+    """Where the watched score of a run in a folder is highest; empty without a history.
 
     Args:
-        metric: the watched one; the first in the history if not said.
+        metric: the watched metric; the first in the history if not given.
     """
     file = run / "history.parquet"
     return _ending(_history(file), metric) if file.is_file() else Ending()
 
 
 def endings(found: Sequence[Ending]) -> dict[str, int]:
-    """How many runs were watched in several epochs, and how many of them end at their best."""
+    """How many runs were watched in several epochs, and how many of these end at their best."""
     watched = [ending for ending in found if ending.scored > 1]
     return {"watched": len(watched), "last": sum(ending.last for ending in watched)}
 
@@ -124,7 +124,7 @@ def _add_queries(found: Found, file: Path, rule: str) -> None:
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, str]:
-    """Nested settings as `loss.margin: 0.1`; what is not set is left out."""
+    """Nested settings as `loss.margin: 0.1`; unset ones are left out."""
     if isinstance(value, Mapping):
         parts = [
             _flat(each, f"{prefix}.{key}" if prefix else str(key)) for key, each in value.items()

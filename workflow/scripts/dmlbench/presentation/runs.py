@@ -31,7 +31,7 @@ _COLUMNS = {
     "sampler": "Sampler",
     "recipe": "Recipe",
 }
-"""What tells runs apart -> head of its column; what all have alike has no column."""
+"""What distinguishes runs -> header of its column; columns with equal values are left out."""
 
 _AFTER = ("split", "miner", "sampler", "recipe")
 """Columns that come after scores and curve."""
@@ -55,20 +55,19 @@ def write_runs(
     images: Mapping[str, str | os.PathLike],
     neighbors: str | os.PathLike,
 ) -> None:
-    """Write the page of a study's runs; it works without its script.
+    """Write the page of a study's runs; it works without JavaScript.
 
-    Pictures of the worst queries are in the folder `neighbors`, which stays next to the page;
-    nothing else is needed. Of a run whose history, queries, pictures or spec are not there, what
-    they hold is left out.
+    Pictures of the worst queries are in the folder `neighbors` next to the page; nothing else is
+    needed. Missing histories, queries, pictures or specs are left out.
 
     Args:
-        rows: the columns of each trained row, `run`, and `selection`, its rule.
+        rows: for each trained row its columns, its `run`, and its rule, `selection`.
         output: the HTML file to write.
         study: `id`, `title`, `titles`, `scores` (the long table) and `timings` (CSV or None), and
             `rehearsal`, as in `study.Study`.
         results: the folder of all results.
         images: data set -> the index of its images, for names of classes.
-        neighbors: the folder that `neighbors.write_neighbors` has written.
+        neighbors: the folder written by `neighbors.write_neighbors`.
     """
     results, folder = Path(results), Path(output).parent
     pictures = _pictures(Path(neighbors), folder)
@@ -144,7 +143,7 @@ _ROW += ("fold", "seed")
 def _scores(file: str | os.PathLike, rows: Sequence[Mapping[str, Any]]) -> dict[tuple, float]:
     """(row, metric) -> percent of the test images under the row's rule; `last`: of the last epoch.
 
-    The last epoch's is that of the first metric.
+    That of the last epoch is of the first metric.
     """
     scores = read_scores(file)
     scores = scores[(scores["role"] == "test") & scores["metric"].isin(_METRICS)]
@@ -166,7 +165,7 @@ def _costs(file: str | os.PathLike | None) -> dict[str, float]:
 
 
 def _cost_by_method(rows, costs: Mapping[str, float], found, titles) -> list[dict]:
-    """Seconds of each loss's runs, each run once, by the device that trained them."""
+    """Seconds of each loss's runs, each run counted once, by training device."""
     spent: dict[str, dict] = {}
     for run, method in {row["run"]: row["method"] for row in rows}.items():
         if run in costs:
@@ -179,7 +178,7 @@ def _cost_by_method(rows, costs: Mapping[str, float], found, titles) -> list[dic
 
 
 def _varying(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Found]) -> list[str]:
-    """The columns in which runs differ; the loss always."""
+    """The columns in which runs differ, and the loss."""
     values = {column: {_raw(row, found[row["run"]], column) for row in rows} for column in _COLUMNS}
     return [column for column in _COLUMNS if column == "method" or len(values[column]) > 1]
 
@@ -221,7 +220,7 @@ def _pictures(neighbors: Path, folder: Path) -> dict[str, list[list[dict]]]:
 
 
 def _class_names(images: Mapping[str, str | os.PathLike]) -> dict[str, dict[int, str]]:
-    """Data set -> label -> name, as far as its index is there."""
+    """Data set -> label -> name, for data sets with an index."""
     found = {}
     for dataset, index in images.items():
         if Path(index).is_file():

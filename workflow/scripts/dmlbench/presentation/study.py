@@ -1,4 +1,4 @@
-"""What a reader learns of a study, and the numbers that say it shortest."""
+"""A study as shown to readers, and its headline numbers."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,15 +14,15 @@ from dmlbench.statistics.aggregation import in_rows, read_scores
 Path = str | os.PathLike
 
 _SIGNIFICANT = 0.05
-"""p-value below which Friedman's test finds methods that differ."""
+"""p-value below which Friedman's test finds a difference between methods."""
 
 _HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
 
 class TableFiles(TypedDict):
-    """One table of a study and its four files, as `table.write` leaves them.
+    """One table of a study and its four files, as `table.write` writes them.
 
-    `kind` and `options` say how it was built.
+    `kind` and `options`: how it was built.
     """
 
     id: str
@@ -37,7 +37,7 @@ class TableFiles(TypedDict):
 
 
 class FigureFiles(TypedDict):
-    """One figure of a study and its three files, as `style.save` leaves them."""
+    """One figure of a study and its three files, as `style.save` writes them."""
 
     id: str
     title: str
@@ -48,41 +48,41 @@ class FigureFiles(TypedDict):
 
 
 class AuditFiles(TypedDict):
-    """The two files that `statistics.audit.audit` leaves."""
+    """The two files that `statistics.audit.audit` writes."""
 
     csv: Path
     md: Path
 
 
 class Study(TypedDict):
-    """A study as the report and the terminal see it.
+    """A study as the report and the terminal show it.
 
     A study without a tournament has no selection, metric, methods or ranked.
 
     Attributes:
         id: the study's name on the command line.
-        title, description: what it is, in a line and in a paragraph.
+        title, description: one line and one paragraph about it.
         source: the paper that it reproduces: authors, title, where and when it appeared.
         question: the question that it asks.
         command: the command that reproduces it.
         selection: the selection rule of its scores.
         metric: the metric of its tournament.
         methods: the methods of its tournament.
-        ranked: the columns of the rows that take part in it; the headline is about them.
+        ranked: the columns of its rows, which the headline is about.
         baseline: the method shown next to the winner, which trains nothing, or None.
-        answer: ids of the tables that answer the question; none where the tournament does.
+        answer: ids of the tables that answer the question; none if the tournament does.
         years: method -> the year that its loss was published.
         titles: id -> display name, of methods, metrics, data sets, networks.
-        scores: Parquet, as `statistics.aggregation.aggregate` leaves it.
-        tournament: CSV, as `statistics.tournament.write_tournament` leaves it, or None.
-        timings: CSV, as `statistics.aggregation.timings` leaves it, or None.
-        browser: HTML, as `runs.write_runs` leaves it, or None.
-        document: LaTeX, as `document.write_document` leaves it, or None.
+        scores: Parquet, as `statistics.aggregation.aggregate` writes it.
+        tournament: CSV, as `statistics.tournament.write_tournament` writes it, or None.
+        timings: CSV, as `statistics.aggregation.timings` writes it, or None.
+        browser: HTML, as `runs.write_runs` writes it, or None.
+        document: LaTeX, as `document.write_document` writes it, or None.
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
-        agreement: CSV, as `statistics.agreement.agreement` leaves it, where the study is a paper's.
-        audit: the check of the study's printed numbers, where it has one.
-        rehearsal: whether its numbers are toy numbers; not, if not said.
+        agreement: CSV, as `statistics.agreement.agreement` writes it, if the study is a paper's.
+        audit: the check of the study's printed numbers, if it has one.
+        rehearsal: whether its numbers are toy numbers; false if not given.
     """
 
     id: str
@@ -119,13 +119,13 @@ class Headline:
     Attributes:
         winner, baseline: display names (the baseline's may be None).
         runs, experiments: how many runs were scored, in how many experiments.
-        trained: how many of the runs are not the baseline's.
-        caveats: why the winner may not be the best method, one sentence each; empty where nothing
-            speaks against it.
-        apart: whether the tournament's tests set the winner apart from any other method.
-        averaged: over how many of the winner's runs its scores are averaged.
+        trained: how many of the runs are not of the baseline.
+        caveats: reasons why the winner may not be the best method, one sentence each; empty if
+            there are none.
+        apart: whether the tournament's tests distinguish the winner from any other method.
+        averaged: how many of the winner's runs its scores are averaged over.
         metrics: (display name, winner's score, winner's last-epoch score, baseline's score),
-            in percent, means over all runs; None where there is no such score.
+            in percent, means over all runs; None if there is no such score.
     """
 
     winner: str

@@ -43,7 +43,7 @@ PALETTE = {
     "multi_similarity_miner": "#bb5599",
 }
 """Method -> color. Losses on pairs and tuples of images are mostly cool, losses with proxies warm.
-Any two are apart for readers of full color vision and without the cones of medium wavelengths."""
+Any two differ for readers with full color vision and without cones of medium wavelengths."""
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
 _MARKERS = "osD^vPXhp<>*"
@@ -85,7 +85,7 @@ _HOUSE = {
 
 @contextlib.contextmanager
 def house() -> Iterator[None]:
-    """Draw everything inside the block in the house's style."""
+    """Draw everything inside the block in the project's style."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_HOUSE)
@@ -98,17 +98,17 @@ def color(method: str) -> str:
 
 
 def marker(method: str) -> str:
-    """The method's mark in every figure, so that nothing hangs on color alone."""
+    """The method's mark in every figure, so that nothing depends on color alone."""
     if method in PALETTE:
         return _MARKERS[list(PALETTE).index(method) % len(_MARKERS)]
     return _MARKERS[_digest(method) // len(_SPARE) % len(_MARKERS)]
 
 
 def looks(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict]:
-    """Color and mark of each (method, variant), no two alike: keyword arguments of `plot`.
+    """Color and mark of each (method, variant), all different: keyword arguments of `plot`.
 
-    A method's color is its own; its variants have different marks, and those with a regularizer
-    are hollow.
+    Each method has its own color; its variants have different marks, hollow ones with a
+    regularizer.
     """
     found, taken = {}, {}
     for method, variant in keys:
@@ -134,7 +134,7 @@ def tint(value: str, strength: float) -> tuple[float, float, float]:
 
 
 def legible_on(fill) -> str:
-    """Ink or white, whichever is easier to read on a color (WCAG relative luminance)."""
+    """Black or white, whichever is easier to read on a color (WCAG relative luminance)."""
     channels = colors.to_rgb(fill)
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -142,12 +142,12 @@ def legible_on(fill) -> str:
 
 
 def printed(axes: Axes, x, y, *, color: str = INK, marker: str = "D") -> None:
-    """Hollow marks where a document prints other numbers than those that are drawn."""
+    """Draw hollow marks for the numbers that a document prints."""
     axes.plot(x, y, ls="", marker=marker, ms=4, mfc="white", mec=color, mew=0.9, zorder=4)
 
 
 def head(axes: Axes, title: str, note: str) -> None:
-    """A title with a quiet line of explanation between it and the axes."""
+    """A title, and a subdued line of explanation between it and the axes."""
     axes.set_title(title, pad=23)
     axes.annotate(
         note,
@@ -161,7 +161,7 @@ def head(axes: Axes, title: str, note: str) -> None:
 
 
 def mark_rehearsal(figure: Figure) -> None:
-    """Write across the figure that its numbers are those of a rehearsal."""
+    """Write across the figure that its numbers are from a rehearsal."""
     with house():
         figure.text(
             0.5,
@@ -185,7 +185,7 @@ def save(
     svg: str | os.PathLike | None = None,
     png: str | os.PathLike | None = None,
 ) -> None:
-    """Save a figure to the files asked for; the same figure gives the same bytes.
+    """Save a figure to the given files; the same figure gives the same bytes.
 
     Fonts are embedded (PDF) or drawn as outlines (SVG); no file carries a date. PNG has 200 dpi.
     """

@@ -17,10 +17,10 @@ BEST, SECOND, PLAIN = "best", "second", ""
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name in the CSV, its header under a group's header, how it is printed.
+    """One column: its name in the CSV, its header below a group's header, its number format.
 
-    `better` is "higher" or "lower" where the best and second best cell are to be marked, else
-    empty. A signed column prints a plus before what is above 0.
+    `better` is "higher" or "lower" if the best and second best cell are to be marked, else empty. A
+    signed column prints a plus before positive numbers.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A number with an optional spread (printed behind ±), a text, or nothing (None)."""
+    """A number with an optional spread (printed after ±), a text, or nothing (None)."""
 
     value: float | int | str | None
     spread: float | None = None
@@ -41,9 +41,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A labeled row; a baseline is below a rule and is never marked as best.
+    """A labeled row; baselines follow below a rule and are never marked as best.
 
-    Rows of one panel follow each other under its heading, and compete with each other alone.
+    Rows of one panel are consecutive below its heading, and are compared only with each other.
     """
 
     label: str
@@ -56,9 +56,9 @@ class Row:
 class Table:
     """A titled table; `row_header` heads the labels, `notes` are printed below.
 
-    In every column that says what is better, the best cell is bold and the second best is
-    underlined. Cells are compared as printed, so that equal-looking cells are marked alike. A
-    rehearsal has the column `rehearsal` first in its CSV.
+    In every column with `better`, the best cell is bold and the second best is underlined. Cells
+    are compared as printed, so that cells that look equal are marked alike. A rehearsal has
+    `rehearsal` as first column of its CSV.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Table:
     def to_csv(self) -> str:
         """Plain numbers as printed, one line per row; a spread has a column `<name>_std`.
 
-        Where rows are in panels, the first column names the panel.
+        If rows are in panels, the first column names the panel.
         """
         panels = any(row.panel for row in self.rows)
         spread = [
@@ -126,13 +126,13 @@ class Table:
         ]
 
     def begins_baselines(self, index: int) -> bool:
-        """Whether a rule is above row `index`, the first baseline below other rows."""
+        """Whether there is a rule above row `index`, the first baseline below other rows."""
         if index == 0 or self.begins_panel(index):
             return False
         return self.rows[index].baseline and not self.rows[index - 1].baseline
 
     def begins_panel(self, index: int) -> bool:
-        """Whether a panel's heading is above row `index`."""
+        """Whether there is a panel's heading above row `index`."""
         above = self.rows[index - 1].panel if index else ""
         return self.rows[index].panel != above
 
@@ -159,7 +159,7 @@ class Table:
 
 
 def as_rehearsal(table: Table) -> Table:
-    """The table of toy numbers, in every format marked as one."""
+    """The table, marked as toy numbers in every format."""
     return replace(
         table,
         title=f"Rehearsal, {TOY_NUMBERS}: {table.title}",
@@ -176,7 +176,7 @@ def write(
     tex: str | os.PathLike | None = None,
     html: str | os.PathLike | None = None,
 ) -> None:
-    """Write the formats of a table that are asked for, each to its file (UTF-8)."""
+    """Write the requested formats of a table, each to its file (UTF-8)."""
     formats = (
         (csv, table.to_csv),
         (md, table.to_markdown),

@@ -1,4 +1,4 @@
-"""What the terminal says when a study is done."""
+"""The terminal's summary of a finished study."""
 
 import os
 import textwrap
@@ -10,21 +10,21 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, headline, read_tournament
 
 _WIDTH = 78
-"""Characters of a line."""
+"""Characters per line."""
 
 
 def summary(
     study: Study, *, report: str | os.PathLike | None = None, next_steps: Sequence[str] = ()
 ) -> str:
-    """A finished study as plain text: tournament, winner next to the baseline, files, what next.
+    """A finished study as plain text: tournament, winner next to the baseline, files, next steps.
 
     Args:
         study: see `study.Study` for the keys.
         report: the report's path, printed with the files.
-        next_steps: lines printed last, as they are.
+        next_steps: lines printed last, unchanged.
 
     Returns:
-        Lines of at most the terminal's usual width where paths allow, ending in a line break.
+        Lines of at most the terminal's usual width unless paths are longer, ending in a line break.
     """
     lines = [study["title"], "=" * len(study["title"]), ""]
     lines += [REHEARSAL, ""] if study.get("rehearsal") else []
@@ -41,7 +41,7 @@ def summary(
 
 
 def _answer(study: Study) -> list[str]:
-    """The question, and what the scores say to it."""
+    """The question, and its answer from the scores."""
     found = answer(study)
     if not found:
         return []

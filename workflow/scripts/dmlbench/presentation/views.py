@@ -1,6 +1,6 @@
 """Tables and figures of a study: from score files and the plan's facts to files.
 
-What draws is imported where it is used: a table needs no matplotlib, and a chart no torch.
+Drawing code is imported where it is used: a table needs no matplotlib, and a chart no torch.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from dmlbench.statistics.printed import read_printed_settings
 
 
 class Searched(NamedTuple):
-    """What the searches of a table left.
+    """The results of a table's searches.
 
     Attributes:
         trials: search -> one row per trial, as `dmlbench.search` writes them.
@@ -41,14 +41,14 @@ def write_table(
     tables: Sequence[Path] = (),
     **files: Path,
 ) -> None:
-    """Write a table in the formats asked for.
+    """Write a table in the requested formats.
 
     Args:
         scores: for each row of `facts["rows"]` the file of its run's scores.
         facts: as `dmlbench.plan.views.facts` gives them.
-        queries: for each row what the queries of its run found, for kinds that look at them.
-        printed: transcriptions of the printed tables that it shows next to ours, with the
-            `mapping.yaml` that places their numbers in the same folder.
+        queries: for each row the file of its run's queries, for kinds that use them.
+        printed: transcriptions of the printed tables that it shows next to ours, with
+            `mapping.yaml` in the same folder.
         trials: for a table of searches: `trials.parquet` of each; its kind is called with
             `Searched` instead of the long table.
         tables: tables of the experiments that it shows.
@@ -71,11 +71,11 @@ def write_figure(
     arrays: Sequence[Path] = (),
     **files: Path,
 ) -> None:
-    """Write a figure in the formats asked for (`pdf`, `svg`, `png`).
+    """Write a figure in the requested formats (`pdf`, `svg`, `png`).
 
     Args:
         arrays: npz files of experiments' seeds or of runs' measures, for kinds that draw them.
-        scores, facts, printed, tables, files: as of `write_table`.
+        scores, facts, printed, tables, files: as in `write_table`.
     """
     view = _build("presentation/figures", facts | {"arrays": _arrays(arrays)}, printed)
     _save(view(_collected(scores, facts, tables), facts["titles"]), facts, files)
@@ -84,7 +84,7 @@ def write_figure(
 def write_embedding_map(
     embeddings: Sequence[Path], facts: dict, *, pixels: Path, pixel_table: Path, **files: Path
 ) -> None:
-    """Write the map of several runs' embeddings, one panel each.
+    """Write an embedding map of several runs, one panel each.
 
     Args:
         embeddings: for each row of `facts["rows"]` its run's embeddings, of the same images.
@@ -125,11 +125,11 @@ def _save(figure, facts: dict, files: dict[str, Path]) -> None:
 
 
 def _tested(roles: dict[str, Embedded]) -> Embedded:
-    """The test images; where queries search a gallery, the gallery."""
+    """The test images, or the gallery if there is one."""
     return roles["test"] if "test" in roles else roles["gallery"]
 
 
-def _build(room: str, facts: dict, printed: Sequence[Path]):
+def _build(package: str, facts: dict, printed: Sequence[Path]):
     context = {key: value for key, value in facts.items() if key not in ("kind", "options")}
     options = dict(facts["options"])
     if "printed" in options:
@@ -138,11 +138,11 @@ def _build(room: str, facts: dict, printed: Sequence[Path]):
     if "printed_settings" in options:
         settings = [file for file in printed if Path(file).name.startswith("settings_")]
         options["printed_settings"] = read_printed_settings(settings)
-    return registry.build(room, facts["kind"], context=context, **options)
+    return registry.build(package, facts["kind"], context=context, **options)
 
 
 def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
-    """Printed numbers of the rows that a view is about; those without a place by data set alone."""
+    """Printed numbers of a view's rows; numbers without a place are selected by data set alone."""
     for column in ("dataset", "network", "embedding_dim", "method", "variant", "split"):
         if column in where:
             fits = printed[column].isin(where[column])
@@ -154,7 +154,7 @@ def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
 
 
 def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> pd.DataFrame:
-    """The long table of a view; without scores where it shows none."""
+    """The long table of a view; empty if it shows no scores."""
     if not scores and not tables:
         return no_scores()
     return collect(facts["rows"], scores, tables=tables)
@@ -171,6 +171,6 @@ def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:
 
 
 def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """Trials by the name of their search, which a folder has in front of a digest."""
+    """Trials by the name of their search, which precedes the digest in the folder's name."""
     names = {file: file.parent.name.rpartition("-")[0] for file in map(Path, files)}
     return {name: pd.read_parquet(file) for file, name in names.items()}

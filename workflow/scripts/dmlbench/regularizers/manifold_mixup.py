@@ -1,4 +1,4 @@
-"""Manifold mixup: a batch mixed with itself inside the network, and its loss shared likewise."""
+"""Manifold mixup: a batch mixed with itself inside the network, and its loss mixed likewise."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from dmlbench.values import Positive
 
 
 class Mixture(NamedTuple):
-    """How a batch is mixed: image i with image partner[i], in parts weight and 1 - weight.
+    """How a batch is mixed: image i with image partner[i], with weights `weight` and 1 - `weight`.
 
     Attributes:
         weight: lambda, in [0, 1].
@@ -32,8 +32,8 @@ class Mixture(NamedTuple):
         """The loss of mixed embeddings [B, D]: each image has its own and its partner's label.
 
         Args:
-            criterion: embeddings and labels to a scalar; mining is part of it, as each kind of
-                label has tuples of its own.
+            criterion: embeddings and labels to a scalar; mining is part of it, because each set of
+                labels has its own tuples.
         """
         partners = labels[self.partner.to(labels.device, non_blocking=True)]
         own, other = criterion(embeddings, labels), criterion(embeddings, partners)
@@ -46,7 +46,7 @@ class ManifoldMixup:
     h = lambda h_i + (1 - lambda) h_partner(i) with lambda ~ Beta(alpha, alpha), one for a batch,
     and loss = lambda L(labels) + (1 - lambda) L(partners' labels): roth2020, appendix H and
     equation 31, where it raises compression and lowers recall. Stage and lambda come from torch's
-    global generator of the CPU, so that the GPU is not waited for.
+    global CPU generator, so that nothing waits for the GPU.
 
     Args:
         alpha: > 0; 2 in roth2020.
@@ -65,11 +65,11 @@ class ManifoldMixup:
 
     @contextlib.contextmanager
     def mixing(self, stages: Sequence[nn.Module], batch_size: int) -> Iterator[Mixture]:
-        """While this lasts, what enters one of the stages, drawn at random, is mixed.
+        """In this context, the input of one randomly drawn stage is mixed.
 
         Args:
             stages: modules called once in a forward pass with the batch as first argument; the
-                network itself among them stands for the input.
+                network itself represents the input.
         """
         mixture = self.draw(batch_size)
         stage = stages[int(torch.randint(len(stages), ()))]

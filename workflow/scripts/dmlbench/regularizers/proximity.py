@@ -1,4 +1,4 @@
-"""PROFS's proximity term: the weights stay near those with which the projection began."""
+"""PROFS's proximity term: the weights stay near those at the beginning of the projection."""
 
 from collections.abc import Iterable
 
@@ -15,10 +15,10 @@ class Proximity:
     """weight / 2 * ||theta_k - theta||^2, with theta_k the weights at the last snapshot.
 
     can2019, equation 4.7 and Algorithm 1: a snapshot is taken whenever the representatives are
-    redrawn; where a sampler has no representatives, at the beginning of a training epoch; for
-    SoftTriple and whatever sampler, in each iteration, of the weights that the one before began
-    with (`dmlbench.training.objective`). theta is the network's weights: what a loss learns itself
-    (a boundary, centers) parametrizes no distance and stays free. Before the first snapshot the
+    redrawn; without representatives, at the beginning of a training epoch; for SoftTriple, with any
+    sampler, in each iteration, of the weights at the beginning of the previous one
+    (`dmlbench.training.objective`). theta is the network's weights; a loss's own parameters (a
+    boundary, centers) do not parametrize a distance and stay free. Before the first snapshot the
     penalty is an error.
 
     Args:
@@ -40,7 +40,7 @@ class Proximity:
         if self.snapshots is None:
             raise UserError("proximity: no snapshot of the weights; allowed: after snapshot()")
         parameters = list(parameters)
-        # Those of a checkpoint come on the CPU.
+        # Weights from a checkpoint are on the CPU.
         self.snapshots = [
             start.to(parameter.device)
             for parameter, start in zip(parameters, self.snapshots, strict=True)

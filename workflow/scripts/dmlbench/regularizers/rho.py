@@ -1,4 +1,4 @@
-"""Rho-regularization: now and then a negative takes its positive's place."""
+"""Rho-regularization: at random, a negative and a positive are exchanged."""
 
 from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets
@@ -8,15 +8,15 @@ from dmlbench.values import Share
 class Rho:
     """With probability p_switch a tuple's positive and negative are exchanged.
 
-    (a, p, n) becomes (a, n, p); a positive pair (a, p) becomes negative, and a random negative
-    pair of the same anchor becomes positive in its place. That pushes images of a class apart and
-    slows the decay of the embeddings' singular values: roth2020, section 5.1. What the authors'
-    public code does is `rho_anchor`.
+    (a, p, n) becomes (a, n, p); a positive pair (a, p) becomes negative, and a random negative pair
+    of the same anchor becomes positive instead. That pushes images of a class apart and slows the
+    decay of the embeddings' singular values: roth2020, section 5.1. The authors' public code does
+    `rho_anchor`.
 
-    Of several exchanges that give an anchor the same new positive, one is made, so that fewer are
-    made than p_switch says where an anchor has several positives: 0.311 for 0.35 with eight images
-    of a class, as measured. With one positive for each anchor (SPC-2, or miners with
-    `positives: one`) none is lost. Draws come from torch's global generator of the tuples' device.
+    Of several exchanges that give an anchor the same new positive, only one is made. If anchors
+    have several positives, the rate is therefore below p_switch: 0.311 for 0.35 with eight images
+    per class, as measured. With one positive per anchor (SPC-2, or miners with `positives: one`)
+    the rate is p_switch. Draws come from torch's global generator of the tuples' device.
 
     Args:
         p_switch: probability in [0, 1]. Not printed for tables 4-6; the authors' public runs used
@@ -29,7 +29,7 @@ class Rho:
         self.p_switch = p_switch
 
     def __call__(self, tuples: Pairs | Triplets) -> Pairs | Triplets:
-        """The tuples of a batch with some exchanged; their number stays."""
+        """The tuples of a batch with some exchanged; their number stays the same."""
         if isinstance(tuples, Triplets):
             return switch(tuples, tuples.negative, self.p_switch)
         before = partners(tuples)

@@ -4,8 +4,8 @@ Every sampler has
 
 - `len(sampler)`: the batches of an epoch;
 - `epoch(number)`: an iterator over an epoch's batches, int64 arrays [batch_size] of image
-  indices. It depends on labels, hyper-parameters, seed and epoch number alone, so that
-  `itertools.islice(sampler.epoch(number), done, None)` resumes in mid-epoch.
+  indices. It depends only on labels, hyper-parameters, seed and epoch number, so that
+  `itertools.islice(sampler.epoch(number), done, None)` resumes in the middle of an epoch.
 
 `profs` and `profs_hncm` yield a `Batch` instead: rows, which of them are class representatives,
 and the projection that the batch belongs to.
@@ -13,9 +13,9 @@ and the projection that the batch belongs to.
 Samplers that choose by embedding (`greedy_coreset`, `distance_distribution`, `frd`,
 `profs_hncm`) are `LearnsFromEmbeddings`:
 
-- `update(indices, embeddings)`: to be called with each batch and its embeddings [B, D] after the
-  forward pass; a batch is chosen by the memory at the moment it is asked for, so ask for it after
-  the update (or always the same number of batches ahead);
+- `update(indices, embeddings)`: call it with each batch and its embeddings [B, D] after the forward
+  pass; a batch is chosen by the memory at the moment it is requested, so request it after the
+  update (or always the same number of batches ahead);
 - `state_dict()` and `load_state_dict(state)`: the memory, as tensors, for a checkpoint.
 """
 

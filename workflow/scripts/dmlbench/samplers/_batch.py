@@ -1,4 +1,4 @@
-"""What a sampler hands to the training."""
+"""The batches that samplers yield."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -11,10 +11,10 @@ class Batch(NamedTuple):
 
     Attributes:
         rows: int64 [B], indices of training examples.
-        representatives: int64 [R], positions in the batch that hold class representatives; None
-            where no example is special.
-        projection: number of the projection (can2019, Algorithm 1) that the batch belongs to;
-            None where the sampler has no projections.
+        representatives: int64 [R], positions in the batch that hold class representatives; None if
+            there are none.
+        projection: number of the projection (can2019, Algorithm 1) that the batch belongs to; None
+            if the sampler has no projections.
     """
 
     rows: np.ndarray
@@ -23,7 +23,7 @@ class Batch(NamedTuple):
 
 
 class Sampler(Protocol):
-    """Which examples make a batch: one that only draws rows yields them as they are."""
+    """Which examples make a batch. Samplers without representatives yield plain arrays of rows."""
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -34,13 +34,13 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class LearnsFromEmbeddings(Protocol):
-    """A sampler that chooses by the embeddings of earlier batches says so by this base class."""
+    """The base class of samplers that choose by the embeddings of earlier batches."""
 
     def update(self, indices: np.ndarray, embeddings) -> None:
         """Take the embeddings [B, D] of a batch's examples [B], after its forward pass."""
 
     def state_dict(self) -> dict:
-        """What it remembers, as tensors."""
+        """Its memory, as tensors."""
 
     def load_state_dict(self, state: dict) -> None:
-        """Remember what `state_dict` gave."""
+        """Restore a memory from `state_dict`."""

@@ -1,4 +1,4 @@
-"""What every batch sampler asks of its arguments."""
+"""Checks of the arguments of every batch sampler."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from dmlbench.errors import UserError
 
 
 def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndarray:
-    """Labels as int64 [N], after the facts that all samplers share are checked.
+    """Labels as int64 [N], after checking the arguments that all samplers share.
 
     Raises:
-        UserError: labels are not a list of integers, or the batch size or seed is out of range.
+        UserError: labels are not a list of integers, or batch size or seed are out of range.
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or not len(labels) or not np.issubdtype(labels.dtype, np.integer):
@@ -26,14 +26,14 @@ def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndar
 
 
 def positive_integer(name: str, value: int) -> int:
-    """The value, or a UserError when it is not an integer >= 1."""
+    """The value, or a UserError if it is not an integer >= 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise UserError(f"{name} = {value}; allowed: an integer >= 1")
     return int(value)
 
 
 def batch_within(images: int, batch_size: int) -> int:
-    """The batch size, or a UserError when there are not so many images."""
+    """The batch size, or a UserError if there are fewer images."""
     if batch_size > images:
         raise UserError(
             f"batch_size = {batch_size}; allowed: at most the {images} images there are"
@@ -45,7 +45,7 @@ def classes_per_batch(batch_size: int, images_per_class: int, classes: int) -> i
     """P of a P x K batch: batch_size / images_per_class.
 
     Raises:
-        UserError: the batch size is no multiple of K, or there are fewer than P classes.
+        UserError: the batch size is not a multiple of K, or there are fewer than P classes.
     """
     positive_integer("images_per_class", images_per_class)
     if batch_size % images_per_class:

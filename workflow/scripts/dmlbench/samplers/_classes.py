@@ -37,8 +37,7 @@ class ImagesByClass:
         A class with fewer than `count` images gives all of them, repeated as evenly as possible.
 
         Args:
-            first: an image of each class that is its first draw, the others random; all random
-                without.
+            first: an image of each class to draw first; by default all draws are random.
         """
         sizes = self.sizes[classes, None]
         columns = np.arange(sizes.max())

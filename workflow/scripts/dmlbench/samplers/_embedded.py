@@ -1,4 +1,4 @@
-"""What the samplers that distill a large pool of embedded images into a batch have in common."""
+"""Shared code of samplers that distill a large pool of embedded images into a batch."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,18 +14,18 @@ from dmlbench.samplers._memory import EmbeddingMemory
 class EmbeddedSampler(LearnsFromEmbeddings):
     """Batches chosen by embedding from a random pool of images: roth2020, section 3.2.
 
-    Each batch draws a pool of `pool_size` images (or all, when there are fewer) from the memory
-    and leaves the choice among them to `choose`. The training calls `update` after each batch.
-    As long as the memory lacks images, batches are random ones of those it lacks: the first
-    epoch, unless the training embeds all images beforehand and hands them to `update`. An epoch
-    has N // batch_size batches, without a promise of coverage.
+    Each batch draws a pool of `pool_size` images (or all, if there are fewer) from the memory and
+    leaves the choice among them to `choose`. The training calls `update` after each batch. While
+    the memory is incomplete, batches are drawn at random from the missing images: the first epoch,
+    unless the training embeds all images beforehand and passes them to `update`. An epoch has N //
+    batch_size batches; coverage is not guaranteed.
 
     The text draws single images, few of which share a class where there are many classes; the
     samplers of groups draw and choose n images of a class together, as the public code does. A
-    class has as many groups as n images fit; the other images take part in another draw.
+    class has as many groups as n images fit; the other images wait for another draw.
 
     A batch is a function of labels, hyper-parameters, seed, epoch, its position in the epoch, and
-    the memory at the moment it is asked for; asking changes nothing.
+    the memory at the moment it is requested; requesting it has no side effects.
 
     Args:
         pool_size: images of the pool, at least batch_size.
@@ -43,10 +43,10 @@ class EmbeddedSampler(LearnsFromEmbeddings):
         self.group(1)
 
     def group(self, group_size: int) -> None:
-        """Draw and choose so many images of a class together from now on.
+        """Draw and choose `group_size` images of a class together from now on.
 
         Raises:
-            UserError: the groups of a class that there are do not make a batch.
+            UserError: the groups do not fill a batch.
         """
         self.group_size = positive_integer("group_size", group_size)
         groups = int((self.by_class.sizes // group_size).sum())

@@ -7,11 +7,11 @@ from dmlbench.errors import UserError
 
 
 class EmbeddingMemory:
-    """A table of embeddings, one row an image (or a class), kept up to date by the training.
+    """A table of embeddings, one row per image (or class), kept up to date by the training.
 
-    roth2020, section 3.2: the training batches overwrite their images' rows, so that a row is as
-    old as the image's last batch. `state_dict` and `load_state_dict` make a resumed training
-    choose the same batches as an uninterrupted one.
+    roth2020, section 3.2: training batches overwrite their images' rows, so that a row dates from
+    the image's last batch. `state_dict` and `load_state_dict` make a resumed training choose the
+    same batches as an uninterrupted one.
 
     Attributes:
         known: bool [rows], True where an embedding has been stored.
@@ -25,10 +25,10 @@ class EmbeddingMemory:
     def update(self, indices, embeddings) -> None:
         """Store the embeddings [B, D] (tensor or array, any float type) of these rows [B].
 
-        Of an index that occurs twice the last embedding is kept.
+        If an index occurs twice, the last embedding is kept.
 
         Raises:
-            UserError: an index beyond the table, or another D than before.
+            UserError: an index beyond the table, or a different D than before.
         """
         indices = _to_array(indices).astype(np.int64)
         embeddings = _to_array(embeddings).astype(np.float32)
@@ -55,7 +55,7 @@ class EmbeddingMemory:
         return {"known": torch.tensor(self.known), "embeddings": torch.tensor(embeddings)}
 
     def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        """Take over a table made by `state_dict`.
+        """Restore a table from `state_dict`.
 
         Raises:
             UserError: the table has another number of rows.

@@ -12,14 +12,14 @@ from dmlbench.values import Count
 class ClassBalanced:
     """Batches of P = batch_size / K distinct classes with K images each.
 
-    Each epoch, every class's images are shuffled and dealt in groups of K; a batch takes one
+    In each epoch, every class's images are shuffled and divided into groups of K; a batch takes one
     group of each of P classes, drawn in proportion to the groups they have left. No image occurs
     twice in an epoch, up to K - 1 images of a class wait for another epoch's shuffle, and a class
     of fewer than K images gives one group: all its images, repeated as evenly as possible.
 
     An epoch has T batches, the largest T with sum_c min(groups of c, T) >= P T, so that the
-    batches never run out of distinct classes; with classes of similar size that is all groups but
-    fewer than P. Only the T P groups dealt are seen.
+    batches never run out of distinct classes; with classes of similar size fewer than P groups are
+    left over. Only the T P groups in batches are seen.
 
     Args:
         images_per_class: K; batch_size is a multiple of it.
@@ -39,7 +39,7 @@ class ClassBalanced:
         return self.batches
 
     def epoch(self, number: int) -> Iterator[np.ndarray]:
-        """The batches of one epoch: int64 [batch_size], the K images of a class side by side."""
+        """The batches of one epoch: int64 [batch_size], the K images of a class adjacent."""
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
         deck = self.by_class.shuffled(rng)
         dealt = np.zeros_like(self.groups)
@@ -59,7 +59,7 @@ def _draw_classes(
     """Distinct classes, in proportion to their groups left; first those every batch must hold."""
     alive = np.flatnonzero(groups_left)
     left = groups_left[alive]
-    # The largest of log(weight) + Gumbel noise are a weighted draw without replacement.
+    # The largest values of log(weight) + Gumbel noise are a weighted draw without replacement.
     keys = np.log(left) + rng.gumbel(size=len(alive))
     keys[left >= batches_left] += 1e6
     largest = np.argpartition(-keys, count - 1)[:count]

@@ -32,7 +32,7 @@ class ClassBalancedWithReplacement:
         return max(len(self.by_class.images) // self.batch_size, 1)
 
     def epoch(self, number: int) -> Iterator[np.ndarray]:
-        """The batches of one epoch: int64 [batch_size], the K images of a class side by side."""
+        """The batches of one epoch: int64 [batch_size], the K images of a class adjacent."""
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
         for _ in range(len(self)):
             classes = rng.choice(len(self.by_class.classes), self.per_batch, replace=False)

@@ -17,12 +17,12 @@ class Profs:
 
     can2019, Algorithm 1 and section 5.4.1. Batch s of the training belongs to projection s // M,
     counted over epochs of `len(sampler)` batches each. Each projection has its own representative
-    of every class, drawn without repeating until the class is used up. The classes of a batch
-    are distinct and drawn independently for each batch. A class of fewer than I images gives all
-    of them, repeated as evenly as possible. An epoch has N // batch_size batches, at least one.
+    of every class, drawn without repetition until the class is exhausted. The classes of a batch
+    are distinct and drawn independently for each batch. A class of fewer than I images gives all of
+    them, repeated as evenly as possible. An epoch has N // batch_size batches, at least one.
 
     Algorithm 1 draws the representatives R' and the examples E of a batch one after the other and
-    leaves open how they correspond. Followed is section 5.4.1, "I samples from each class": the
+    leaves open how they correspond. This follows section 5.4.1, "I samples from each class": the
     examples are the I - 1 others of the classes that R' represents, so that every representative
     has positives, and the other classes of the batch are its negatives.
 
@@ -72,7 +72,7 @@ class Profs:
         return max(len(self.by_class.images) // self.batch_size, 1)
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of one epoch, the I images of a class side by side."""
+        """The batches of one epoch, the I images of a class adjacent."""
         representatives, current = None, None
         for position in range(len(self)):
             projection = self.projection(number, position)

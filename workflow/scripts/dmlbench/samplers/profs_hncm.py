@@ -1,4 +1,4 @@
-"""PROFS with hard negative class mining: batches of classes that lie close together."""
+"""PROFS with hard negative class mining: batches of classes that are close together."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,15 +16,15 @@ VERSION = 2
 class ProfsHncm(Profs, LearnsFromEmbeddings):
     """Batches as in `Profs`, of a random class and the P - 1 classes nearest to it.
 
-    can2019, section 4.2: a class is where its representative was embedded last, the distances are
+    can2019, section 4.2: a class is at its representative's latest embedding, distances are
     Euclidean, and a batch costs O(L). The training calls `update` after each batch. A class keeps
-    its embedding when the representatives change, until its new one passes through a batch. When
-    the drawn class has none yet, the others are drawn from those without one as well; what
-    is missing to P is drawn from the rest. The text does not say how stored embeddings choose a
-    batch's classes: one is drawn and its nearest join it, so that all classes come equally often
-    first.
+    its embedding when the representatives change, until its new one passes through a batch. If the
+    drawn class has none yet, the others are also drawn from classes without one, and if these are
+    fewer than P, from the rest. The text does not say how stored embeddings choose a batch's
+    classes: here one is drawn and its nearest classes join it, so that all classes are drawn first
+    equally often.
 
-    For a loss with centers (SoftTriple) a class is where they are: `use_centers`.
+    For a loss with centers (SoftTriple), a class is at its centers: `use_centers`.
 
     Args: as in `Profs`.
     """
@@ -56,7 +56,7 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
         can2019, section 5.3: "we utilize cluster centers as representatives in SoftTriple".
 
         Args:
-            centers: gives one vector per class, [L, D], as it is now; asked at every update.
+            centers: returns the current vector of each class, [L, D]; called at every update.
         """
         self.centers = centers
 
@@ -91,6 +91,6 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
 
 
 def _smallest(cost: np.ndarray, count: int) -> np.ndarray:
-    """Positions of the `count` smallest costs, these in ascending order, in O(len(cost))."""
+    """Positions of the `count` smallest costs, in ascending order, in O(len(cost))."""
     found = np.argpartition(cost, count - 1)[:count] if 0 < count < len(cost) else np.arange(count)
     return found[np.argsort(cost[found], kind="stable")]

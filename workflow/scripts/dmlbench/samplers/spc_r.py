@@ -13,8 +13,8 @@ class SpcR:
     """batch_size - 1 random images, and last another image of one of their classes.
 
     roth2020, section 3.2: the number of classes in a batch varies, and at least one triplet can be
-    mined. No image occurs twice in a batch; batches are independent. Draws of batch_size - 1
-    images that leave no image of their classes over are drawn again. An epoch has N // batch_size
+    mined. No image occurs twice in a batch; batches are independent. A draw of batch_size - 1
+    images is repeated if no other image of their classes is left. An epoch has N // batch_size
     batches.
 
     Raises:

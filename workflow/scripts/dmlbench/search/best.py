@@ -21,7 +21,7 @@ class Best(Model):
         search: its id.
         metric: what was maximized, on validation images.
         validation: the best trial's score, a fraction; with folds, the mean of theirs.
-        folds: those that each trial trained; none where the split has none.
+        folds: those that each trial trained; none if the split has none.
         trial: number of the best trial.
         trials: state -> how many trials ended in it.
         values: place in the spec -> the best trial's value.
@@ -45,7 +45,7 @@ def write_best(path: Path, best: Best) -> None:
 def read_best(path: Path) -> dict[str, Value]:
     """The best values of a search: place in the spec -> value, exactly as they were tried.
 
-    They are laid over a spec's plain values by `dmlbench.plan.places.with_values`.
+    `dmlbench.plan.places.with_values` merges them into a spec's plain values.
 
     Raises:
         UserError: the file is missing, is not YAML, or lacks something.
@@ -54,5 +54,5 @@ def read_best(path: Path) -> dict[str, Value]:
 
 
 def with_best(spec: dict, path: Path | None) -> dict:
-    """A spec's plain values with the best values of a search laid over them; none as they are."""
+    """A spec's plain values with a search's best values merged in; unchanged without a search."""
     return spec if path is None else with_values(spec, read_best(path))

@@ -1,4 +1,4 @@
-"""A parameter's values as Optuna describes them, and Optuna's as the spec takes them."""
+"""A parameter's values as Optuna's distributions, and Optuna's values as those of the spec."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ def distribution_of(parameter: Parameter) -> BaseDistribution:
 
 
 def distribution_around(parameter: Parameter, value: Value) -> BaseDistribution:
-    """A distribution that has this value too: a coordinate search may start at another one."""
+    """A distribution that also contains this value: a coordinate search may start elsewhere."""
     if parameter.values is None or value in parameter.values:
         return distribution_of(parameter)
     if parameter.choices is not None:
@@ -36,7 +36,7 @@ def distribution_around(parameter: Parameter, value: Value) -> BaseDistribution:
 
 
 def values_of(trial: FrozenTrial, parameters: Mapping[str, Parameter]) -> Values:
-    """A trial's values by place; those of a grid exactly, as whole numbers where those are."""
+    """A trial's values by place; those of a grid exactly, integers as integers."""
     found = {}
     for place, parameter in parameters.items():
         value = trial.params[place]

@@ -15,7 +15,7 @@ from dmlbench.training.watch import NonFiniteLossError
 
 
 class TrainingObjective:
-    """A trial trains every fold in a folder of its own, so that a repeated trial continues.
+    """A trial trains every fold in its own folder, so that a repeated trial continues.
 
     Args:
         specs: plain values of a trial's spec in each fold, without the searched ones.
@@ -31,9 +31,9 @@ class TrainingObjective:
 
         An epoch that is scored on validation images is reported with the mean over the folds so
         far: the best scores of the finished ones, and this epoch's of the fold in training. Steps
-        count epochs through all folds: with three epochs a fold, the second fold's first is the
-        fourth, also where patience ended the first fold before its third. So a pruner compares
-        trials that have come equally far; with one fold, steps are epochs and means their scores.
+            count epochs through all folds: with three epochs per fold, the second fold's first is
+            the fourth, even if patience ended the first fold before its third. So a pruner compares
+            trials at equal progress; with one fold, steps are epochs and means their scores.
 
         Raises:
             NonFiniteLossError: these values give no finite loss, in one of the folds.
@@ -49,13 +49,13 @@ class TrainingObjective:
         return fmean(bests)
 
     def clear(self, kept: set[int]) -> None:
-        """Remove the folders of all trials but these."""
+        """Remove the folders of all trials except these."""
         for folder in self.folder.glob("*"):
             if int(folder.name) not in kept:
                 shutil.rmtree(folder)
 
     def _train(self, folder: Path, spec: dict, report: Report) -> float:
-        """The best epoch's score of a training that is finished, or is trained to its end here."""
+        """The best epoch's score of a training, which is finished here if necessary."""
         report_new = _once_each(report, spec["selection_metric"])
         files = {
             "spec_file": folder / "spec.yaml",
@@ -63,7 +63,7 @@ class TrainingObjective:
             "history": folder / "history.parquet",
             "last": folder / "last.safetensors",
         }
-        # The last of them to be written.
+        # It is written last.
         if not files["last"].exists():
             folder.mkdir(parents=True, exist_ok=True)
             try:
@@ -78,7 +78,7 @@ class TrainingObjective:
                     raise
                 raise NonFiniteLossError(f"fold {spec['fold']}: {error}") from None
         history = pq.read_table(files["history"]).to_pylist()
-        # Epochs may have been trained by a worker that was lost before it could report them.
+        # A lost worker may have trained epochs without reporting them.
         report_new(history)
         return max(score for _, score in _scored(history, spec["selection_metric"]))
 
@@ -89,7 +89,7 @@ def _of_fold(report: Report, steps: int, bests: Sequence[float]) -> Report:
 
 
 def _once_each(report: Report, metric: str) -> Callable[[list[dict]], None]:
-    """A function that reports the rows of a growing history, each once."""
+    """A function that reports each row of a growing history once."""
     reported = set()
 
     def report_new(history: list[dict]) -> None:
@@ -102,5 +102,5 @@ def _once_each(report: Report, metric: str) -> Callable[[list[dict]], None]:
 
 
 def _scored(history: list[dict], metric: str) -> list[tuple[int, float]]:
-    """The epochs that were scored, with their scores."""
+    """The scored epochs, with their scores."""
     return [(row["epoch"], row[metric]) for row in history if row.get(metric) is not None]

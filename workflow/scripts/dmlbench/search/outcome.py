@@ -1,4 +1,4 @@
-"""What a search leaves: its trials, and the best of them."""
+"""The results of a search: its trials, and the best of them."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ STATES = {
 
 
 def finalize(search: str, facts: dict, *, folder: Path, trials: Path, best: Path) -> None:
-    """Write what a search found once its workers are done.
+    """Write the results of a search when its workers are done.
 
     Args:
         search, facts, folder: as `open_trials` takes them.
@@ -52,10 +52,10 @@ def trials_table(trials: Trials) -> pa.Table:
     """One row per trial, by number.
 
     Columns: search, number, state (complete, pruned or failed), values (JSON: place -> value),
-    validation (score of the best epoch, a fraction, with folds the mean of theirs; missing unless
-    complete), epochs (how many were scored, in all folds together), trained (whether it was: equal
-    values are trained once), attempts (1 unless its worker was lost), seconds (of the last
-    attempt), problem (why it failed).
+    validation (score of the best epoch, a fraction; with folds, the mean over folds; missing unless
+    complete), epochs (how many were scored, over all folds), trained (false for repeated values,
+    which are trained once), attempts (1 unless its worker was lost), seconds (of the last attempt),
+    problem (why it failed).
     """
     found = trials.get()
     facts = [trial.user_attrs for trial in found]

@@ -1,4 +1,4 @@
-"""What the workers of a search share, in a folder that is named by what its trials are."""
+"""State that the workers of a search share, in a folder named by the identity of its trials."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ _STATE = "state-{digest}"
 
 
 def open_trials(search: str, facts: dict, folder: Path) -> Trials:
-    """The trials of a search so far; a search that is defined otherwise has other trials.
+    """The trials of a search so far; a search with a different definition has other trials.
 
     Args:
         search: its id.

@@ -24,12 +24,12 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 def open_study(folder: Path, name: str, pruner: BasePruner | None = None) -> optuna.Study:
-    """The study of a search, created if it does not exist yet.
+    """The study of a search, created if it does not exist.
 
     Args:
         folder: the search's; the journal is `journal.log` in it, unless there is a database.
-        name: of the study: a search that is defined otherwise has another one.
-        pruner: when a trial is given up; none for never.
+        name: of the study: a search with a different definition has another one.
+        pruner: decides when to give up a trial; None for never.
 
     Raises:
         UserError: the database cannot be opened.
@@ -50,10 +50,10 @@ def _journal(folder: Path) -> BaseStorage:
 
 
 def _database(url: str, folder: Path) -> BaseStorage:
-    # Tables are made by the first who opens it; searches are the neighbors of `folder`'s parent.
+    # The first process to open it creates the tables; searches are siblings of `folder`'s parent.
     with locks.held(folder.parents[1] / ".database.lock"):
         try:
-            # Reconnect after the database was restarted.
+            # Reconnect after a restart of the database.
             return RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
         except (ImportError, RuntimeError, ValueError, SQLAlchemyError) as error:
             reason = str(error).strip().splitlines()[0].replace(url, _without_password(url))
@@ -64,7 +64,7 @@ def _database(url: str, folder: Path) -> BaseStorage:
 
 
 def _identity(folder: Path) -> str:
-    """Tells this folder's trials from those of the same search in other results."""
+    """Distinguishes this folder's trials from those of the same search in other results."""
     path = folder / "identity"
     with locks.held(folder / "locks" / "identity"):
         if not path.exists():
@@ -80,7 +80,7 @@ def _without_password(url: str) -> str:
 class _Journal(JournalFileBackend):
     """Optuna's journal, safe from writers that are killed.
 
-    Optuna's own lock outlives its holder by half a minute, and a line that a crash cut off makes
+    Optuna's own lock outlives its holder by half a minute, and a line truncated by a crash makes
     its journal unreadable.
     """
 
@@ -98,13 +98,13 @@ class _Journal(JournalFileBackend):
             file.truncate(_end_of_last_line(file))
             file.seek(0, os.SEEK_END)
             file.write(lines.encode())
-            # An unbuffered write would write what fits on a full disk, without an error.
+            # An unbuffered write to a full disk would write a part without an error.
             file.flush()
             os.fsync(file.fileno())
 
 
 def _end_of_last_line(file: BinaryIO) -> int:
-    """Bytes up to and including the last newline; only the end of the file may be incomplete."""
+    """Bytes up to and including the last newline: only the end of the file may be incomplete."""
     end = file.seek(0, os.SEEK_END)
     file.seek(max(0, end - 1))
     if end == 0 or file.read(1) == b"\n":

@@ -1,4 +1,4 @@
-"""The trials of a search, shared by its workers, and who may work on which."""
+"""The trials of a search, shared by its workers, with exclusive claims."""
 
 import contextlib
 import os
@@ -17,16 +17,16 @@ from dmlbench.search.distributions import Values, distribution_around
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 FIRST_COUNT = 10
-"""Finished trials before the share of failed ones is looked at."""
+"""Finished trials before the share of failed ones is checked."""
 
 _REASONS = 3
 
 
 class Strategy(Protocol):
-    """What a file of `dmlbench/search/strategies` defines."""
+    """The interface of a file of `dmlbench/search/strategies`."""
 
     def propose(self, study: optuna.Study) -> Values | None:
-        """The next trial's values; none while they depend on running trials, or at the end."""
+        """The next trial's values; None while they depend on running trials, or at the end."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Trials:
         study: in their storage.
         parameters: place -> the values that are searched.
         folder: holds the locks; on a file system that all workers share.
-        budget: most trials.
-        most_failed: share of failed trials above which no further trial is given out.
+        budget: the most trials.
+        most_failed: share of failed trials above which no further trial starts.
     """
 
     search: str
@@ -61,7 +61,7 @@ class Trials:
 
     @contextlib.contextmanager
     def claimed(self, strategy: Strategy) -> Iterator[FrozenTrial | None]:
-        """A trial that only this process works on while the block runs; none once all are taken.
+        """A trial that only this process works on while the block runs; None once all are taken.
 
         A running trial whose process is gone comes before a new one.
 
@@ -76,12 +76,12 @@ class Trials:
                 os.close(descriptor)
 
     def note(self, trial: FrozenTrial, **facts: float | str) -> None:
-        """Keep facts about a running trial."""
+        """Store attributes of a running trial."""
         for name, fact in facts.items():
             self._storage.set_trial_user_attr(self._id(trial), name, fact)
 
     def report(self, trial: FrozenTrial, step: int, score: float) -> bool:
-        """Keep an intermediate score; returns whether the trial is to be given up."""
+        """Store an intermediate score; returns whether to give up the trial."""
         self._storage.set_trial_intermediate_value(self._id(trial), step, score)
         return self.study.pruner.prune(self.study, self._storage.get_trial(self._id(trial)))
 
@@ -112,7 +112,7 @@ class Trials:
             )
 
     def _new(self, values: Values) -> FrozenTrial:
-        """Put a running trial into the storage, in one step."""
+        """Add a running trial to the storage, in one step."""
         distributions = {
             place: distribution_around(self.parameters[place], value)
             for place, value in values.items()
@@ -139,7 +139,7 @@ class Trials:
 
 
 def best_of(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
-    """The complete trial with the highest score, of equal ones the first; none without any."""
+    """The complete trial with the highest score, the first of equal ones; None without any."""
     complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     return max(complete, key=lambda trial: (trial.value, -trial.number), default=None)
 
@@ -149,7 +149,7 @@ def reasons(trials: Sequence[FrozenTrial]) -> str:
     found: dict[str, int] = {}
     for trial in trials:
         if trial.state == TrialState.FAIL:
-            # What follows is the batch, image by image.
+            # The rest lists the images of the batch.
             found.setdefault(trial.user_attrs["problem"].split(";")[0], trial.number)
     named = [f"trial {number}: {reason}" for reason, number in list(found.items())[:_REASONS]]
     more = [f"and {len(found) - _REASONS} more"] if len(found) > _REASONS else []

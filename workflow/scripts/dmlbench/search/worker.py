@@ -18,17 +18,17 @@ class Objective(Protocol):
     """What is maximized."""
 
     def evaluate(self, number: int, values: Values, report: Report) -> float:
-        """A trial's score; `report` takes a step and the score there, and may end the trial."""
+        """A trial's score; `report` takes a step and its score, and may end the trial."""
 
     def clear(self, kept: set[int]) -> None:
-        """Remove the files of all trials but these."""
+        """Remove the files of all trials except these."""
 
 
 def work(trials: Trials, strategy: Strategy, objective: Objective) -> list[int]:
     """Evaluate trials until the budget is spent; returns the numbers of those evaluated here.
 
-    A trial whose worker is gone is evaluated again under its number. An error that no trial has
-    caused ends the worker and leaves its trial to the next one.
+    A trial whose worker is gone is evaluated again under its number. An error that is not the
+    trial's ends the worker and leaves its trial to the next one.
 
     Raises:
         UserError: too many trials have failed.

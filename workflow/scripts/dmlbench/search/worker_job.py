@@ -1,4 +1,4 @@
-"""The job of a worker: it trains trials of a search, as the search's other workers do."""
+"""A worker's job: it trains trials of a search, together with the search's other workers."""
 
 from pathlib import Path
 

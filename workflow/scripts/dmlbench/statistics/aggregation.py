@@ -22,7 +22,7 @@ SCORES = pa.schema(
         ("value", pa.float64()),
     ]
 )
-"""What one run's file of scores holds; `value` is a fraction."""
+"""The columns of one run's file of scores; `value` is a fraction."""
 
 SCHEMA = pa.schema(
     [
@@ -39,23 +39,23 @@ SCHEMA = pa.schema(
         *SCORES,
     ]
 )
-"""The long table: what a study calls a run, the run's folder, and one of its scores."""
+"""The long table: a study's name of a run, the run's folder, and one of its scores."""
 
 COLUMNS = tuple(SCHEMA.names)
 ROLES = ("train", "validation", "test")
 SAME_SCORE = 12
 """Decimals of a fraction up to which two scores are the same (a mean over seeds adds noise)."""
 SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch", "none")
-"""Rules by which an epoch was selected; `none` where nothing was trained in epochs."""
+"""Rules by which an epoch was selected; `none` if nothing was trained in epochs."""
 
 
 class Row(NamedTuple):
-    """What a study calls a run: one run can be several rows.
+    """A study's name of a run; a run can have several rows.
 
     Attributes:
         variant: a named change of the method's usual spec; empty for none.
-        fold: empty where the split has no folds; `concatenated` or `separated` where the folds
-            are scored together.
+        fold: empty if the split has no folds; `concatenated` or `separated` if the folds are scored
+            together.
     """
 
     dataset: str
@@ -75,14 +75,14 @@ class Row(NamedTuple):
 ROW = list(Row._fields)
 _SORTED_BY = [*ROW, "run", "role", "selection", "metric"]
 _DEFAULTS = {"embedding_dim": 0, "seed": 0, "role": "test", "selection": "none"}
-"""What a column is in a table of an experiment that lacks it; empty for every other column."""
+"""The value of a column that an experiment's table lacks, if not empty."""
 
 
 def row_of(columns: Mapping[str, Any]) -> Row:
-    """The row with these columns (others are ignored); no `variant` or `fold` is none.
+    """The row with these columns (others are ignored); `variant` and `fold` are optional.
 
     Raises:
-        UserError: another column is missing.
+        UserError: a column is missing.
     """
     given = {"variant": "", "fold": ""} | dict(columns)
     for column in ROW:
@@ -102,7 +102,7 @@ def collect(
     Args:
         rows: the columns of each row, and `run`, the folder of its run.
         score_files: for each row the Parquet file of its run's scores, with the columns of
-            `SCORES`; rows of one run name the same file.
+            `SCORES`; rows of one run have the same file.
         tables: Parquet files of experiments, which have the columns of `SCHEMA` already; a
             column that one lacks is filled with its default, `run` with the folder's name, `seed`
             with the number in the file's name (`seed<n>.parquet`).
@@ -141,7 +141,7 @@ def aggregate(
     runs: str | os.PathLike,
     tables: Sequence[str | os.PathLike] = (),
 ) -> None:
-    """Write the scores of a study to one sorted Parquet file, and which run stands for which row.
+    """Write the scores of a study to one sorted Parquet file, and the run of each row.
 
     Args:
         output: the Parquet file to write.
@@ -161,7 +161,7 @@ def read_scores(path: str | os.PathLike) -> pd.DataFrame:
     """Read a study's long table, its columns and types checked.
 
     Raises:
-        UserError: the columns or types are not those of `SCHEMA`.
+        UserError: columns or types differ from `SCHEMA`.
     """
     return _read(Path(path), SCHEMA).to_pandas()
 
@@ -172,7 +172,7 @@ def no_scores() -> pd.DataFrame:
 
 
 def in_rows(scores: pd.DataFrame, rows: Iterable[Mapping[str, Any]]) -> pd.Series:
-    """Whether each score is of one of these rows."""
+    """For each score, whether it belongs to one of these rows."""
     wanted = pd.MultiIndex.from_tuples([row_of(row) for row in rows], names=ROW)
     return pd.Series(pd.MultiIndex.from_frame(scores[ROW]).isin(wanted), index=scores.index)
 
@@ -180,7 +180,7 @@ def in_rows(scores: pd.DataFrame, rows: Iterable[Mapping[str, Any]]) -> pd.Serie
 def timings(
     benchmark_files: Mapping[str, Mapping[str, str | os.PathLike]], output: str | os.PathLike
 ) -> None:
-    """Write what each stage of each run cost, as CSV with run, stage, seconds, max_rss_mb.
+    """Write the cost of each stage of each run, as CSV with run, stage, seconds, max_rss_mb.
 
     Args:
         benchmark_files: run -> stage -> Snakemake's benchmark file (TSV with columns `s` and

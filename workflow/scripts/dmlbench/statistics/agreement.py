@@ -39,11 +39,11 @@ COLUMNS = ["study", "table", "panel", *KEY, "printed", "ours", "ours_std", "seed
 COLUMNS += ["low", "high", "rule", "verdict"]
 
 _NOT_NUMBERS = ("claims", "facts", "bold")
-"""Rules of the audit that are about words and type, and no printed number."""
+"""Rules of the audit that are about text and typography, not about a printed number."""
 
 _ALIKE = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold", "role"]
 _ALIKE += ["metric"]
-"""What scores share that one order of methods is about."""
+"""The columns that scores of one order of methods share."""
 
 
 def agreement(
@@ -59,12 +59,12 @@ def agreement(
     """Write the verdicts on the printed numbers of one document as CSV.
 
     Args:
-        rows, score_files, tables: as `aggregation.collect` takes them, none where nothing ran; a
-            row's `selection` is the selection rule that its printed numbers would have.
+        rows, score_files, tables: as `aggregation.collect` takes them, empty if nothing ran; a
+            row's `selection` is the rule of its printed numbers.
         printed: the transcriptions of the document's tables, `mapping.yaml` next to them.
         findings: the audit of the document.
         output: the file to write, with `COLUMNS` and `note`.
-        note: what every row says of our numbers, such as that they are rehearsed.
+        note: a remark on our numbers in every row, such as that they are rehearsed.
 
     Raises:
         UserError: as `aggregation.collect`, `comparison.compare` and `placement.read_placed`.
@@ -92,12 +92,12 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
 
     Returns:
         One row per printed number, in their order, with `COLUMNS`: the place, `printed` and `ours`
-        (percent), `rule`, by which of `INTERVAL` and `DISTANCE` the two were compared (empty where
-        ours is missing), and `verdict`, one of `VERDICTS`.
+        (percent), `rule`, `INTERVAL` or `DISTANCE`, by which the two were compared (empty if ours
+        is missing), and `verdict`, one of `VERDICTS`.
     """
     impossible = _impossible(placed, findings)
     parts = []
-    # A table that repeats another one's numbers has the same places.
+    # A table that repeats numbers of another one has the same places.
     for _, cells in placed.groupby("table", sort=False):
         compared = compare(scores, cells)
         compared = compared[compared["status"] != OURS_ALONE]
@@ -124,10 +124,10 @@ def summary(found: pd.DataFrame) -> dict[str, Any]:
 
     Returns:
         `printed`, how many numbers there are, without cited ones; how many have each verdict, by
-        its name; `compared`, how many stand next to ours; `mean_difference`, of the absolute
-        differences; `rank_correlation`, Spearman's between printed and our order of methods,
-        averaged over the `orders` of at least three methods that are complete. What is not known
-        is None.
+        its name; `compared`, how many have a number of ours; `mean_difference`, the mean absolute
+        difference; `rank_correlation`, Spearman's between printed and our order of methods,
+        averaged over the `orders` of at least three methods that are complete. Unknown values are
+        None.
     """
     counts = {verdict: int((found["verdict"] == verdict).sum()) for verdict in VERDICTS}
     compared = found.dropna(subset=["difference"])
@@ -167,7 +167,7 @@ def agreement_of_all(
 
 
 def _selected(scores: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The scores under each row's own selection rule, and those for which nothing was selected."""
+    """The scores under each row's own selection rule, and those without a selected epoch."""
     rules = {(*row_of(row), row["selection"]) for row in rows}
     own = pd.MultiIndex.from_frame(scores[[*ROW, "selection"]]).isin(rules) if rules else False
     return scores[own | (scores["selection"] == "none")].assign(selection="own")
@@ -191,7 +191,7 @@ def _impossible(placed: pd.DataFrame, findings: pd.DataFrame) -> np.ndarray:
 
 
 def _about(finding, placed: pd.DataFrame, tables: pd.Series) -> pd.Series:
-    """Which printed numbers a finding is about; it may name several at once."""
+    """The printed numbers of a finding, which may name several at once."""
     about = tables == finding.table
     if finding.dataset:
         about &= placed["dataset"] == finding.dataset

@@ -1,4 +1,4 @@
-"""Our scores next to the printed ones: the difference, and whether our runs allow for it."""
+"""Our scores next to the printed ones: the difference, and whether our runs explain it."""
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,13 @@ CITED = "cited"
 
 
 def compare(ours: pd.DataFrame, placed: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
-    """Every score of ours next to its printed number; neither is lost where the other is missing.
+    """Every score of ours next to its printed number; neither is lost if the other is missing.
 
-    The interval is where a number of theirs falls, in `level` of all cases, if their runs come
-    from the distribution of ours. For a printed number of one run it is Student's prediction
-    interval for one further run, mean +- t(n - 1) s sqrt(1 + 1/n); for a printed mean with its
-    own standard error e it is Welch's, mean +- t(f) sqrt(s^2/n + e^2), with Satterthwaite's f
-    degrees of freedom. One run of ours gives no interval.
+    The interval contains a number of theirs in a share `level` of all cases if their runs come from
+    the distribution of ours. For a printed number of one run it is Student's prediction interval
+    for one further run, mean +- t(n - 1) s sqrt(1 + 1/n); for a printed mean with its own standard
+    error e it is Welch's, mean +- t(f) sqrt(s^2/n + e^2), with Satterthwaite's f degrees of
+    freedom. One run of ours gives no interval.
 
     Args:
         ours: the long table of scores (fractions) under one selection rule.
@@ -32,13 +32,13 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame, *, level: float = 0.95) ->
         level: in (0, 1).
 
     Returns:
-        One row per key, sorted, with `COLUMNS`: `fold` is `mean` where a printed number averages
-        folds and `best` where it is that of the best one; `status` is `both`, `ours alone`, `not
-        run`, or `cited` for a number that has no place among ours; `ours` and `printed` are
-        percent, `ours_std` is an n-1 standard deviation, `printed_std` the spread as printed;
-        `seeds` says how many runs `ours` averages (folds, where the printed number averages
-        folds); `difference` is ours - printed; `inside` says whether the printed number lies
-        between `low` and `high`. What is not known is missing.
+        One row per key, sorted, with `COLUMNS`: `fold` is `mean` if the printed number averages
+        folds and `best` if it is that of the best one; `status` is `both`, `ours alone`, `not run`,
+        or `cited` for a number without a place among ours; `ours` and `printed` are percent,
+        `ours_std` is an n-1 standard deviation, `printed_std` the spread as printed; `seeds` says
+        how many runs `ours` averages (folds, if the printed number averages folds); `difference` is
+        ours - printed; `inside` says whether the printed number is between `low` and `high`.
+        Unknown values are missing.
 
     Raises:
         UserError: ours under several selection rules, or of several recipes for one key; two
@@ -80,7 +80,7 @@ def _found(scores: pd.DataFrame) -> pd.DataFrame:
             f"{_named(key)}: scores of several recipes ({', '.join(several)}); allowed: one"
         )
     values = grouped["value"].agg(ours="mean", ours_std="std", seeds="count").reset_index()
-    # Measures of structure are lengths and their ratios, and no shares.
+    # Measures of structure are lengths and ratios of lengths, not shares.
     percent = np.where(values["metric"].isin(STRUCTURE), 1, 100)
     values["ours"], values["ours_std"] = percent * values["ours"], percent * values["ours_std"]
     return values

@@ -1,8 +1,8 @@
-"""How sure the ranks of a tournament are: other test images, and other seeds where there are any.
+"""Confidence in the ranks of a tournament: other test images, and other seeds if there are any.
 
 Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks with applications to mobility
 across neighborhoods and academic achievement across countries, Review of Economic Studies 91,
-2024. Resampling ranks themselves would not do: noise pulls every average rank to the middle.
+2024. Resampling ranks themselves would be wrong: noise pulls every average rank to the middle.
 """
 
 import os
@@ -30,18 +30,18 @@ def read_answers(
     metric: str,
     selection: str,
 ) -> dict[Row, pd.Series]:
-    """What each test query scored, row by row.
+    """The score of each test query, row by row.
 
     Args:
         rows: the columns of each row, as `aggregation.collect` takes them.
         files: for each row the Parquet file of its run's queries, as
-            `evaluation.run_scores.write_scores` leaves it; none for no answers.
+            `evaluation.run_scores.write_scores` writes it; empty for no answers.
         metric: recall_at_k, mrr, r_precision or map_at_r.
         selection: the selection rule whose scores count.
 
     Returns:
         row -> the metric of each query, a fraction, by image id in ascending order; empty for a
-        metric that no query has by itself, such as nmi.
+        metric that is not defined per query, such as nmi.
 
     Raises:
         UserError: rows and files of different number.
@@ -78,24 +78,24 @@ def rank_confidence(
     an experiment, n - 1 of these with replacement, whose mean has the variance of n real ones
     (McCarthy and Snowden 1985). With one seed, chance in training is not in the intervals.
 
-    In an experiment a method's rank lies between 1 + the number of methods that are surely better
-    and k - the number of those that are surely worse. Sure is a difference beyond c standard
-    errors, c such that no difference of this method in any experiment deviates further in `level`
-    of the draws. The interval of the average rank is the average of those bounds.
+    In an experiment a method's rank is between 1 + the number of methods that are surely better and
+    k - the number of those that are surely worse. A difference is sure if it exceeds c standard
+    errors, with c such that in `level` of the draws no difference of this method in any experiment
+    deviates further. The interval of the average rank is the average of those bounds.
 
     Args:
         answers: as `read_answers` gives them; every method in every experiment.
-        methods: who takes part; other rows are left out.
+        methods: the ranked methods; other rows are left out.
         level: confidence in each method's interval, in (0, 1).
         resamples: number of draws.
         seed: the same seed gives the same numbers.
 
     Returns:
         `COLUMNS`, one row per method; `probability_first` is the share of draws in which its
-        average rank is the best, which methods with the same one share.
+        average rank is the best; methods with equal ranks share a draw.
 
     Raises:
-        UserError: rows on one split with different queries; a method absent from an experiment.
+        UserError: rows on one split have different queries; a method is absent from an experiment.
     """
     answers = {row: values for row, values in answers.items() if row.method in methods}
     cells = _cells(answers, methods)

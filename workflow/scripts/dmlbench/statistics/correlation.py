@@ -10,7 +10,7 @@ from dmlbench.errors import UserError
 
 
 class Correlation(NamedTuple):
-    """How two measurements go together.
+    """Correlation of two measurements.
 
     Attributes:
         pearson: Pearson's coefficient.
@@ -18,7 +18,7 @@ class Correlation(NamedTuple):
         spearman: the coefficient of the ranks.
         points: how many points there are.
 
-    What is not defined, for a measurement that is the same at all points, is not a number.
+    For a constant measurement, undefined values are NaN.
     """
 
     pearson: float
@@ -38,8 +38,8 @@ def correlate(
 ) -> Correlation:
     """Correlate two measurements [N] of the same points.
 
-    The bootstrap draws points with replacement; draws of equal points have no correlation and
-    are left out.
+    The bootstrap draws points with replacement; draws with a constant measurement have no
+    correlation and are left out.
 
     Args:
         resamples: number of draws.
@@ -65,13 +65,13 @@ def correlate(
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Pearson's coefficient along the last axis; not a number where x or y is constant."""
+    """Pearson's coefficient along the last axis; NaN if x or y is constant."""
     x, y = _centered(x), _centered(y)
     scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
     return np.divide((x * y).sum(axis=-1), scale, where=scale > 0, out=np.full(scale.shape, np.nan))
 
 
 def _centered(x: np.ndarray) -> np.ndarray:
-    """x less its mean along the last axis; what is only rounding is 0."""
+    """x minus its mean along the last axis; rounding noise is set to 0."""
     off = x - x.mean(axis=-1, keepdims=True)
     return np.where(abs(off) > 1e-12 * abs(x).max(axis=-1, keepdims=True), off, 0.0)

@@ -33,8 +33,8 @@ def friedman(ranks: pd.DataFrame) -> Friedman:
 
     Args:
         ranks: k methods x N experiments, 1 is best, ties share their average
-            (`tournament.ranks`). Missing numbers (a single experiment, or nothing but ties) stay
-            missing in the result.
+            (`tournament.ranks`). Undefined numbers (a single experiment, or only ties) are missing
+            in the result.
 
     Raises:
         UserError: fewer than two methods.
@@ -63,7 +63,7 @@ def critical_difference(methods: int, experiments: int, *, level: float = 0.95) 
     """Nemenyi's critical difference of average ranks, q sqrt(k(k + 1) / 6N).
 
     Two of k methods whose average ranks over N experiments are at least this far apart differ;
-    all pairs are judged at once with one error in 1 - level of all tournaments.
+    all pairs are tested jointly, with an error in a share 1 - level of all tournaments.
 
     Raises:
         UserError: fewer than two methods, no experiment, or a level outside (0, 1).
@@ -78,14 +78,14 @@ def critical_difference(methods: int, experiments: int, *, level: float = 0.95) 
 
 
 def groups(average_ranks: pd.Series, difference: float) -> list[list[str]]:
-    """The largest sets of methods of which no two differ, the best first.
+    """The largest sets of methods without a significant difference, the best first.
 
     Args:
         average_ranks: method -> average rank.
         difference: the critical difference.
 
     Returns:
-        Sets of at least two methods, best method first; none lies within another.
+        Sets of at least two methods, best method first; none is a subset of another.
     """
     ordered = average_ranks.sort_values(kind="stable")
     found: list[list[str]] = []

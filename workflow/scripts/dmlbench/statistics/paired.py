@@ -1,4 +1,4 @@
-"""Differences between trainings of one seed, and how sure they are."""
+"""Differences between trainings of one seed, with confidence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -12,21 +12,21 @@ from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.statistics.aggregation import ROW
 
 ALL_METHODS = ""
-"""The method of a row that is about the mean over several."""
+"""The method of rows that are means over several methods."""
 
 COLUMNS = ["dataset", "method", "variant", "metric", "pairs", "reference", "value", "difference"]
 COLUMNS += ["low", "high", "p_value", "sign", "holm"]
 
 
 class Paired(NamedTuple):
-    """What pairs say about a difference.
+    """A difference estimated from pairs.
 
     Attributes:
         mean: of the differences.
-        low, high: Student's interval of the mean; not a number for one pair.
-        p_value: of Student's t test that the mean is 0; not a number for equal differences.
-        sign: two-sided p-value of the sign test; pairs without a difference take no part, and
-            without any other pair it is 1.
+        low, high: Student's interval of the mean; NaN for one pair.
+        p_value: of Student's t test that the mean is 0; NaN for equal differences.
+        sign: two-sided p-value of the sign test; pairs without a difference are left out; 1 if no
+            pair is left.
         pairs: how many there are.
     """
 
@@ -63,26 +63,25 @@ def paired_differences(
     between: Literal["method", "variant"] = "variant",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How much scores lie above those of their references, in trainings of equal seeds.
+    """How much scores exceed those of their references, in trainings of equal seeds.
 
     Each difference is that of two trainings that are alike but for one column. They begin with the
-    same weights, so differences vary less than the scores do. Where a variant has several methods
-    it has one more row for a data set, which is about their mean: its differences are means over
-    methods, one for each seed that all of them have, because trainings of one seed are no
-    independent pairs.
+    same weights, so differences vary less than scores. A variant with several methods has one more
+    row per data set for their mean: its differences are means over methods, one for each seed that
+    all of them have, because trainings of one seed are not independent pairs.
 
     Args:
         scores: the long table of scores (fractions) of one role and selection rule.
-        references: what is compared -> with what; values of the column `between`.
-        between: the column that tells a score from its reference.
+        references: compared value -> reference; values of the column `between`.
+        between: the column in which a score and its reference differ.
         level: of the intervals, in (0, 1).
 
     Returns:
         One row per data set, method, variant and metric, in the order of the scores, the means
         over methods (`ALL_METHODS`) last: `COLUMNS`. `reference` and `value`, the means over the
-        pairs, and differences are percent, but for measures of structure. `sign` is the p-value of
-        the sign test, `holm` that of Student's test after Holm's correction for the single methods
-        of one metric; missing for the mean over methods. What is not known is missing.
+        pairs, and differences are percent, except for measures of structure. `sign` is the p-value
+        of the sign test, `holm` that of Student's test after Holm's correction for the single
+        methods of one metric; missing for the mean over methods. Unknown values are missing.
 
     Raises:
         UserError: no score with its reference; several roles or selection rules; several networks,
@@ -107,8 +106,8 @@ def spread_of_methods(scores: pd.DataFrame, *, level: float = 0.95) -> pd.DataFr
         level: confidence of the interval, in (0, 1).
 
     Returns:
-        One row per metric and row but for method and seed: `spread` (n - 1), `low`, `high` in
-        fractions, `methods`, `seeds`.
+        One row per metric and combination of the columns other than method and seed: `spread` (n -
+        1), `low`, `high` in fractions, `methods`, `seeds`.
 
     Raises:
         UserError: fewer than two methods, or a seed that some methods lack.
@@ -127,7 +126,7 @@ def spread_of_methods(scores: pd.DataFrame, *, level: float = 0.95) -> pd.DataFr
 
 
 def holm(p_values: pd.Series) -> pd.Series:
-    """P-values after Holm's step-down correction for their number; missing ones stay so.
+    """P-values after Holm's step-down correction for their number; missing ones stay missing.
 
     Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
     Statistics 6, 1979.

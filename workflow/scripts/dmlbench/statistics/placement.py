@@ -1,4 +1,4 @@
-"""Printed numbers at the places where our long table of scores has the same ones."""
+"""Printed numbers at the places of the same numbers in our long table of scores."""
 
 import os
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ from dmlbench.statistics.printed import read_printed_files
 
 KEY = ["dataset", "network", "embedding_dim", "method", "variant", "split", "fold"]
 KEY += ["role", "metric"]
-"""What our scores and printed numbers are joined by."""
+"""The columns by which our scores and printed numbers are joined."""
 
 FOLDS = ("mean", "best")
-"""Folds of a place that stand for all folds of a split: their mean, or the best of them."""
+"""Folds of a place that represent all folds of a split: their mean, or the best of them."""
 
 
 def read_placed(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -41,14 +41,14 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
     Returns:
         One row per printed number: study, table, panel, value, note, number, decimals and k of
         `printed`, and its method and variant as `printed_method` and `printed_variant`; the
-        columns of `plan.mapping.Place`; `why`, why a number has no place (empty
-        for one that has; the other columns are then as printed, without split and fold);
-        `printed_std`, the spread as printed; `error`, the standard error of the printed mean
-        (missing where no spread is printed); and `runs`, how many runs it is the mean of
-        (infinite where the document does not say).
+        columns of `plan.mapping.Place`; `why`, why a number has no place (empty if it has one;
+        otherwise the other columns are as printed, without split and fold); `printed_std`, the
+        spread as printed; `error`, the standard error of the printed mean (missing if no spread is
+        printed); and `runs`, how many runs it is the mean of (infinite where the document does not
+        say).
 
     Raises:
-        UserError: a number that the mapping neither places nor says to have no place.
+        UserError: the mapping neither places a number nor says that it has no place.
     """
     cells = printed[[*CELL, "panel"]].assign(table=printed["table"].map(table_id))
     cells = cells.to_dict("records")
@@ -88,9 +88,9 @@ def find(scores: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
         placed: as `place` gives it.
 
     Returns:
-        The scores, and for splits whose printed numbers are those of `FOLDS` the scores of the
-        folds again as theirs; single folds of such a split are left out where no number of a
-        single fold is printed.
+        The scores, and for splits whose printed numbers are those of `FOLDS` also the corresponding
+        scores over folds; single folds of such a split are left out if no number of a single fold
+        is printed.
     """
     parts = [scores]
     for split, numbers in placed[placed["why"] == ""].groupby("split"):
@@ -110,7 +110,7 @@ def find(scores: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
 
 
 def _best_fold(folds: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The scores of the fold with the highest validation score, of equal ones the first."""
+    """The scores of the fold with the highest validation score, the first of equal ones."""
     run = ["dataset", "network", "embedding_dim", "method", "recipe", "variant", "split", "seed"]
     run += ["selection"]
     judged = folds[(folds["role"] == "validation") & (folds["metric"] == metric)]

@@ -14,7 +14,7 @@ def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.Data
     """Read printed tables ("06", "4_01", ...) of one study from its folder of transcriptions.
 
     Returns:
-        The transcription's columns as strings (empty where nothing is printed), with three
+        The transcription's columns as strings (empty if nothing is printed), with three
         added: `number`, the printed value as a float in the printed unit; `decimals`, how many
         are printed; `k`, the k of a recall_at_k, else missing.
 
@@ -53,7 +53,7 @@ def read_printed_settings(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
 
 
 def decimals(printed: str) -> int:
-    """Number of digits behind the decimal point of a printed number."""
+    """Number of digits after the decimal point of a printed number."""
     return len(printed.partition(".")[2])
 
 

@@ -1,4 +1,4 @@
-"""The tournament of losses: who ranks where, experiment by experiment."""
+"""The tournament of losses: their ranks, experiment by experiment."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def ranks(
     Args:
         scores: the long table of scores.
         metric: the metric to rank by, the higher the better.
-        methods: the methods that take part; every other row is left out.
+        methods: the ranked methods; other rows are left out.
         selection: the selection rule whose scores count.
 
     Returns:
@@ -37,8 +37,8 @@ def ranks(
         (a column index with the levels of `EXPERIMENT`).
 
     Raises:
-        UserError: no scores at all; a method absent from an experiment, or there with more
-            than one recipe or variant.
+        UserError: no scores at all; a method is absent from an experiment, or has more than one
+            recipe or variant there.
     """
     chosen = scores[
         (scores.role == "test")
@@ -80,7 +80,7 @@ def tournament(
     """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
 
     Args and Raises: as `ranks`.
-        answers: what each query scored (`confidence.read_answers`), for `rank_low`, `rank_high`
+        answers: the score of each query (`confidence.read_answers`), for `rank_low`, `rank_high`
             and `probability_first`.
 
     Returns:
@@ -89,8 +89,8 @@ def tournament(
         worst_rank, rank_low and rank_high (95 % interval of the average rank),
         probability_first (the three are missing without answers), and for the whole tournament
         friedman_p (Friedman's test) and critical_difference (Nemenyi's of average ranks at 95 %),
-        missing where one method or one experiment leaves nothing to test; the winner first, equal
-        totals in the order of `methods`.
+        missing for a single method or experiment, which leaves nothing to test; the winner first,
+        equal totals in the order of `methods`.
     """
     table = ranks(scores, metric=metric, methods=methods, selection=selection)
     shared = table.apply(lambda column: column.duplicated(keep=False))
@@ -117,7 +117,7 @@ def tournament(
 
 
 class Trend(NamedTuple):
-    """How mean ranks go with years.
+    """Trend of mean ranks over years.
 
     Attributes:
         correlation: Spearman's of year and mean rank; below 0, later methods rank better.
@@ -135,7 +135,7 @@ def rank_by_year(board: pd.DataFrame, years: Mapping[str, int]) -> Trend | None:
 
     Args:
         board: with the columns method and average_rank, as `tournament` gives it.
-        years: method -> year; methods without one take no part.
+        years: method -> year; methods without one are left out.
     """
     dated = board[board["method"].isin(list(years))]
     year = dated["method"].map(years)
@@ -164,7 +164,7 @@ def write_tournament(
         rows, score_files: as `aggregation.collect` takes them.
         output: the CSV file to write.
         metric, methods, selection: as `ranks` takes them.
-        queries: for each row the file of its run's queries; none for ranks without intervals.
+        queries: for each row the file of its run's queries; empty for ranks without intervals.
         rehearsal: whether a first column says that the numbers are toy numbers.
     """
     frame = tournament(

@@ -1,4 +1,4 @@
-"""How much of the scores' variance goes with one factor, with another, with both together."""
+"""Shares of the scores' variance due to one factor, to another, and to their interaction."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -10,17 +10,17 @@ from scipy import stats
 from dmlbench.errors import UserError
 
 FIRST, SECOND, TOGETHER, REST = "first", "second", "together", "rest"
-"""Where variance comes from: two factors, what they do together, and what repetitions differ by."""
+"""Sources of variance: two factors, their interaction, and differences between repetitions."""
 
 
 class Source(NamedTuple):
-    """One of the places that variance comes from.
+    """One source of variance.
 
     Attributes:
-        share: of the total variance, in [0, 1]: omega squared, below 0 taken for 0.
-        low, high: its 95 % interval; not a number for fewer than three repetitions.
-        deviation: the standard deviation that goes with it, in the unit of the values.
-        f, p_value: of the F test that it is nothing; not a number for the rest.
+        share: of the total variance, in [0, 1]: omega squared, negative values set to 0.
+        low, high: its 95 % interval; NaN for fewer than three repetitions.
+        deviation: the corresponding standard deviation, in the unit of the values.
+        f, p_value: of the F test that it is zero; NaN for the rest.
     """
 
     share: float
@@ -34,12 +34,11 @@ class Source(NamedTuple):
 def variance_shares(
     values: pd.DataFrame, first: str, second: str, repetition: str = "seed"
 ) -> dict[str, Source]:
-    """Two-way analysis of variance with repetitions: who is responsible for how much of it.
+    """Two-way analysis of variance with repetitions: the share of each source.
 
-    Shares are omega squared, which unlike eta squared expects 0 where a factor does nothing; what
-    no factor has is the rest, so that they add up to 1. With one repetition what factors do
-    together cannot be told from the rest and is part of it. Intervals are a jackknife's over
-    repetitions (Student's t).
+    Shares are omega squared, which unlike eta squared has expectation 0 if a factor has no effect;
+    the rest makes them add up to 1. With one repetition the interaction cannot be separated from
+    the rest and is part of it. Intervals are a jackknife's over repetitions (Student's t).
 
     Args:
         values: one row for each combination and repetition, with the columns named here and
@@ -51,7 +50,7 @@ def variance_shares(
         FIRST, SECOND, TOGETHER (with repetitions) and REST.
 
     Raises:
-        UserError: a factor with one level, or combinations that lack a repetition of others.
+        UserError: a factor has one level, or combinations lack a repetition that others have.
 
     Source: W. L. Hays, Statistics for Psychologists, 1963 (omega squared); B. Efron, The
     Jackknife, the Bootstrap and Other Resampling Plans, 1982.
@@ -71,13 +70,13 @@ def variance_shares(
 def shares_of_summaries(
     summaries: pd.DataFrame, first: str, second: str, repetitions: int
 ) -> dict[str, Source]:
-    """The same of means and standard deviations, as documents print them; without intervals.
+    """The same from means and standard deviations, as documents print them; without intervals.
 
     Args:
         summaries: one row for each combination, with the columns named here, `value` and `std`
             (n - 1).
         first, second: the columns of the factors.
-        repetitions: how many values each mean is of, at least 2.
+        repetitions: the number of values of each mean, at least 2.
 
     Returns and raises: as `variance_shares`.
     """
@@ -86,7 +85,7 @@ def shares_of_summaries(
 
 
 def _cube(values: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """Values by the levels of these columns: an axis for each."""
+    """Values by the levels of these columns: one axis for each."""
     by = [values[column] for column in columns]
     table = values.groupby(by, sort=False)["value"].agg(["size", "mean"])
     levels = [column.nunique() for column in by]
@@ -112,7 +111,7 @@ def _of_cube(cube: np.ndarray) -> dict[str, Source]:
 
 
 def _analysis(means: np.ndarray, within: float, count: int) -> dict[str, Source]:
-    """Of the means [A, B] of `count` values each, whose variance is `within` on average."""
+    """Analysis of means [A, B] of `count` values each, whose variance is `within` on average."""
     rows, columns = means.shape
     mean = means.mean()
     by_row, by_column = means.mean(1, keepdims=True), means.mean(0, keepdims=True)

@@ -41,7 +41,7 @@ def assemble(
     device: torch.device,
     weights: Path | None = None,
 ) -> Trainer:
-    """A trainer at the beginning of a spec's training.
+    """A trainer at the start of a spec's training.
 
     Args:
         spec: what is trained, and how.
@@ -113,7 +113,7 @@ def _objective(spec: Spec, network: Embedder, loss: nn.Module, sampler: Sampler)
             sampler.use_centers(lambda: class_centers(loss))
         if "manifold_mixup" in parts["regularizers"]:
             raise UserError(
-                f"sampler {spec.sampler.name}: manifold_mixup leaves no image a representative; "
+                f"sampler {spec.sampler.name}: manifold_mixup leaves no image as a representative; "
                 "allowed: any other regularizer"
             )
     return Objective(network, loss, **parts)
@@ -132,7 +132,7 @@ def _optimizer(spec: Spec, network: Embedder, loss: nn.Module) -> torch.optim.Op
 def _score(
     spec: Spec, network: Embedder, feed: Feed, watched: Mapping[str, Images]
 ) -> dict[str, float]:
-    """The spec's metric of the network as it is, on the watched images."""
+    """The spec's metric of the current network, on the watched images."""
     embedded = {
         role: Embedded(images.ids, images.labels, embed_images(spec, network, feed, images.ids))
         for role, images in watched.items()

@@ -12,7 +12,7 @@ from dmlbench.training.inputs import Inputs
 
 
 class Batches:
-    """A sampler's batches with what the network takes of them, and their labels.
+    """A sampler's batches with the network's inputs, and their labels.
 
     Args:
         sampler: which examples make a batch.
@@ -37,19 +37,19 @@ class Batches:
     def epoch(
         self, number: int, generator: torch.Generator, done: int = 0
     ) -> Iterator[tuple[Batch, Tensor, Tensor]]:
-        """What is left of a training epoch (counted from 1): batch, inputs and labels [B].
+        """The rest of a training epoch (counted from 1): batch, inputs and labels [B].
 
         A sampler that learns must be given a batch's embeddings before the next batch is taken.
 
         Args:
-            generator: what random transforms draw from.
+            generator: of random transforms.
             done: how many of the epoch's batches have been trained.
         """
         first = (number - 1) * self.per_epoch + done
         left = itertools.islice(stream(self.sampler, first), self.per_epoch - done)
         drawn, wanted = itertools.tee(left)
         rows = (batch.rows for batch in wanted)
-        # A sampler that learns from a batch cannot draw the next one before.
+        # A sampler that learns from a batch cannot draw the next one earlier.
         inputs = self.inputs.batches(rows, generator, ahead=not self._learns)
         for batch, values in zip(drawn, inputs, strict=True):
             # The host does not wait for the steps before.
@@ -62,11 +62,11 @@ class Batches:
             self.sampler.update(batch.rows, embeddings.detach())
 
     def ids(self, batch: Batch) -> np.ndarray:
-        """What the batch's examples are called in messages: [B]."""
+        """The names of the batch's examples in messages: [B]."""
         return self.inputs.ids[batch.rows]
 
     def state_dict(self) -> dict | None:
-        """What the sampler has learned; None where it looks at labels alone."""
+        """What the sampler has learned; None if it uses only labels."""
         return self.sampler.state_dict() if self._learns else None
 
     def load_state_dict(self, state: dict | None) -> None:
@@ -80,10 +80,10 @@ class Batches:
 
 
 def stream(sampler: Sampler, first: int = 0) -> Iterator[Batch]:
-    """A sampler's epochs one after another, without end, from a batch on (counted from 0).
+    """A sampler's batches, epoch after epoch without end, starting at a batch (counted from 0).
 
-    Training epochs of any length are cut from it, so that each continues where the one before it
-    ended, also after a restart.
+    Training epochs of any length are cut from it, so that each continues where the previous one
+    ended, even after a restart.
     """
     number, offset = divmod(first, len(sampler))
     epochs = (sampler.epoch(number) for number in itertools.count(number))

@@ -17,7 +17,7 @@ INTERVAL = 600
 """Seconds after which a checkpoint is due within an epoch."""
 
 FORMAT = 2
-"""Raised when a checkpoint keeps other parts than before: older ones are not read then."""
+"""Raised when the content of checkpoints changes: older ones are then ignored."""
 
 _log = logging.getLogger(__name__)
 
@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 class Checkpoint:
     """The checkpoint of one training in a folder.
 
-    Another training, or another version of training, has another file: neither is ever taken for
-    this one, and both are removed once the run is scored. The file begins with the SHA-256 of the
-    training's identity, the format and what follows.
+    Each training and each version of training has its own file, so none is mistaken for another,
+    and all are removed once the run is scored. The file begins with the SHA-256 of the training's
+    identity, the format and the content.
 
     Args:
         folder: of the run.
-        training: says what is trained, and how: a spec's digest, or another word for a file's name.
+        training: identifies the training in the file name: a spec's digest, or another word.
     """
 
     def __init__(self, folder: Path, training: str):
@@ -42,12 +42,12 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether the last one, or the start, is long ago."""
+        """Whether the last one, or the start, was long enough ago."""
         return time.monotonic() - self._written >= INTERVAL
 
     def save(self, **parts: Any) -> None:
-        """Write state dicts and plain values; until they are written, the old checkpoint stays."""
-        # Written by Python and not by torch, which hides the reason of a failed write.
+        """Write state dicts and plain values; the old checkpoint stays until they are written."""
+        # Written by Python, because torch hides the reason of a failed write.
         buffer = io.BytesIO()
         torch.save(parts, buffer)
         content = buffer.getbuffer()
@@ -57,7 +57,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def load(self) -> dict | None:
-        """What was saved last; none where nothing was, or where the file is damaged."""
+        """What was saved last; None if there is nothing, or if the file is damaged."""
         if not self.path.exists():
             return None
         written = memoryview(self.path.read_bytes())

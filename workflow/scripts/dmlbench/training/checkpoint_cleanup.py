@@ -1,4 +1,4 @@
-"""What a training leaves next to its results, until the run is scored."""
+"""Removal of the checkpoints that a training leaves until its run is scored."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ CHECKPOINT = "checkpoint-{identity}.pt"
 
 
 def remove_checkpoints(folder: Path) -> None:
-    """Remove the checkpoints of a run, those of earlier specs too.
+    """Remove the checkpoints of a run, including those of earlier specs.
 
-    Not as soon as it is trained: where training, embedding and scoring are one job of a cluster,
-    Snakemake removes all of their results if the last of them fails, and from the checkpoint they
-    are made again in seconds.
+    Not called as soon as the run is trained: if training, embedding and scoring are one cluster
+    job, Snakemake removes all their results when the last one fails, and with the checkpoint
+    they are restored in seconds.
     """
     for path in Path(folder).glob(CHECKPOINT.format(identity="*")):
         path.unlink()

@@ -6,16 +6,15 @@ import sys
 import torch
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
-"""Numbers of settings in glibc's malloc.h."""
+"""Constants of glibc's malloc.h."""
 
 
 def use_cpu(threads: int) -> None:
-    """Let torch compute with so many threads, in memory that this process has had before.
+    """Let torch compute with a number of threads, reusing the memory of this process.
 
-    By default a large tensor's memory goes back to the system with it, and comes zeroed, page by
-    page, for the next one: a fifth to a third of a training step. Kept, it makes the process about
-    a quarter larger. Numbers are the same. Where the C library is not glibc, only the threads are
-    set.
+    By default a large tensor's memory returns to the system when it is freed, and the next one gets
+    zeroed pages: a fifth to a third of a training step. Keeping it makes the process about a
+    quarter larger. Results are the same. If the C library is not glibc, only the threads are set.
     """
     torch.set_num_threads(threads)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None

@@ -24,7 +24,7 @@ class Images:
 
     @property
     def classes(self) -> np.ndarray:
-        """int64 [N]: the labels, counted from 0 without gaps, as a loss wants them."""
+        """int64 [N]: the labels, counted from 0 without gaps, as losses need them."""
         return np.unique(self.labels, return_inverse=True)[1]
 
 
@@ -32,7 +32,7 @@ def read_roles(index: Path, split: Path, fold: int | None) -> dict[str, Images]:
     """The images of each role of a split, or of one fold of it.
 
     Raises:
-        UserError: no image trains.
+        UserError: there are no training images.
     """
     rows = read_table(index, columns=["image_id", "label"])
     label_of = dict(zip(*(rows[name].to_pylist() for name in ("image_id", "label")), strict=True))

@@ -1,4 +1,4 @@
-"""Where a network runs."""
+"""The device that a network runs on."""
 
 import torch
 
@@ -6,10 +6,10 @@ from dmlbench.errors import UserError
 
 
 def pick_device(name: str) -> torch.device:
-    """`cpu`, `cuda`, or `auto`: the GPU where there is one, the first that torch sees.
+    """`cpu`, `cuda`, or `auto`: the first GPU that torch sees, if any.
 
     Raises:
-        UserError: `cuda` where torch sees no GPU.
+        UserError: `cuda`, but torch sees no GPU.
     """
     has_gpu = torch.cuda.is_available()
     if name == "cuda" and not has_gpu:
@@ -18,15 +18,15 @@ def pick_device(name: str) -> torch.device:
 
 
 def use_precision(precision: str) -> None:
-    """Let a GPU make products and convolutions of float32 as a spec's precision says.
+    """Set the precision of a GPU's float32 products and convolutions to that of a spec.
 
-    By default torch makes convolutions in TF32, which keeps ten bits of 23: float32 is float32
-    here unless a spec asks for `tf32`. CPUs have no such mode.
+    By default torch computes convolutions in TF32, which keeps 10 of 23 bits; here float32 means
+    float32 unless a spec asks for `tf32`. CPUs have no such mode.
     """
     allowed = precision == "tf32"
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = allowed
 
 
 def device_name(device: torch.device) -> str:
-    """What a device is called: the GPU's model, or `cpu`."""
+    """The name of a device: the GPU's model, or `cpu`."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type

@@ -12,7 +12,7 @@ from dmlbench.plan.spec import Spec
 
 BATCH = 256
 
-# Pixels of the images that a CPU embeds at a time: more take gigabytes and are no faster.
+# Pixels of the images that a CPU embeds at a time: more take gigabytes and are not faster.
 _CPU_PIXELS = 1 << 20
 
 
@@ -42,7 +42,7 @@ def embed_images(spec: Spec, network: Embedder, feed: Feed, image_ids: np.ndarra
 
 
 def _few(images: Tensor) -> tuple[Tensor, ...]:
-    """Images [B, C, H, W] in as many parts as their device needs."""
+    """Images [B, C, H, W] in chunks that suit their device."""
     if images.is_cuda:
         return (images,)
     return images.split(max(1, _CPU_PIXELS // images[0, 0].numel()))

@@ -1,4 +1,4 @@
-"""An epoch in progress: what a checkpoint in the middle of it keeps next to the weights."""
+"""An epoch in progress: what a checkpoint in mid-epoch stores in addition to the weights."""
 
 import torch
 
@@ -22,11 +22,11 @@ class Epoch:
     Attributes:
         iteration: how many iterations are done.
         losses: their losses.
-        generator: what the transforms draw from.
+        generator: of the transforms.
     """
 
     def __init__(self, seed: int, number: int, rate: float):
-        # Seeding every epoch makes one that follows a restart equal to one that follows the last.
+        # Seeding every epoch makes an epoch after a restart equal to one without a restart.
         seed_everything(seed, "epoch", number)
         self.number, self.rate = number, rate
         self.iteration = 0
@@ -36,7 +36,7 @@ class Epoch:
         self.generator = torch.Generator().manual_seed(derived_seed(seed, "transforms", number))
 
     def row(self) -> dict:
-        """What the history says of it before any score: number, rate, mean loss, share of zeros."""
+        """Its row of the history without scores: number, rate, mean loss, share of zeros."""
         loss = self.losses.look()
         return {
             "epoch": self.number,
@@ -46,7 +46,7 @@ class Epoch:
         }
 
     def state_dict(self) -> dict:
-        """What a checkpoint keeps of it."""
+        """Its state for a checkpoint."""
         self.losses.look()
         return {
             "iteration": self.iteration,
@@ -56,7 +56,7 @@ class Epoch:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Continue from a checkpoint; everything drawn from now on is what came then."""
+        """Continue from a checkpoint, with the same random numbers as without an interruption."""
         self.iteration, self.losses.values = state["iteration"], state["losses"]
         self.generator.set_state(state["transforms"])
         set_random_state(state["random"])

@@ -34,10 +34,10 @@ def embed_roles(
 
     Args:
         spec: the run's.
-        network: on its device; keeps the last of the weights.
+        network: on its device; afterwards it has the last of the weights.
         feed: the packed images.
         roles: which images.
-        weights: selection -> tensors by name, none of them the network's own.
+        weights: selection -> tensors by name, which must not share memory with the network's.
 
     Returns:
         selection -> role -> embedded images.
@@ -59,10 +59,10 @@ def embed_roles(
 def embedded_roles(
     roles: Mapping[str, Images], wanted: Collection[str] | None = None
 ) -> dict[str, Images]:
-    """The roles that are embedded: the wanted ones, or all but the training images.
+    """The roles to embed: the requested ones, or all except the training images.
 
     Raises:
-        UserError: the split has no images of a wanted role.
+        UserError: the split has no images of a requested role.
     """
     if wanted is None:
         return {role: images for role, images in roles.items() if role != "train"}
@@ -89,7 +89,7 @@ def export_embeddings(
 ) -> None:
     """Embed a run's images with the selected and with the last epoch's weights.
 
-    Writes the file of `dmlbench.data.embeddings`, with what it is made of in its metadata
+    Writes the file of `dmlbench.data.embeddings`, with its origin in the metadata
     (`dmlbench.training.prepared.origin`).
 
     Args:
@@ -100,9 +100,9 @@ def export_embeddings(
         device: `auto`, `cpu` or `cuda`.
         threads: CPU threads of torch.
         output: written: the embeddings.
-        prepared: the file that `train` may have written: moved to `output` instead, if it is of
-            these weights and all roles but the training images are wanted.
-        roles: which images; None for all but the training ones.
+        prepared: the file that `train` may have written: moved to `output` instead, if it was made
+            with these weights and all roles except the training images are requested.
+        roles: which images; None for all except the training ones.
 
     Raises:
         DamagedError: weights that cannot be read.

@@ -1,8 +1,9 @@
-"""GPUs lent to the jobs of one machine: a slot on a GPU belongs to one process at a time.
+"""Leases of GPUs for the jobs of one machine: a GPU's slot belongs to one process at a time.
 
-Snakemake counts GPUs but hands out none. Here a lease is a lock (flock) on a file of the machine's
-own temporary folder; the kernel frees it when the process ends, however it ends. A user's jobs
-share them, whichever results they work on. The files stay empty, and none is ever a sign of life.
+Snakemake counts GPUs but does not assign them. Here a lease is a lock (flock) on a file in the
+machine's temporary folder; the kernel frees it when the process ends, no matter how. All jobs of a
+user share the leases, whatever results they write. The files stay empty, and their existence means
+nothing.
 """
 
 import contextlib
@@ -22,24 +23,25 @@ from dmlbench.errors import UserError
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 PRETENDED = "DMLBENCH_GPUS"
 PAUSE = 1.0
-"""Seconds between two looks for a free slot."""
+"""Seconds between two attempts to find a free slot."""
 
 _NO_DEVICE = ("", "-1", "NoDevFiles")
 
 
 @contextlib.contextmanager
 def gpu_lease(device: str, runs_per_gpu: int = 1) -> Iterator[str | None]:
-    """Hold a slot on the least loaded GPU, as the only one that CUDA shows to this process.
+    """Hold a slot on the least loaded GPU, and make it the only one visible to this process.
 
-    Wraps everything that makes CUDA look for GPUs; importing torch does not. Waits while all slots
-    are taken. Where CUDA_VISIBLE_DEVICES is set already, as Slurm does, only those GPUs count.
+    Must contain everything that initializes CUDA; importing torch does not. Waits while all slots
+    are taken. If CUDA_VISIBLE_DEVICES is already set, as by Slurm, only those GPUs count.
 
     Args:
         device: `auto`, `cpu` or `cuda`; `cpu` takes no lease.
-        runs_per_gpu: slots of a GPU.
+        runs_per_gpu: slots per GPU.
 
     Yields:
-        The GPU's name for CUDA_VISIBLE_DEVICES; None without a lease: no GPU, or none asked for.
+        The GPU's name for CUDA_VISIBLE_DEVICES; None without a lease: no GPU exists or is
+        requested.
 
     Raises:
         UserError: the folder of the locks belongs to someone else.
@@ -63,17 +65,17 @@ def gpu_lease(device: str, runs_per_gpu: int = 1) -> Iterator[str | None]:
 
 
 def visible_gpus() -> dict[str, str]:
-    """The GPUs that this process may use: UUID -> the name that CUDA knows it by here.
+    """The GPUs that this process may use: UUID -> CUDA's name for it here.
 
-    DMLBENCH_GPUS (names with commas between) stands for the machine's GPUs where nvidia-smi
-    cannot list them, and in tests. A GPU that neither lists is known by its number.
+    DMLBENCH_GPUS (names separated by commas) replaces the list of nvidia-smi where that does not
+    work, and in tests. A GPU that neither lists is identified by its number.
     """
     installed = _installed_gpus()
     allowed = os.environ.get(VISIBLE)
     if allowed is None:
         return {uuid: uuid for uuid in installed}
     names = (name.strip() for name in allowed.split(","))
-    # CUDA, too, stops at the first name that is no device.
+    # Like CUDA, stop at the first name that is not a device.
     known = itertools.takewhile(lambda name: name not in _NO_DEVICE, names)
     return {_uuid(name, installed): name for name in known}
 
@@ -91,7 +93,7 @@ def _installed_gpus() -> list[str]:
 
 
 def _uuid(name: str, installed: list[str]) -> str:
-    """A number becomes the UUID, which means the same GPU in every container and Slurm job."""
+    """The UUID of a number: it means the same GPU in every container and Slurm job."""
     if name in installed:
         return name
     if name.isdecimal() and int(name) < len(installed):
@@ -100,7 +102,7 @@ def _uuid(name: str, installed: list[str]) -> str:
 
 
 def _lock_folder() -> Path:
-    """A folder of this user on this machine; the host's name keeps shared folders apart."""
+    """A folder of this user on this machine; the host name keeps shared folders apart."""
     name = f"dmlbench-gpus-{os.getuid()}-{socket.gethostname()}"
     folder = Path(tempfile.gettempdir()) / name
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -112,7 +114,7 @@ def _lock_folder() -> Path:
 def _wait_for_slot(folder: Path, gpus: dict[str, str], runs_per_gpu: int) -> tuple[int, str]:
     waited = False
     while True:
-        # One process looks at a time: a look takes every free slot for a moment.
+        # One process at a time: looking for a slot takes every free slot for a moment.
         with locks.held(folder / "mutex"):
             found = _least_loaded(folder, list(gpus), runs_per_gpu)
         if found is not None:
@@ -126,10 +128,10 @@ def _wait_for_slot(folder: Path, gpus: dict[str, str], runs_per_gpu: int) -> tup
 
 
 def _least_loaded(folder: Path, gpus: list[str], runs_per_gpu: int) -> tuple[int, str] | None:
-    """A slot of the GPU with the fewest taken, the first of equals, or none."""
+    """A slot of the GPU with the fewest taken slots, the first of equal ones, or None."""
     free, load = {}, {}
     for gpu in gpus:
-        # Slots beyond our own number are those of jobs that pack more runs on a GPU.
+        # Slots beyond our own number belong to jobs that put more runs on a GPU.
         stem = gpu.replace("/", "_")
         count = max(runs_per_gpu, len(list(folder.glob(f"{stem}.*"))))
         slots = [locks.try_acquire(folder / f"{stem}.{number}") for number in range(count)]

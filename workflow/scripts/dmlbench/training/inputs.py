@@ -1,4 +1,4 @@
-"""What the network takes of a training's examples: crops of images, or rows of a tensor."""
+"""The network's inputs from a training's examples: crops of images, or rows of a tensor."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
@@ -15,7 +15,7 @@ class Inputs(Protocol):
     """The examples of a training, batch by batch.
 
     Attributes:
-        ids: int64 [N], what the examples are called in messages.
+        ids: int64 [N], names of the examples in messages.
     """
 
     ids: np.ndarray
@@ -23,12 +23,12 @@ class Inputs(Protocol):
     def batches(
         self, rows: Iterable[np.ndarray], generator: torch.Generator, ahead: bool
     ) -> Iterator[Tensor]:
-        """What the network takes of these examples, in order, on its device.
+        """The network's inputs of these examples, in order, on its device.
 
         Args:
             rows: int64 [B] for each batch.
-            generator: what random transforms draw from, batch after batch as they are asked for.
-            ahead: whether `rows` may be read further than they are asked for.
+            generator: of random transforms, used batch by batch as they are requested.
+            ahead: whether `rows` may be read ahead of the requested batches.
         """
 
 

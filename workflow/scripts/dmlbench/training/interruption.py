@@ -8,15 +8,15 @@ SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
 class Interrupted(BaseException):
-    """A signal to stop has come."""
+    """A signal to stop has arrived."""
 
 
 class Interruption:
-    """While this lasts, a signal to stop is noted, and what runs continues until it asks.
+    """In this context a signal to stop is recorded, and the code continues until it checks.
 
-    Schedulers send SIGTERM, and on request SIGUSR1, some time before they kill. Any further signal
-    changes nothing, so that one which comes while a checkpoint is written does no harm. To be
-    entered in the main thread.
+    Schedulers send SIGTERM, and on request SIGUSR1, some time before they kill. Further signals
+    change nothing, so that one during the writing of a checkpoint does no harm. Enter it in the
+    main thread.
     """
 
     def __init__(self):
@@ -31,13 +31,13 @@ class Interruption:
             signal.signal(number, handler)
 
     def check(self) -> None:
-        """Raise `Interrupted` if a signal has come."""
+        """Raise `Interrupted` if a signal has arrived."""
         if self._came:
             raise Interrupted
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """While this lasts, the signal itself raises: for long work that changes nothing."""
+        """In this context the signal itself raises: for long work without side effects."""
         self.check()
         self._at_once = True
         try:

@@ -1,7 +1,7 @@
-"""Results of a training under a second name, so that nobody's mistake loses them.
+"""Results of a training under a second name, so that they are not lost by mistake.
 
 Snakemake removes a job's outputs when a job of the same group fails, and before it runs a job
-again. A training's outputs follow from its folder's name alone, so they are put back instead.
+again. A training's outputs are determined by its folder's name, so they are restored instead.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ _DIGESTS = "digests.json"
 
 
 def keep(files: Iterable[Path]) -> None:
-    """Give files of one folder a second name, which takes no room; their digests next to it.
+    """Give files of one folder a second name, which takes no space, with their digests next to it.
 
-    Where the file system has no hard links, nothing is kept.
+    If the file system has no hard links, nothing is kept.
     """
     files = [Path(file) for file in files]
     folder = files[0].parent / FOLDER
@@ -34,7 +34,7 @@ def keep(files: Iterable[Path]) -> None:
 
 
 def put_back(files: Iterable[Path]) -> bool:
-    """Put files back that were kept; returns whether all of them were there, and whole."""
+    """Restore kept files; returns whether all of them existed and were intact."""
     files = [Path(file) for file in files]
     folder = files[0].parent / FOLDER
     try:

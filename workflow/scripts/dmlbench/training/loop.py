@@ -39,11 +39,11 @@ def run(
     Args:
         trainer: at its beginning.
         checkpoint: written after each epoch, when it is due, and at a signal to stop.
-        interruption: tells of such a signal.
+        interruption: records such a signal.
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        LossError: the loss is no finite number, or all examples together cost nothing.
+        LossError: the loss is not finite, or all examples together give a loss of 0.
         UserError: a signal to stop, after which the next call continues.
     """
     state = checkpoint.load()
@@ -114,14 +114,14 @@ def train(
         model: written: the selected epoch's weights, as safetensors.
         last: written: the last epoch's weights.
         history: written: one row per epoch, as Parquet.
-        weights: the file of weights that the spec's network names; none where it names none.
+        weights: the file of weights that the spec's network names; None if it names none.
         prepared: written, unless a signal to stop comes first: the file of embeddings that
             `export_embeddings` would write, for it to take.
         prepared_train: written as `prepared`: the embeddings of the training images.
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        LossError: the loss is no finite number, or all examples together cost nothing.
+        LossError: the loss is not finite, or all examples together give a loss of 0.
         UserError: the split lacks what the selection needs; parts that do not fit each other;
             weights that are missing or do not fit; a GPU that is too small; a signal to stop, after
             which the next call continues.

@@ -1,4 +1,4 @@
-"""What to change where a GPU's memory is too small."""
+"""What to change if a GPU's memory is too small."""
 
 import contextlib
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _SIGNS = ("CUDA error: out of memory", "ALLOC_FAILED", "ALLOCATION_FAILED")
 
 @contextlib.contextmanager
 def out_of_memory_is_a_user_error(spec: Spec) -> Iterator[None]:
-    """Turn a GPU's lack of memory within the block into one line that names what to change.
+    """Turn a GPU's out-of-memory error within the block into one line that names what to change.
 
     Raises:
-        UserError: the GPU has no room for what the block does.
+        UserError: the block needs more memory than the GPU has.
     """
     try:
         yield

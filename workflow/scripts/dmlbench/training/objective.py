@@ -13,22 +13,22 @@ from dmlbench.training.representatives import Restrict
 class Objective:
     """The loss of a batch.
 
-    The weights that `proximity` stays near to are those where the batch's projection begins;
-    where the sampler has no projections, those where the training epoch begins. Where each
-    iteration is a subproblem (SoftTriple, can2019, section 5.3), they are those where the
-    iteration before began: "to entangle the updates of the iterations", which a reference taken
-    where the iteration itself begins could not, its penalty having no gradient there.
+    The proximal reference is the weights at the beginning of the batch's projection, or of the
+    training epoch if the sampler has no projections. If each iteration is a subproblem (SoftTriple,
+    can2019, section 5.3), it is the weights at the beginning of the previous iteration: "to
+    entangle the updates of the iterations", which a reference at the beginning of the same
+    iteration could not, because its penalty has no gradient there.
 
     Args:
-        network: what the regularizers reach into.
+        network: the network that regularizers change or penalize.
         loss: takes embeddings [B, D], labels [B] and, with a miner, tuples; holds its own
-            parameters. An empty module where there is nothing to minimize.
-        miner: chooses the tuples that the loss looks at; None for all.
+            parameters. An empty module if there is nothing to minimize.
+        miner: chooses the tuples of the loss; None for all.
         regularizers: by name.
-        restrict: which tuples the loss is given where a batch has representatives
-            (`dmlbench.training.representatives`); None for the batch as it is.
+        restrict: the tuples of the loss if a batch has representatives
+            (`dmlbench.training.representatives`); None for the unchanged batch.
         each_iteration: whether each iteration is a subproblem.
-        embed: the network compiled; None for the network as it is.
+        embed: the compiled network; None for the network itself.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Objective:
         self.subproblem: int | None = None
 
     def begin(self, subproblem: int) -> None:
-        """Take the weights as the proximal reference unless they belong to the same subproblem.
+        """Take the weights as the proximal reference unless the subproblem is unchanged.
 
         Args:
-            subproblem: the number of the projection, or of the epoch where there are none.
+            subproblem: the number of the projection, or of the epoch without projections.
         """
         if self.subproblem is None or (self.subproblem != subproblem and not self.each_iteration):
             self._snapshot()
@@ -79,7 +79,7 @@ class Objective:
         return loss, embeddings
 
     def state_dict(self) -> dict:
-        """What a checkpoint keeps of it."""
+        """Its state for a checkpoint."""
         return {
             "loss": self.loss.state_dict(),
             "references": {
@@ -116,7 +116,7 @@ class Objective:
 
 
 def _mask(batch: Batch, device: torch.device) -> Tensor | None:
-    """Which examples of a batch are representatives: bool [B]; None where none is special."""
+    """Which examples of a batch are representatives: bool [B]; None without representatives."""
     if batch.representatives is None:
         return None
     mask = torch.zeros(len(batch.rows), dtype=torch.bool)

@@ -17,7 +17,7 @@ def build_optimizer(
     Each group keeps its learning rate of the first epoch as `first_rate`.
 
     Args:
-        settings: which optimizer; its learning rate is not looked at.
+        settings: which optimizer; its learning rate is ignored.
         rates: modules with their learning rates of the first epoch.
     """
     groups = [
@@ -40,9 +40,9 @@ def build_optimizer(
 
 
 def _eager(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
-    """The same optimizer, which does not load torch's compiler: more than a second of every job.
+    """The same optimizer without loading torch's compiler, which takes more than a second per job.
 
-    It is the decorators of these methods that load it, to keep themselves from being compiled.
+    The decorators of these methods load it, to exclude the methods from compilation.
     """
     names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
     methods = {name: inspect.unwrap(getattr(optimizer, name)) for name in names}
@@ -53,7 +53,7 @@ def _eager(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer
 def set_learning_rates(
     schedule: StepSchedule | None, optimizer: torch.optim.Optimizer, epoch: int
 ) -> None:
-    """Put the learning rates of an epoch (counted from 1) into the optimizer."""
+    """Set the optimizer's learning rates of an epoch (counted from 1)."""
     decay = schedule.gamma ** ((epoch - 1) // schedule.step) if schedule else 1.0
     for group in optimizer.param_groups:
         group["lr"] = group["first_rate"] * decay

@@ -1,4 +1,4 @@
-"""Embeddings that a training wrote at its end, taken without torch where they are right."""
+"""Embeddings that a training wrote at its end, used without torch if they are valid."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def origin(spec: Spec, *, model: Path, last: Path, split: Path) -> dict[str, str]:
-    """What embeddings are made of, as a file of them says in its metadata.
+    """The origin of embeddings, as in the metadata of their file.
 
     Digests of spec, selected and last weights, split, and the library.
     """
@@ -30,7 +30,7 @@ def origin(spec: Spec, *, model: Path, last: Path, split: Path) -> dict[str, str
 def take_prepared(
     values: dict, *, prepared: Path | None, model: Path, last: Path, split: Path, output: Path
 ) -> bool:
-    """Move a prepared file of embeddings to its place if it is what would be computed now.
+    """Move a prepared file of embeddings to its place if it equals what would be computed now.
 
     Args:
         values: the run's spec, as plain values.
@@ -40,8 +40,8 @@ def take_prepared(
         output: gets the file.
 
     Returns:
-        Whether it was there, whole, and made of this spec, these weights and this split by this
-        code; else it stays where it is.
+        Whether it existed, was intact, and was made from this spec, these weights and this split by
+        this code; otherwise it stays in place.
     """
     if prepared is None or not Path(prepared).is_file():
         return False

@@ -1,4 +1,4 @@
-"""A head that is no learned layer: the principal components of the training images' features."""
+"""A head that is not learned: the principal components of the training images' features."""
 
 import numpy as np
 import torch
@@ -15,10 +15,10 @@ from dmlbench.training.embedding import embed_images
 def use_principal_components(
     spec: Spec, network: Embedder, feed: Feed, image_ids: np.ndarray
 ) -> None:
-    """Make the head the centered projection to the components of the largest variance.
+    """Make the head the centered projection onto the components of largest variance.
 
     The components are those of the backbone's pooled features of the given images with the test
-    transforms; each points to where its largest weight is positive.
+    transforms; signs are such that each component's largest weight is positive.
 
     Args:
         spec: the network's, for transforms and embedding size.
@@ -27,7 +27,7 @@ def use_principal_components(
         image_ids: which images; the training ones.
 
     Raises:
-        UserError: more dimensions than features or images have components.
+        UserError: more dimensions than principal components of these features and images.
     """
     components, mean = principal_components(_features(spec, network, feed, image_ids))
     most = min(len(components), len(image_ids) - 1)
@@ -42,7 +42,7 @@ def use_principal_components(
 
 
 def principal_components(features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Components [F, F] as rows, by falling variance, and the mean [F] of features [N, F]; float64.
+    """Components [F, F] as rows, by descending variance, and mean [F] of features [N, F]; float64.
 
     >>> points = torch.tensor([[0.0, 0.0], [0.0, 2.0]])
     >>> principal_components(points)[0][0]
@@ -58,7 +58,7 @@ def principal_components(features: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 
 
 def _features(spec: Spec, network: Embedder, feed: Feed, image_ids: np.ndarray) -> torch.Tensor:
-    """What enters the head, [N, F]."""
+    """The head's inputs, [N, F]."""
     head, normalize = network.head, network.normalize
     network.head, network.normalize = nn.Identity(), False
     features = embed_images(spec, network, feed, image_ids)

@@ -8,15 +8,15 @@ other classes' representatives among them (equation 4.2 compares it with every s
   positive pairs and hard negative pairs": that is what the miners `hard_pairs`, `hard` and
   `semi_hard` give an anchor. The text says that N-pair and angular loss need no adaptation,
   "since their formulation is consistent with PROFS": the anchor of a class is its representative.
-  Where a loss is a mean over all images of the batch, those that are no anchor count as zeros.
+  If a loss is a mean over all images of the batch, those that are not anchors count as zeros.
 - Lifted structure and MultiSimilarity: "ignoring the pairwise terms between the non-representative
-  samples"; pairs of a representative and an example count from both sides. A miner looks at the
-  whole batch before that (the text is silent).
-- SoftTriple: the batch as it is. "We consider each iteration as a subproblem": see `Objective`.
-  Its gain "comes from the regularization purely" (section 5.5), so PROFS leaves it its own sampler
-  and adds the proximity term; class mining needs `profs_hncm`, which looks at its centers.
-- Other losses without tuples: the batch as it is, too. `n_pair_one_per_class` takes a class's first
-  image as anchor, which is its representative. The text does not adapt any with proxies.
+  samples"; pairs of a representative and an example count from both sides. A miner first uses the
+  whole batch (the text is silent).
+- SoftTriple: the unchanged batch. "We consider each iteration as a subproblem": see `Objective`.
+  Its gain "comes from the regularization purely" (section 5.5), so it keeps its own sampler and
+  PROFS only adds the proximity term; class mining needs `profs_hncm`, which uses its centers.
+- Other losses without tuples: also the unchanged batch. `n_pair_one_per_class` takes a class's
+  first image as anchor, which is its representative. The text does not adapt losses with proxies.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ EACH_ITERATION = ("soft_triple",)
 
 
 def restriction(loss: str, is_mined: bool) -> Restrict:
-    """The tuples that a loss looks at where a batch has representatives.
+    """The tuples that a loss uses if a batch has representatives.
 
     Args:
         loss: its name.
@@ -51,27 +51,27 @@ def restriction(loss: str, is_mined: bool) -> Restrict:
 
     Returns:
         A callable: the miner's tuples (or None), labels [B] and a mask of the representatives,
-        bool [B], to the tuples that the loss is given (None: it is given none).
+        bool [B], to the tuples of the loss (None for a loss without tuples).
 
     Raises:
-        UserError: a loss over triplets without a miner.
+        UserError: a loss over triplets has no miner.
     """
     taken = registry.annotation("losses", loss, "forward", "tuples")
     if taken is None:
         return lambda tuples, labels, representative: None
     if not is_mined and "Pairs" not in taken:
         raise UserError(
-            f"loss {loss}: over all triplets it cannot keep to representatives; allowed: with a "
-            "miner of triplets, such as semi_hard or hard"
+            f"loss {loss}: over all triplets it cannot be limited to representatives; allowed: "
+            "with a miner of triplets, such as semi_hard or hard"
         )
     keep = touching if loss in FROM_BOTH_SIDES else anchored
     return lambda tuples, labels, representative: keep(tuples or all_pairs(labels), representative)
 
 
 def class_centers(loss: nn.Module) -> Tensor:
-    """Where SoftTriple has its classes: [C, D], the mean of each class's unit centers.
+    """SoftTriple's position of each class: [C, D], the mean of its unit centers.
 
-    A class has several centers and is mined as one: the text leaves open how. The mean keeps the
-    mining at one distance per class, O(L) as stated.
+    A class has several centers and is mined as one; the text leaves open how. With the mean, mining
+    takes one distance per class, O(L) as stated.
     """
     return nn.functional.normalize(loss.centers.detach(), dim=-1).mean(dim=0)

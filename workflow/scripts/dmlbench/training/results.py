@@ -1,4 +1,4 @@
-"""What a finished training leaves."""
+"""The output files of a finished training."""
 
 import json
 from pathlib import Path
@@ -22,9 +22,9 @@ def write_spec(path: Path, spec: Spec) -> None:
 
 
 def write_history(path: Path, rows: list[dict], device: str) -> None:
-    """Write one row per epoch as Parquet; what an epoch was not evaluated for is missing.
+    """Write one row per epoch as Parquet; scores of epochs without evaluation are missing.
 
-    The file's metadata say, under `PROVENANCE`, what the training ran on.
+    The file's metadata contain, under `PROVENANCE`, what the training ran on.
     """
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
@@ -48,7 +48,7 @@ def _provenance(device: str) -> dict[str, str]:
 
 def write_weights(path: Path, weights: dict[str, Tensor], spec: Spec, epoch: int) -> None:
     """Write weights as safetensors, with the spec's digest and their epoch in the metadata."""
-    # One key: safetensors writes several in no fixed order.
+    # One key, because safetensors writes several in no fixed order.
     metadata = {"dmlbench": json.dumps({"spec": spec.digest, "epoch": epoch})}
     weights = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
     with atomic_write(path) as unfinished:

@@ -1,4 +1,4 @@
-"""Every random source of a training follows from its spec's seed."""
+"""Every random source of a training is seeded by its spec."""
 
 import hashlib
 import os
@@ -9,27 +9,27 @@ import torch
 
 
 def make_deterministic(compiled: bool = False) -> None:
-    """Same spec, same seed, same device, same numbers: an operation that cannot is an error.
+    """Same spec, seed and device, same numbers: a nondeterministic operation raises an error.
 
     Args:
-        compiled: whether torch.compile is going to make a network's step. On a GPU its compiler
-            else times kernels and takes the fastest: where a run goes on, one with other digits.
+        compiled: whether torch.compile makes the network's step. On a GPU its compiler otherwise
+            times kernels and takes the fastest, which may be another one after a restart.
     """
     # cuBLAS reads this when its first handle is made.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     if compiled:
         torch.use_deterministic_algorithms(True)
     else:
-        # The same without the compiler, which takes a second or more to load.
+        # The same without loading the compiler (a second or more).
         torch.set_deterministic_debug_mode("error")
-    # It would fill every new tensor with NaN, a twentieth of a small network's step; none is read
-    # before it is written.
+    # It would fill every new tensor with NaN, a twentieth of a small network's step; no tensor is
+    # read before it is written.
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.benchmark = False
 
 
 def derived_seed(seed: int, *purpose: object) -> int:
-    """A seed for one purpose, independent of those for others."""
+    """A seed for one purpose, independent of seeds for other purposes."""
     text = "/".join(map(str, (seed, *purpose)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
@@ -43,7 +43,7 @@ def seed_everything(seed: int, *purpose: object) -> None:
 
 
 def random_state() -> dict:
-    """The state of all generators that `seed_everything` seeds, as a checkpoint can keep it."""
+    """The state of all generators that `seed_everything` seeds, in a form for checkpoints."""
     kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (see above)
     return {
         "python": random.getstate(),
@@ -54,7 +54,7 @@ def random_state() -> dict:
 
 
 def set_random_state(state: dict) -> None:
-    """Continue drawing where `random_state` was taken."""
+    """Continue drawing from a `random_state`."""
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])  # noqa: NPY002 (see above)
     torch.set_rng_state(state["cpu"])

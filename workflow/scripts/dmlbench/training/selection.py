@@ -1,4 +1,4 @@
-"""Which epoch's weights are kept, by named rule."""
+"""Which epoch's weights are kept, by rule."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -14,9 +14,8 @@ ROLES = {"best_test_epoch": "test", "best_validation_epoch": "validation"}
 def watched_roles(rule: str, roles: Collection[str]) -> tuple[str, ...]:
     """Which images are scored during training.
 
-    Those that the rule selects on; for `last_epoch`, which selects on none, those that cost least
-    to look at: validation images where the split has them, else test images. Queries are watched
-    with their gallery.
+    Those by which the rule selects; for `last_epoch`, which needs none, validation images if the
+    split has them, else test images. Queries are watched with their gallery.
 
     Raises:
         UserError: the split has no images of the role.
@@ -30,11 +29,11 @@ def watched_roles(rule: str, roles: Collection[str]) -> tuple[str, ...]:
 
 @dataclass
 class Selection:
-    """The best epoch so far, and for how long none was better.
+    """The best epoch so far, and the number of evaluations since.
 
     Attributes:
         rule: `best_test_epoch`, `best_validation_epoch` or `last_epoch`.
-        patience: evaluations without a better score before training stops; none for no end.
+        patience: evaluations without improvement before training stops; None for no limit.
         weights: the selected epoch's weights, on the CPU.
     """
 
@@ -46,7 +45,7 @@ class Selection:
     weights: dict[str, Tensor] = field(default_factory=dict)
 
     def offer(self, epoch: int, score: float, weights: dict[str, Tensor]) -> bool:
-        """Take an evaluated epoch if it is selected; returns whether it was."""
+        """Keep an evaluated epoch if it is selected; returns whether it was."""
         better = score > self.score
         self.stale = 0 if better else self.stale + 1
         self.score = max(score, self.score)
@@ -62,7 +61,7 @@ class Selection:
         return self.patience is not None and self.stale >= self.patience
 
     def state_dict(self) -> dict:
-        """What a checkpoint keeps of it."""
+        """Its state for a checkpoint."""
         return {key: getattr(self, key) for key in ("epoch", "score", "stale", "weights")}
 
     def load_state_dict(self, state: dict) -> None:

@@ -1,4 +1,4 @@
-"""A training in progress: batches in, gradients, steps; what a checkpoint keeps of it."""
+"""A training in progress: batches, gradients, steps, and its state for checkpoints."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from dmlbench.training.epoch import Epoch
 from dmlbench.training.objective import Objective
 from dmlbench.training.optimization import set_learning_rates
 from dmlbench.training.selection import Selection
-from dmlbench.training.watch import question_zeros
+from dmlbench.training.watch import check_zero_losses
 
 
 @dataclass(frozen=True)
 class Settings:
-    """For how long a training runs, and how it steps.
+    """The length of a training, and how it steps.
 
     Attributes:
-        epochs: how many there are.
-        seed: every random draw follows from it.
-        schedule: of the learning rates; None for constant ones.
-        warmup: what does not learn in the first epochs; None for nothing.
-        warmup_epochs: how many these are.
+        epochs: number of epochs.
+        seed: seeds every random draw.
+        schedule: of the learning rates; None for constant rates.
+        warmup: parameters that do not learn in the first epochs; None for none.
+        warmup_epochs: number of these first epochs.
         clip_value: largest absolute gradient; None for no clipping.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
     """
@@ -40,10 +40,10 @@ class Settings:
 
 
 class Trainer:
-    """Trains a network, an iteration at a time; `dmlbench.training.loop.run` takes it to the end.
+    """Trains a network, one iteration at a time; `dmlbench.training.loop.run` runs it to the end.
 
-    It is given its parts and does not ask where they come from: a small network on points trains
-    as a large one on images.
+    It is independent of the origin of its parts: a small network on points trains like a large one
+    on images.
 
     Args:
         network: gives embeddings [B, D]; on its device.
@@ -51,11 +51,12 @@ class Trainer:
         batches: what is trained on.
         optimizer: its groups hold `first_rate`, as those of `build_optimizer` do.
         settings: for how long, and how.
-        watch: scores the network as it is, a metric's name and value; None to watch nothing.
-        selection: which scored epoch's weights are kept.
+        watch: scores the current network, returning a metric's name and value; None to watch
+            nothing.
+        selection: selects the scored epoch whose weights are kept.
 
     Attributes:
-        epoch: the running epoch, or the last one; 0 before the first.
+        epoch: the current epoch, or the last one; 0 before the first.
         history: a row for each finished epoch.
         is_idle: whether no parameter has received a gradient so far.
     """
@@ -79,10 +80,10 @@ class Trainer:
         self.is_idle = True
 
     def train_epoch(self) -> Iterator[None]:
-        """Train an epoch, or what a checkpoint left of one; pauses after every iteration.
+        """Train an epoch, or the rest of one after a checkpoint; yields after every iteration.
 
         Raises:
-            LossError: the loss is no finite number, or all examples together cost nothing.
+            LossError: the loss is not finite, or all examples together give a loss of 0.
         """
         if self.running is None:
             self._enter(self.epoch + 1)
@@ -95,7 +96,7 @@ class Trainer:
             running.iteration += 1
             yield
         running.losses.look()
-        question_zeros(
+        check_zero_losses(
             [*(row["zero_losses"] for row in self.history), running.losses.zeros],
             is_idle=self.is_idle,
             has_passed=self.done >= len(self.batches.sampler),
@@ -114,14 +115,14 @@ class Trainer:
         return loss
 
     def evaluate(self) -> dict[str, float]:
-        """Score the watched examples, if it is time to; changes nothing."""
+        """Score the watched examples if due; has no side effects on training."""
         is_due = self.epoch % self.settings.evaluate_every == 0
         if self.watch is None or not (is_due or self.epoch == self.settings.epochs):
             return {}
         return self.watch()
 
     def end_epoch(self, scores: dict[str, float]) -> None:
-        """Note the epoch in the history, and offer its weights if it was scored."""
+        """Add the epoch to the history, and offer its weights for selection if it was scored."""
         row = {"epoch": 0} if self.running is None else self.running.row()
         if scores:
             (value,) = scores.values()
@@ -137,17 +138,17 @@ class Trainer:
 
     @property
     def done(self) -> int:
-        """How many iterations are done, in all epochs."""
+        """Number of finished iterations, over all epochs."""
         left = self.batches.per_epoch - self.running.iteration if self.running else 0
         return self.epoch * self.batches.per_epoch - left
 
     @property
     def parameters(self) -> list[nn.Parameter]:
-        """What the optimizer steps: the network's parameters and the loss's own."""
+        """The optimizer's parameters: the network's and the loss's own."""
         return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
 
     def state_dict(self) -> dict:
-        """What a checkpoint keeps: enough to end with the same weights, bit for bit."""
+        """Its state for a checkpoint: enough to end with the same weights, bit for bit."""
         return {
             "epoch": self.epoch,
             "network": self.network.state_dict(),
@@ -161,7 +162,7 @@ class Trainer:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Continue where a checkpoint was written."""
+        """Continue from a checkpoint."""
         if state["running"] is not None:
             self._enter(state["epoch"])
             self.running.load_state_dict(state["running"])

@@ -1,4 +1,4 @@
-"""A loss that is no number, or nothing but zero, stops the run and says what to look at."""
+"""A loss that is not finite, or always zero, stops the run with a hint on what to check."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dmlbench.errors import UserError
 
-# Looking at a loss makes the host wait for the GPU; every so many iterations is often enough.
+# Checking a loss makes the host wait for the GPU, so losses are checked every so many iterations.
 INTERVAL = 20
 
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class LossError(UserError):
-    """The loss is no finite number, or always 0: settings are wrong, not files or machines."""
+    """The loss is not finite, or always 0: settings are wrong, not files or machines."""
 
 
 NonFiniteLossError = LossError
@@ -28,7 +28,7 @@ class LossWatch:
     """The losses of one epoch.
 
     Args:
-        describe: says where the training is; called with the failing iteration's number.
+        describe: describes the state of the training; called with the failing iteration's number.
     """
 
     def __init__(self, describe: Callable[[int], str]):
@@ -37,17 +37,17 @@ class LossWatch:
         self.unseen: list[tuple[np.ndarray, Tensor]] = []
 
     def add(self, ids: np.ndarray, loss: Tensor) -> None:
-        """Note the loss of a batch, whose examples have these ids.
+        """Record the loss of a batch, whose examples have these ids.
 
         Raises:
-            LossError: it, or one of the last few, is no finite number.
+            LossError: it, or one of the last few losses, is not finite.
         """
         self.unseen.append((ids, loss.detach()))
         if len(self.unseen) == INTERVAL:
             self.look()
 
     def look(self) -> float:
-        """Check what has not been looked at, and return the mean loss so far."""
+        """Check the losses since the last check, and return the mean loss so far."""
         losses = torch.stack([loss for _, loss in self.unseen]).tolist() if self.unseen else []
         for (ids, _), value in zip(self.unseen, losses, strict=True):
             if not np.isfinite(value):
@@ -61,29 +61,29 @@ class LossWatch:
 
     @property
     def zeros(self) -> float:
-        """The share of losses, of those looked at, that are exactly 0; 0 if there are none."""
+        """The share of checked losses that are exactly 0; 0 if there are none."""
         return self.values.count(0.0) / max(len(self.values), 1)
 
 
-def question_zeros(shares: Sequence[float], *, is_idle: bool, has_passed: bool) -> None:
-    """Warn of the first epoch without any loss; stop where it is clear that none will come.
+def check_zero_losses(shares: Sequence[float], *, is_idle: bool, has_passed: bool) -> None:
+    """Warn of the first epoch whose losses are all 0; stop if they will stay 0.
 
-    A short epoch may just find no tuples. A whole pass over the examples that has moved no weight
-    leaves the next one where this one began.
+    A short epoch may just find no tuples. But after a whole pass over the examples that moved no
+    weight, the next pass would be the same.
 
     Args:
-        shares: of losses that are 0 in each epoch so far.
+        shares: share of losses that are 0, for each epoch so far.
         is_idle: whether no parameter has received a gradient so far.
-        has_passed: whether as many batches were trained as the sampler has in an epoch.
+        has_passed: whether as many batches were trained as a sampler's epoch has.
 
     Raises:
         LossError: all losses so far are 0, no parameter has received a gradient, and all examples
-            had their turn.
+            have been used.
     """
     if shares[-1] < 1:
         return
     reason = (
-        "either all tuples satisfy the loss (look at its margin), or there are none (look at the "
+        "either all tuples satisfy the loss (check its margin), or there are none (check the "
         "sampler, which should put several examples of a class into a batch, and at the miner)"
     )
     if min(shares) == 1 and is_idle and has_passed:

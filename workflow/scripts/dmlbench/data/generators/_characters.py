@@ -1,7 +1,7 @@
 """The characters of the glyphs data set and the fonts that draw them.
 
-Of characters that look alike in most fonts (Latin A, Greek Alpha, Cyrillic A; c and C; O and 0;
-a Greek capital and its mathematical twin) one is kept, so that a picture has one right label.
+Of characters that look alike in most fonts (Latin A, Greek Alpha, Cyrillic A; c and C; O and 0; a
+Greek capital and its mathematical duplicate) one is kept, so that a picture has one right label.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Glyphs: printed characters as classes, drawn on the spot, so that nothing is downloaded."""
+"""Glyphs: printed characters as classes, drawn on demand, so that nothing is downloaded."""
 
 import io
 import math
@@ -23,7 +23,7 @@ class Glyphs:
 
     Each image has its own font, weight, slant, scale, rotation, shift, stroke, blur and noise.
     The classes are shuffled by the seed, so that every run of classes mixes the scripts. Equal
-    arguments give equal bytes, with the same versions of Pillow and NumPy.
+    arguments give equal bytes for the same versions of Pillow and NumPy.
 
     Args:
         characters: number of classes.
@@ -53,14 +53,14 @@ class Glyphs:
     def draw(self, output: Path) -> None:
         """Write one zip of grayscale PNGs, `<number>_<class name>/<number>.png`.
 
-        The number in front of a class keeps the shuffled order where folders are sorted by name.
+        The number before a class's name keeps the shuffled order when folders are sorted by name.
         """
         ordered = np.random.default_rng(self.seed).permutation(sorted(fonts()))
         with atomic_write(output) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
             for number, character in enumerate(ordered[: self.characters].tolist()):
                 folder = f"{number:03d}_{class_name(character)}"
                 for image_number in range(self.images_per_character):
-                    # One generator an image: an image does not depend on how many there are.
+                    # One generator per image: an image does not depend on how many there are.
                     rng = np.random.default_rng([self.seed, ord(character), image_number])
                     member = zipfile.ZipInfo(f"{folder}/{image_number:02d}.png", _EPOCH)
                     member.create_system = 3
@@ -108,7 +108,7 @@ def _place(glyph: Image.Image, large: int, rng: np.random.Generator) -> Image.Im
 
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     forward = turn @ np.array([[1.0, slant], [0.0, 1.0]]) @ np.diag([stretch, 1 / stretch]) * scale
-    # Image.transform asks where each pixel of the result comes from.
+    # Image.transform takes the inverse map: where each pixel of the result comes from.
     back = np.linalg.inv(forward)
     offset = np.array(glyph.size) / 2 - back @ (large / 2 + shift)
     (a, b), (d, e) = back.tolist()

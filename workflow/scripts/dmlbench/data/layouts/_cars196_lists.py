@@ -11,7 +11,7 @@ from dmlbench.data.layouts._lists import Place, find, lines, structs, where
 from dmlbench.errors import UserError
 
 WRITTEN_WITHOUT_SLASH = {"Ram C-V Cargo Van Minivan 2012": "Ram C/V Cargo Van Minivan 2012"}
-"""Folder -> name of the one class that no folder can be named like."""
+"""Folder -> name of the only class whose name cannot be a folder's."""
 
 _BOX = {"bbox_x1": "x1", "bbox_y1": "y1", "bbox_x2": "x2", "bbox_y2": "y2"}
 _FOLDERS = {"cars_train": "train", "train": "train", "cars_test": "test", "test": "test"}
@@ -63,8 +63,8 @@ def boxes(archives: list[Archive]) -> pandas.DataFrame:
         place = next((place for name in names if (place := find(archives, name))), None)
         if place is None:
             raise UserError(
-                f"{where(archives)}: neither {' nor '.join(names)}, of which the layout cars196 "
-                "needs one"
+                f"{where(archives)}: neither {' nor '.join(names)}; the layout cars196 "
+                "needs one of them"
             )
         is_csv = place[1].endswith(".csv")
         table = _csv(place) if is_csv else _annotations(structs(place), place, "fname")

@@ -9,11 +9,10 @@ from dmlbench.errors import UserError
 def in_folders(archives: list[Archive]) -> list[tuple[str, str, str]]:
     """(archive, member, folder) of every image.
 
-    The folder is what differs: it is named below the deepest folder that holds all of them in its
-    archive.
+    The folder's name is relative to the deepest folder that holds all images of its archive.
 
     Raises:
-        UserError: an image that lies in no folder.
+        UserError: an image is not in a folder.
     """
     found = []
     for archive in archives:
@@ -21,7 +20,7 @@ def in_folders(archives: list[Archive]) -> list[tuple[str, str, str]]:
         folders = {member: posixpath.normpath(posixpath.dirname(member)) for member in images}
         for member, folder in folders.items():
             if folder == ".":
-                raise UserError(f"{archive.path}: {member!r} lies in no class folder")
+                raise UserError(f"{archive.path}: {member!r} is not in a class folder")
         parents = {posixpath.dirname(folder) for folder in folders.values()}
         root = posixpath.commonpath(parents) if parents else ""
         for member, folder in folders.items():

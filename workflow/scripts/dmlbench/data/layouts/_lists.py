@@ -1,4 +1,4 @@
-"""Lists that data sets bring along, and the members that they name."""
+"""Lists that come with data sets, and the members that they name."""
 
 import io
 import posixpath
@@ -16,7 +16,7 @@ Place = tuple[Archive, str]
 
 
 def find(archives: list[Archive], name: str) -> Place | None:
-    """The member of this file name, wherever it lies; None where there is none.
+    """The member of this file name, in any folder; None if there is none.
 
     Raises:
         UserError: two of them.
@@ -34,7 +34,7 @@ def find(archives: list[Archive], name: str) -> Place | None:
 
 
 def need(archives: list[Archive], name: str, layout: str) -> Place:
-    """As `find`, but a UserError where there is none."""
+    """As `find`, but a UserError if there is none."""
     place = find(archives, name)
     if place is None:
         raise UserError(f"{where(archives)}: no {name}, which the layout {layout} needs")
@@ -42,7 +42,7 @@ def need(archives: list[Archive], name: str, layout: str) -> Place:
 
 
 def lines(place: Place) -> list[str]:
-    """The lines of a text list, without the empty ones."""
+    """The nonempty lines of a text list."""
     archive, member = place
     text = archive.read(member).decode("utf-8", errors="replace")
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -72,22 +72,22 @@ def structs(place: Place) -> dict:
     """The variables of a MATLAB file, arrays of one element as that element.
 
     Raises:
-        UserError: no MATLAB file of version 5.
+        UserError: the member is not a MATLAB file of version 5.
     """
     archive, member = place
     try:
         return loadmat(io.BytesIO(archive.read(member)), squeeze_me=True)
     except (*DAMAGED, MatReadError, TypeError, KeyError) as error:
-        raise UserError(f"{archive.path}: {member} is no MATLAB file: {error}") from error
+        raise UserError(f"{archive.path}: {member} is not a MATLAB file: {error}") from error
 
 
 def places_of(paths: Iterable[str], archives: list[Archive], layout: str) -> pandas.DataFrame:
-    """Where the images lie that a list names: columns archive and member, a row a path.
+    """Where the images of a list are: columns archive and member, one row per path.
 
-    The folder above the listed paths may be any, but is one for all of them.
+    The listed paths may be below any folder, but the same one for all of them.
 
     Raises:
-        UserError: a listed image that no archive holds.
+        UserError: a listed image is not in any archive.
     """
     held = {
         posixpath.normpath(member): (archive.name, member)
@@ -111,7 +111,7 @@ def where(archives: list[Archive]) -> str:
 
 
 def _top(listed: set[str], held: Iterable[str]) -> str:
-    """What stands before the listed paths in the members' names; '' where none ends like one."""
+    """What precedes the listed paths in the members' names; '' if no name ends in a listed path."""
     for member in held:
         cuts = [0, *(place + 1 for place, sign in enumerate(member) if sign == "/")]
         for cut in cuts:

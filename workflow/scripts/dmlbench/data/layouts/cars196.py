@@ -15,26 +15,26 @@ _WHOLE, _FIRST_98 = 16_185, 8_054
 class Cars196:
     """Images in the order of the official list, cars_annos.mat, whatever the layout.
 
-    The layouts are told apart by the images' names, and give the same index but for the columns
+    The layouts are recognized by the images' names, and give the same index except for the columns
     archive and member:
 
     - `car_ims/000001.jpg` with cars_annos.mat (car_ims.tgz; CARS196.zip holds both);
     - `cars_train/00001.jpg` and `cars_test/00001.jpg` with cars_annos.mat, cars_train_annos.mat
       and cars_test_annos_withlabels.mat. No official list says which image is which of car_ims:
-      an image is recognised by its subset, class and bounding box; of two images that share all
-      three, either may stand for the other;
+      an image is recognized by its subset, class and bounding box; of two images that share all
+      three, either may be taken for the other;
     - `train/<class>/00001.jpg` and `test/<class>/00001.jpg` with cars_annos.mat, anno_train.csv
       and anno_test.csv, in the same way;
-    - `<class>/000001.jpg` without a list. Here classes are counted as their first images are,
-      which is the official order (the alphabetical one is another); the subset is 'all'.
+    - `<class>/000001.jpg` without a list. Here classes are numbered in the order of their first
+      images, which is the official order (not the alphabetical one); the subset is 'all'.
 
     Labels are the official classes, from 0. The subsets share their classes.
 
     Source: Krause, Stark, Deng and Fei-Fei, 3dRR 2013.
 
     Raises:
-        UserError: no such layout, a missing list, images that differ from the lists, or 16,185
-            images of which the first 98 classes do not have 8,054.
+        UserError: an unknown layout, a missing list, images that differ from the lists, or 16,185
+            images whose first 98 classes do not have 8,054.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
@@ -82,7 +82,8 @@ def _joined(
 ) -> pandas.DataFrame:
     """The official list with the archive and member of the same subset, class and box."""
     key = ["subset", "label", *_BOX]
-    # Two images of one class have one box: either order gives the same rows but for the members.
+    # Two images of one class have equal boxes: either order gives the same rows except for the
+    # members.
     turn = [*key, "turn"]
     official = official.assign(turn=official.groupby(key).cumcount())
     boxes = boxes.assign(turn=boxes.groupby(key).cumcount())
@@ -100,14 +101,14 @@ def _by_folder(images: pandas.DataFrame) -> pandas.DataFrame:
     folder = rows["member"].str.split("/").str[-2]
     if folder.isna().any():
         member = rows.loc[folder.isna(), "member"].iloc[0]
-        raise UserError(f"{member!r} lies in no class folder, and there is no cars_annos.mat")
+        raise UserError(f"{member!r} is not in a class folder, and there is no cars_annos.mat")
     class_name = folder.astype("str").replace(lists.WRITTEN_WITHOUT_SLASH)
     label = pandas.factorize(class_name)[0].astype("int32")
     return rows.assign(label=label, class_name=class_name, subset="all")
 
 
 def _check_halves(rows: pandas.DataFrame, archives: list[Archive]) -> None:
-    # No published hash tells one CARS196.zip from another: the size of the halves does.
+    # CARS196.zip has no published hash; the sizes of the halves identify it.
     first = int((rows["label"] < 98).sum())
     if len(rows) == _WHOLE and first != _FIRST_98:
         raise UserError(

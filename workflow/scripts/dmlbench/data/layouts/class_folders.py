@@ -16,8 +16,8 @@ class ClassFolders:
     order; the subset is 'all'.
 
     Raises:
-        UserError: an image that lies in no class folder, or folders in folders, which may mean
-            several things: the line names the layouts that say which.
+        UserError: an image is not in a class folder, or there are nested folders, which are
+            ambiguous: the message names the layouts that decide.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
@@ -30,7 +30,7 @@ class ClassFolders:
 
 
 def _ambiguity(nested: list[str], folders: set[str]) -> str:
-    """What folders in folders may mean, and what says which of it."""
+    """What nested folders may mean, and the layouts that decide."""
     tops = {folder.partition("/")[0] for folder in folders}
     each = "`layout: every_folder` (each of them is a class)"
     if all(top.lower() in SUBSETS for top in tops) and len(nested) == len(folders):

@@ -11,8 +11,8 @@ from dmlbench.errors import UserError
 class Cub200:
     """Images in the order of images.txt; labels are the official classes, from 0.
 
-    The class name is the folder (`001.Black_footed_Albatross`), the subset the official split
-    of images, whose subsets share their classes.
+    The class name is the folder (`001.Black_footed_Albatross`), the subset that of the official
+    split of images, whose subsets share their classes.
 
     Source: Wah, Branson, Welinder, Perona and Belongie, CNS-TR-2011-001.
 

@@ -1,4 +1,4 @@
-"""Folders in folders, each of which is a class."""
+"""Nested folders, each of them a class."""
 
 import pandas
 
@@ -14,7 +14,7 @@ class EveryFolder:
     order; the subset is 'all'.
 
     Raises:
-        UserError: an image that lies in no folder.
+        UserError: an image is not in a folder.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:

@@ -12,7 +12,7 @@ _INDEX = "grocery81/index.csv"
 class Grocery:
     """Class, label and subset of each photograph as index.csv gives them.
 
-    The official subsets share their classes: they are a closed split.
+    The official subsets share their classes: the split is closed.
 
     Source: Klasson, Zhang and Kjellstrom, WACV 2019.
 

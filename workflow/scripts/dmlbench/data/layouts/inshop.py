@@ -13,14 +13,14 @@ _SUBSETS = ("train", "query", "gallery")
 class Inshop:
     """A class is a piece of clothing (`id_00000001`); the subset is its evaluation status.
 
-    Images in the order of the list, those that train first. Labels count the pieces in this
-    order, so the ones that train come before those that are searched for and among.
+    Images in the order of the list, training images first. Labels number the pieces in this order,
+    so training pieces come before those of queries and gallery.
 
     Source: Liu, Luo, Qiu, Wang and Tang, CVPR 2016.
 
     Raises:
-        UserError: the list is missing, has another status than train, query and gallery, or
-            names an image that is not there.
+        UserError: the list is missing, has a status other than train, query and gallery, or names a
+            missing image.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:

@@ -15,12 +15,12 @@ class Omniglot:
     """A class is a character of an alphabet; background characters train, evaluation ones test.
 
     Members are `<images_background | images_evaluation>/<alphabet>/<character>/<image>.png`.
-    Labels count the background characters in alphabetical order first, the evaluation ones then.
+    Labels number the background characters in alphabetical order, then the evaluation characters.
 
     Source: Lake, Salakhutdinov and Tenenbaum, Science 350 (2015).
 
     Raises:
-        UserError: an image elsewhere.
+        UserError: an image is in another place.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
@@ -30,7 +30,7 @@ class Omniglot:
                 parts = posixpath.normpath(member).split("/")
                 if len(parts) != 4 or parts[0] not in _SUBSETS:
                     raise UserError(
-                        f"{archive.path}: {member!r} is not of the layout omniglot; allowed: "
+                        f"{archive.path}: {member!r} does not fit the layout omniglot; allowed: "
                         "<images_background | images_evaluation>/<alphabet>/<character>/<image>"
                     )
                 folder, alphabet, character, _ = parts

@@ -17,7 +17,7 @@ SUBSETS = {
     "query": "query",
     "gallery": "gallery",
 }
-"""A folder's name -> the subset of its images, which is a role of the split `official`."""
+"""A folder's name -> the subset of its images, a role of the split `official`."""
 
 _ORDER = ["train", "validation", "test", "query", "gallery"]
 
@@ -29,7 +29,7 @@ class SubsetFolders:
     (train, validation, test, query, gallery), then in alphabetical order.
 
     Raises:
-        UserError: an image that lies in no class folder, or a folder that is no subset.
+        UserError: an image is not in a class folder, or a folder is not a subset.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
@@ -38,7 +38,7 @@ class SubsetFolders:
             subset, _, below = folder.partition("/")
             if subset.lower() not in SUBSETS or not below:
                 raise UserError(
-                    f"{archive}: {member!r} is in no class folder of a subset; "
+                    f"{archive}: {member!r} is not in a class folder of a subset; "
                     f"allowed: <subset>/<class>/<image> with {', '.join(SUBSETS)}"
                 )
             found.append((archive, member, below.partition("/")[0], SUBSETS[subset.lower()]))

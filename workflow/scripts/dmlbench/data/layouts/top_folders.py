@@ -1,4 +1,4 @@
-"""Folders in folders, of which the uppermost are the classes."""
+"""Nested folders, the uppermost of which are the classes."""
 
 import pandas
 
@@ -10,11 +10,11 @@ from dmlbench.data.layouts._rows import rows
 class TopFolders:
     """The class of an image is the uppermost folder that it is in: 'rose/2019' belongs to 'rose'.
 
-    It is the first below the deepest folder that holds all images. Classes are labeled in
+    That is the first one below the deepest folder that holds all images. Classes are labeled in
     alphabetical order; the subset is 'all'.
 
     Raises:
-        UserError: an image that lies in no folder.
+        UserError: an image is not in a folder.
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:

@@ -10,7 +10,7 @@ TEST = ("test", "query", "gallery")
 def halves(index: pandas.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Labels of the first half of the classes and of the second, each in ascending order.
 
-    Of an odd number of classes the one in the middle is in the first half.
+    With an odd number of classes, the middle one is in the first half.
     """
     labels = np.sort(index["label"].unique())
     middle = (len(labels) + 1) // 2
@@ -20,7 +20,7 @@ def halves(index: pandas.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def roles(
     index: pandas.DataFrame, validation: np.ndarray, test: np.ndarray, fold: int = -1
 ) -> pandas.DataFrame:
-    """Roles of all images of a fold: those of the given classes validate and test, others train."""
+    """Roles of all images of a fold: the given classes validate and test, the others train."""
     role = np.select(
         [index["label"].isin(test), index["label"].isin(validation)],
         ["test", "validation"],
@@ -32,7 +32,7 @@ def roles(
 def folds(
     index: pandas.DataFrame, validations: list[np.ndarray], test: np.ndarray
 ) -> pandas.DataFrame:
-    """A row an image and fold: in each fold the next of the groups of classes validates."""
+    """One row per image and fold: in each fold the next group of classes validates."""
     return pandas.concat(
         [roles(index, classes, test, fold) for fold, classes in enumerate(validations)],
         ignore_index=True,

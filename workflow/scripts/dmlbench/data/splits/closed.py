@@ -9,10 +9,10 @@ FOLDS = 4
 
 
 class Closed:
-    """Of every class half of the images test; a quarter of the others validate in each fold.
+    """Half of the images of every class test; a quarter of the others validate in each fold.
 
-    Of 8n images of a class 3n train, n validate and 4n test. Which ones is drawn at random; of
-    an odd number one more trains or validates.
+    Of 8n images of a class, 3n train, n validate and 4n test. They are drawn at random; if their
+    number is odd, one more trains or validates.
 
     Args:
         seed: seed of the draw.

@@ -9,7 +9,7 @@ from dmlbench.values import InnerShare, Seed
 
 
 class Fixed:
-    """The second half of the classes tests; a share of the first half, at random, validates.
+    """The second half of the classes tests; a random share of the first half validates.
 
     With one seed, the classes of a smaller share are among those of a larger one.
 

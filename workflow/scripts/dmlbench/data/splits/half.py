@@ -11,7 +11,7 @@ _NONE = np.array([], dtype=int)
 class Half:
     """The first half of the classes in the order of their labels trains, the rest tests.
 
-    Of an odd number of classes the one in the middle trains (81: 41 and 40).
+    With an odd number of classes, the middle one trains (81: 41 and 40).
     """
 
     open = True

@@ -10,10 +10,9 @@ FOLDS = 4
 class Half4Fold:
     """The second half of the classes tests; of the first half, quarter i validates in fold i.
 
-    All folds validate on as many classes, a quarter rounded down, and quarter i ends where
-    (i + 1) / 4 of the half do; the classes left over (Cars196: 2 of 98) train in every fold. So
-    do the authors' programs, whose 75 / 25 classes on CUB, 74 / 24 on Cars196 and 8,488 / 2,829
-    on SOP are these.
+    All folds validate on the same number of classes, a quarter rounded down, and quarter i ends at
+    (i + 1) / 4 of the half; remaining classes (Cars196: 2 of 98) train in every fold. The authors'
+    programs do the same, with 75 / 25 classes on CUB, 74 / 24 on Cars196 and 8,488 / 2,829 on SOP.
 
     Source: Musgrave, Belongie and Lim, ECCV 2020, section 3.
     """

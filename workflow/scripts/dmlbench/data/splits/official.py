@@ -11,7 +11,7 @@ class Official:
     """The role of an image is its subset in the index, for subsets of unseen classes.
 
     Raises:
-        UserError: a subset that is no role.
+        UserError: a subset is not a role.
     """
 
     open = True

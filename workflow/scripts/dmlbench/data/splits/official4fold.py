@@ -12,11 +12,11 @@ _ROLES = {"train", "test"}
 class Official4Fold:
     """The official test classes test; quarter i of the training classes validates in fold i.
 
-    The folds of `half4fold` where a data set says itself which classes test: quarters are a quarter
-    of the classes, rounded down, and classes left over train in every fold.
+    The folds of `half4fold` for a data set with official test classes: a quarter of the training
+    classes, rounded down, validates in each fold, and remaining classes train in every fold.
 
     Raises:
-        UserError: a subset that is neither train nor test.
+        UserError: a subset is neither train nor test.
     """
 
     open = True

@@ -1,4 +1,4 @@
-"""The split that a data set comes with, where its subsets share their classes."""
+"""The split that a data set comes with, if its subsets share their classes."""
 
 from dmlbench.data.splits.official import Official
 
@@ -7,7 +7,7 @@ class OfficialClosed(Official):
     """The role of an image is its subset in the index, for subsets of the same classes.
 
     Raises:
-        UserError: a subset that is no role.
+        UserError: a subset is not a role.
     """
 
     open = False

@@ -10,8 +10,8 @@ FOLDS = 4
 class Open4Fold:
     """The second half of the classes tests; of the first, each class validates in one fold.
 
-    Of 8n classes 3n train, n validate and 4n test. The study does not print which classes test:
-    here the last, as in the other studies, and the folds are runs of classes.
+    Of 8n classes, 3n train, n validate and 4n test. The study does not print which classes test;
+    here the last ones do, as in the other studies, and the folds are consecutive classes.
 
     Source: Karaman 2021, section 4.1.1.
     """

@@ -1,8 +1,8 @@
-"""Image transforms on batches, on the device of the images, one a file.
+"""Image transforms on batches, on the device of the images, one per file.
 
 A transform is called with images [B, C, H, W] (uint8 in 0..255 or float in 0..1) and a
-`torch.Generator`, and returns images. One whose class says `takes_ragged` takes images of several
-sizes as well.
+`torch.Generator`, and returns images. One whose class says `takes_ragged` also takes images of
+several sizes.
 """
 
 from collections.abc import Callable
@@ -29,11 +29,11 @@ def build_transforms(steps: list[dict]) -> Callable[[Tensor | Ragged, Generator 
     Returns:
         A callable: images uint8 [B, C, H, W], or ragged, and a generator (None: torch's global
         one) to images float32 [B, C, H, W] of the same batch. Equal seeds give equal images. It
-        raises a UserError where images of several sizes meet a step that needs one.
+        raises a UserError if images of several sizes reach a step that needs one size.
 
     Raises:
-        UserError: a step that is not one name with its hyper-parameters, an unknown transform
-            or hyper-parameter, a value that cannot be.
+        UserError: a step that is not one name with its hyper-parameters, an unknown transform or
+            hyper-parameter, a value that is not allowed.
     """
     names = [*(name for step in steps for name in step), "the network"]
     chain = [_build(step) for step in steps] + [ToFloat()]

@@ -6,7 +6,7 @@ from torch import Generator, Tensor
 
 
 def uniform(images: Tensor, low: float, high: float, generator: Generator | None) -> Tensor:
-    """Numbers [B] in low..high, drawn where the generator lives, on the images' device."""
+    """Numbers [B] in low..high, drawn on the generator's device and moved to the images'."""
     source = generator.device if generator is not None else images.device
     drawn = torch.rand(len(images), generator=generator, device=source)
     return low + (high - low) * drawn.to(images.device, non_blocking=True)

@@ -1,8 +1,8 @@
 """Antialiased bilinear resizing of images of any sizes, equal to torchvision's and Pillow's.
 
-On a CPU torch's kernel for one image of bytes is the fastest there is, one image a thread; on a
-GPU a batch is two products with matrices of weights. Both round to bytes what came as bytes; they
-differ from each other and from Pillow by 1 of 255 at most.
+On a CPU torch's kernel for single uint8 images is the fastest, one image per thread; on a GPU a
+batch is two products with weight matrices. Both return bytes for bytes; they differ from each other
+and from Pillow by at most 1 of 255.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from dmlbench.data._threads import on_threads
 from dmlbench.data.ragged import Ragged
 
 _VALUES_AT_ONCE = 2**25
-"""Of a padded batch on a GPU; a step needs about twenty times as many bytes."""
+"""The most values of a padded batch on a GPU; a step needs about twenty times as many bytes."""
 
 
 def resized(images: Ragged, sizes: np.ndarray) -> Ragged:
-    """Images resized to heights and widths int64 [B, 2], of the type and on the device they had."""
+    """Images resized to heights and widths int64 [B, 2]; type and device stay."""
     on_cpu = images.device.type == "cpu"
     return resized_one_by_one(images, sizes) if on_cpu else resized_by_products(images, sizes)
 
@@ -27,9 +27,9 @@ def resized_one_by_one(images: Ragged, sizes: np.ndarray) -> Ragged:
     out = Ragged.empty(sizes, like=images)
 
     def work(part: slice) -> None:
-        for image, room in zip(images.rows(part), out.rows(part), strict=True):
+        for image, target in zip(images.rows(part), out.rows(part), strict=True):
             torch.ops.aten._upsample_bilinear2d_aa.out(
-                image[None], room.shape[1:], align_corners=False, out=room[None]
+                image[None], target.shape[1:], align_corners=False, out=target[None]
             )
 
     on_threads(work, len(images))
@@ -52,7 +52,7 @@ def _joined(parts: list[Ragged]) -> Ragged:
         torch.cat([part.flat for part in parts]),
         np.concatenate([part.offsets + start for part, start in zip(parts, starts, strict=True)]),
         np.concatenate([part.sizes for part in parts]),
-        np.concatenate([part.pitches for part in parts]),
+        np.concatenate([part.strides for part in parts]),
         parts[0].channels,
     )
 
@@ -65,7 +65,7 @@ def _by_products(images: Ragged, sizes: np.ndarray) -> Ragged:
     if pixels.dtype == torch.uint8:
         out = out.round_().clamp_(0, 255).to(torch.uint8)
     whole = Ragged.of(out)
-    return Ragged(whole.flat, whole.offsets, sizes, whole.pitches, images.channels)
+    return Ragged(whole.flat, whole.offsets, sizes, whole.strides, images.channels)
 
 
 def _weights(lengths: np.ndarray, targets: np.ndarray, device: torch.device) -> Tensor:
@@ -80,5 +80,5 @@ def _weights(lengths: np.ndarray, targets: np.ndarray, device: torch.device) -> 
     old = torch.arange(int(lengths.max()), device=device)
     distance = (old + 0.5 - (new + 0.5) * scale).abs() / scale.clamp(min=1)
     weights = (1 - distance).clamp(min=0) * (old < length)
-    # Rows beyond the target are not used; none must be 0 / 0.
+    # Rows beyond the target are not used, but must not be 0 / 0.
     return weights / weights.sum(dim=2, keepdim=True).clamp(min=1e-6)

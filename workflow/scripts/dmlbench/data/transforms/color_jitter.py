@@ -12,14 +12,15 @@ from dmlbench.errors import UserError
 from dmlbench.values import Interval, NotNegative
 
 _LUMA = (0.2989, 0.587, 0.114)
-"""Weights of red, green and blue in grey (ITU-R 601), rounded as torchvision does."""
+"""Weights of red, green and blue in gray (ITU-R 601), rounded as torchvision does."""
 
 
 class ColorJitter:
-    """Changes the four by random factors, in a random order, each image by its own.
+    """Changes the four by random factors, in a random order, separately for each image.
 
     As torchvision on float images: a factor is drawn from [1 - x, 1 + x] (not below 0), hue is
-    turned by a part of the circle in [-hue, hue]. Saturation and hue leave grey images alone.
+    rotated by a fraction of the circle in [-hue, hue]. Saturation and hue do not change gray
+    images.
 
     Args:
         brightness, contrast, saturation: x, 0 or more.
@@ -63,21 +64,21 @@ def brighter(images: Tensor, factors: Tensor) -> Tensor:
 
 
 def with_contrast(images: Tensor, factors: Tensor) -> Tensor:
-    """Images moved away from (factor above 1) or towards the mean of their grey."""
-    return _blended(images, _grey(images).mean(dim=(1, 2, 3), keepdim=True), factors)
+    """Images moved away from (factor above 1) or towards the mean of their gray values."""
+    return _blended(images, _gray(images).mean(dim=(1, 2, 3), keepdim=True), factors)
 
 
 def with_saturation(images: Tensor, factors: Tensor) -> Tensor:
-    """Images moved away from or towards their grey."""
-    return _blended(images, _grey(images), factors)
+    """Images moved away from or towards their gray values."""
+    return _blended(images, _gray(images), factors)
 
 
 def with_hue(images: Tensor, turns: Tensor) -> Tensor:
-    """Images with their hue turned by a part of the circle; largest and smallest color stay."""
+    """Images with their hue rotated by a part of the circle; largest and smallest color stay."""
     largest, smallest = images.amax(1, keepdim=True), images.amin(1, keepdim=True)
     spread = largest - smallest
     red, green, blue = images.split(1, dim=1)
-    # Where all colors are equal, hue is any: the smallest divisor makes it finite.
+    # Where all channels are equal, hue is undefined: the smallest divisor makes it finite.
     distance = torch.where(spread == 0, 1.0, spread)
     hue = torch.where(
         largest == red,
@@ -99,7 +100,7 @@ CHANGES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 )
 
 
-def _grey(images: Tensor) -> Tensor:
+def _gray(images: Tensor) -> Tensor:
     if images.shape[1] == 1:
         return images
     weights = _on_device_of(torch.tensor(_LUMA), images).view(1, 3, 1, 1)

@@ -1,4 +1,4 @@
-"""Zero mean and unit variance, by a channel's statistics."""
+"""Zero mean and unit variance, by statistics per channel."""
 
 import torch
 from torch import Generator, Tensor
@@ -15,7 +15,7 @@ class Normalize:
         mean, std: of each channel, or one for all, in 0..1; std is positive.
 
     Raises:
-        UserError: numbers that are not so, or not as many as the images have channels.
+        UserError: other numbers, or not as many as the images have channels.
     """
 
     def __init__(self, *, mean: list[float], std: list[Positive]):

@@ -31,7 +31,7 @@ class RandomCrop:
                 f"random_crop: size is {self.size}; allowed: up to {images.sizes.min()}, "
                 "the images' shorter side"
             )
-        room = images.sizes - self.size + 1
-        corners = (fractions(len(images), 2, generator=generator) * room).astype(np.int64)
+        corner_count = images.sizes - self.size + 1
+        corners = (fractions(len(images), 2, generator=generator) * corner_count).astype(np.int64)
         boxes = np.concatenate([corners, np.full_like(corners, self.size)], axis=1)
         return images.windows(boxes).padded()

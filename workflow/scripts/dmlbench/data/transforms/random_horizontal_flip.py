@@ -1,4 +1,4 @@
-"""Mirror images, some of them."""
+"""Mirror random images."""
 
 import torch
 from torch import Generator, Tensor
@@ -23,14 +23,14 @@ class RandomHorizontalFlip:
         flipped = uniform(images, 0.0, 1.0, generator) < self.probability
         if images.device.type != "cpu":
             return ToFloat()(torch.where(flipped[:, None, None, None], images.flip(-1), images))
-        # Images one by one on a CPU, floats while they are in its cache.
+        # Images one by one on a CPU, converted to floats while they are in its cache.
         out, flips = torch.empty_like(images, dtype=torch.float32), flipped.tolist()
 
         def work(part: slice) -> None:
-            for image, room, flip in zip(images[part], out[part], flips[part], strict=True):
-                room.copy_(image.flip(-1) if flip else image)
+            for image, target, flip in zip(images[part], out[part], flips[part], strict=True):
+                target.copy_(image.flip(-1) if flip else image)
                 if images.dtype == torch.uint8:
-                    room.div_(255)
+                    target.div_(255)
 
         on_threads(work, len(images))
         return out

@@ -1,4 +1,4 @@
-"""A box of random area and proportion of each image, resized to a square."""
+"""A box of random area and aspect ratio of each image, resized to a square."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ class RandomResizedCrop:
         ratio: smallest and largest width / height of the box, both positive.
 
     Raises:
-        UserError: a value that is not so.
+        UserError: another value.
     """
 
     takes_ragged = True

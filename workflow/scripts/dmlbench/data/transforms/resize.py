@@ -1,4 +1,4 @@
-"""The shorter side to a length."""
+"""Resize the shorter side to a length."""
 
 import numpy as np
 from torch import Generator, Tensor

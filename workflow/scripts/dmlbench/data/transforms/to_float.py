@@ -6,11 +6,11 @@ from torch import Generator, Tensor
 from dmlbench.data._threads import on_threads
 
 _VALUES_AT_ONCE = 2**18
-"""What stays in a CPU's cache between two steps."""
+"""Values that stay in a CPU's cache between two steps."""
 
 
 class ToFloat:
-    """uint8 in 0..255 becomes float32 in 0..1; what is float already stays as it is."""
+    """uint8 in 0..255 becomes float32 in 0..1; floats stay unchanged."""
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
         if images.dtype != torch.uint8:
@@ -23,8 +23,8 @@ def _by_parts(images: Tensor) -> Tensor:
     step = max(1, _VALUES_AT_ONCE // max(1, images[:1].numel()))
 
     def work(part: slice) -> None:
-        for some, room in zip(images[part].split(step), out[part].split(step), strict=True):
-            room.copy_(some).div_(255)
+        for some, target in zip(images[part].split(step), out[part].split(step), strict=True):
+            target.copy_(some).div_(255)
 
     on_threads(work, len(images))
     return out

@@ -1,10 +1,10 @@
-"""What backbones share whose weights others have published."""
+"""Shared code of backbones with published weights."""
 
 from torch import Tensor, nn
 
 from dmlbench.errors import UserError
 
-# What `forward` of a backbone without maps is annotated with: [B, C], for `pooling: token`.
+# Return annotation of `forward` for a backbone without feature maps: [B, C], `pooling: token`.
 Token = Tensor
 
 
@@ -17,7 +17,7 @@ class Published(nn.Module):
         input_channels: must be 3.
 
     Attributes:
-        classifier: how the names in a published file begin that the body lacks.
+        classifier: prefix of the names in a published file that the body lacks.
 
     Raises:
         UserError: another number of input channels.
@@ -37,12 +37,12 @@ class Published(nn.Module):
 
     @staticmethod
     def renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-        """A published file's tensors by the names of `body`: as they are, but for some files."""
+        """A published file's tensors by the names of `body`: unchanged, except for some files."""
         return weights
 
 
 def trunk(network: nn.Module, without: tuple[str, ...]) -> nn.Sequential:
-    """A network's children as a chain, by their names, but for the last ones."""
+    """A network's children as a chain, by their names, without the last ones."""
     children = nn.Sequential()
     for name, child in network.named_children():
         if name not in without:

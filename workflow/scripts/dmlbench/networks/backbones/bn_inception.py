@@ -5,8 +5,8 @@ from torch import Tensor
 
 from dmlbench.networks.backbones._published import Published
 
-# The package draws while it is imported: the first training of a process, which imports it after
-# it was seeded, would begin with other weights than the second.
+# Importing the package draws random numbers: the first training of a process, which would import it
+# after seeding, would begin with other weights than the second.
 with torch.random.fork_rng(devices=[]):
     from pretrainedmodels.models.bninception import BNInception as _Network
 

@@ -9,7 +9,7 @@ from dmlbench.networks.backbones._published import Published, trunk
 class GoogLeNet(Published):
     """The Inception network with BatchNorm, without classifier and auxiliary classifiers.
 
-    Images are taken as they come: torchvision's `transform_input` is off.
+    Images are not transformed: torchvision's `transform_input` is off.
 
     Args:
         input_channels: must be 3.

@@ -28,7 +28,7 @@ _NAMES = (
 class ViTS16(Published):
     """The vision transformer of 12 blocks, 384 channels and 6 heads on patches of 16 x 16 pixels.
 
-    It has no feature maps: what it returns is the class token, for `pooling: token`.
+    It has no feature maps: it returns the class token, for `pooling: token`.
 
     Args:
         input_channels: must be 3.
@@ -71,7 +71,7 @@ class ViTS16(Published):
 
     @staticmethod
     def renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Tensors by torchvision's names, of a file that has those or DeiT's."""
+        """Tensors by torchvision's names, from a file with those or DeiT's names."""
         return {_torchvision_name(name): tensor for name, tensor in weights.items()}
 
 

@@ -18,22 +18,22 @@ _BAR = 0.13
 _ABOVE = 0.45
 """Inches from one label to the next, from one bar to the next, and between axis and top."""
 _SIDE = 0.4
-"""Room for names to each side of the scale, in lengths of the scale."""
+"""Space for names on each side of the scale, in lengths of the scale."""
 
 
 class CriticalDifference:
     """The tournament as a critical-difference diagram; a second one from the printed scores.
 
-    Methods whose average ranks lie closer than Nemenyi's critical difference are joined by a
-    bar: this tournament does not tell them apart.
+    Methods whose average ranks are closer than Nemenyi's critical difference are joined by a
+    bar: this tournament does not distinguish them.
 
     Args:
         title: printed above the figure.
-        methods: who takes part; every method must have a score in every experiment.
+        methods: the ranked methods; each must have a score in every experiment.
         metric: the metric to rank by, the higher the better.
         selection: the selection rule of the scores.
         level: confidence of the critical difference, in (0, 1).
-        baseline: the method that takes no part.
+        baseline: the method that is not ranked.
         printed: printed scores that are ranked below ours, as `read_printed` gives them.
 
     Source: Demšar 2006, section 3.2.4.
@@ -144,7 +144,7 @@ def _scale(axes, methods: int) -> None:
 
 
 def _elbow(axes, x: Sequence[float], y: Sequence[float], method: str) -> None:
-    """From a method's rank on the axis down and out to its name."""
+    """A line from a method's rank on the axis down and out to its name."""
     color, mark = style.color(method), style.marker(method)
     axes.plot(x, y, color=color, lw=1.1)
     axes.plot(x[:1], y[:1], color=color, marker=mark, ms=6, mec="white", mew=0.8, gid=method)

@@ -1,4 +1,4 @@
-"""Forces on the points of a triplet, or where a negative gives a triplet forces."""
+"""Forces on the points of a triplet, or where a negative causes forces in a triplet."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -25,7 +25,7 @@ class ForceField:
         title: printed above the figure.
         figure: which one: `3_4`, `3_6` and `3_7` have arrows, `3_5` and `b_1` regions; `forces`, of
             `loss_forces`, has both, a panel for each loss.
-        draws: arrows or regions; what there is, arrows first, if not given.
+        draws: arrows or regions; if not given, what the figure has, arrows first.
         columns: panels in a row.
         scale: length of an arrow of force 1, in units of the space.
     """
@@ -110,7 +110,7 @@ class ForceField:
         axes.annotate(label, place, xytext=(4, 4), textcoords="offset points", fontsize=9)
 
     def _limits(self, axes) -> None:
-        """Room for every arrow of every panel, the same in all."""
+        """Limits that contain every arrow of every panel, the same in all."""
         places = np.stack(list(self.arrows.values()))
         tips = places[:, :, 0] + self.scale * places[:, :, 1]
         everything = np.concatenate([places[:, :, 0], tips]).reshape(-1, 2)

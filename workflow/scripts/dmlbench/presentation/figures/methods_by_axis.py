@@ -21,7 +21,7 @@ class MethodsByAxis:
 
     Args:
         title: printed above the figure.
-        axis: the axis of the variants that lies along x: `projection` for `projection=5`.
+        axis: the axis of the variants along x: `projection` for `projection=5`.
         metric: any metric of the scores, also one of an experiment, in percent.
         label: of the y axis; the metric's own name by default.
         log: whether y is logarithmic.

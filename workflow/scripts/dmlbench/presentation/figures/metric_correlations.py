@@ -1,4 +1,4 @@
-"""Which metrics say the same: their correlations over the objectives."""
+"""Which metrics agree: their correlations over the objectives."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +15,9 @@ from dmlbench.values import Fact, Metric, Printed
 
 
 class MetricCorrelations:
-    """A matrix for each data set: Pearson's coefficients of ours below the diagonal, printed above.
+    """One matrix per data set: Pearson's coefficients, ours below the diagonal, printed above.
 
-    A point is a method with its variant, the mean over seeds, where it has all of the metrics.
+    A point is a method with its variant, the mean over seeds, if it has all of the metrics.
 
     Args:
         title: printed above the figure.
@@ -81,7 +81,7 @@ class MetricCorrelations:
         return figure
 
     def _correlations(self, frame: pd.DataFrame, dataset: str) -> np.ndarray | None:
-        """Coefficients [M, M] over points with all metrics; none for fewer than three points."""
+        """Coefficients [M, M] over points with all metrics; None for fewer than three points."""
         of = frame[(frame.dataset == dataset) & (frame.method != self.baseline)]
         of = of[of.metric.isin(self.metrics)]
         wide = of.pivot_table(index=["method", "variant"], columns="metric", values="value")

@@ -26,12 +26,12 @@ _LOOKS = (
 class MetricsByAxis:
     """Mean of each metric over seeds against the number in a variant, with its 95% interval.
 
-    Intervals are Student's t over seeds; one seed has none. Each method has a panel of its own,
-    but for those drawn over others (`over`), which are dashed lines without marks.
+    Intervals are Student's t over seeds; one seed has none. Each method has its own panel, except
+    for those drawn over others (`over`), which are dashed lines without marks.
 
     Args:
         title: printed above the figure.
-        axis: the key of the variants that lie along x: `classes` for `classes=100`.
+        axis: the axis of the variants along x: `classes` for `classes=100`.
         metrics: what is drawn, in the order of the legend.
         methods: panels from left to right; None for all, in order of appearance.
         over: method -> the method into whose panel it is drawn.

@@ -22,13 +22,13 @@ class PointSpaces:
     Args:
         title: printed above the figure.
         spaces: from left to right: `array`, the name of the points [N, 2]; `title`; `where`, the
-            columns of the long table (method, variant, role) that pick the scores below the panel;
-            nothing below without it.
-        metrics: the scores below a panel, means over seeds; none where not given.
+            columns of the long table (method, variant, role) that select the scores below the
+            panel; no scores without it.
+        metrics: the scores below a panel, means over seeds; none if not given.
         labels: the array with the class of each point, [N].
         seed: whose points are drawn.
         circle: whether to draw the unit circle.
-        ratios: metrics that are no fractions and not shown in percent.
+        ratios: metrics that are not fractions and not shown in percent.
         arrays: seed -> the arrays of that seed.
     """
 

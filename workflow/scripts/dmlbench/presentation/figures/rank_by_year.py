@@ -18,14 +18,14 @@ _EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split",
 
 
 class RankByYear:
-    """A panel for our ranks where there are runs, and one for those of the printed scores.
+    """A panel for our ranks, if there are runs, and one for those of the printed scores.
 
     Above each is Spearman's correlation of year and mean rank: below 0, later losses rank better.
-    Methods without a year take no part, nor does an experiment that lacks one of the others.
+    Methods without a year are left out, as are experiments that lack one of the others.
 
     Args:
         title: printed above the figure.
-        methods: who takes part in ours.
+        methods: the methods of our ranks.
         metric: the metric to rank by, the higher the better.
         selection: the selection rule of the scores.
         years: method -> year.

@@ -26,9 +26,9 @@ class RecallByEmbeddingDim:
         axis: what is drawn over: `embedding_dim`, or an axis of the variants such as `lambda`
             (can2019, figures 2 and 3).
         selection: the selection rule of the scores.
-        baseline: the method drawn gray and dashed, in a panel of its own where it lies far below.
+        baseline: the method drawn gray and dashed, in its own panel if it is far below.
         printed: the printed numbers.
-        dataset, network, split: which scores; None where the scores have only one.
+        dataset, network, split: which scores; None if the scores have only one.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class RecallByEmbeddingDim:
 
 
 def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
-    """Heights moved as little as possible (least squares) to lie at least `gap` apart, in order."""
+    """Heights moved as little as possible (least squares) to be at least `gap` apart, in order."""
     order = sorted(heights, key=heights.get)
     blocks: list[list[float]] = []
     for rank, key in enumerate(order):
@@ -171,7 +171,7 @@ def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
 
 
 def _mark_break(above, below) -> None:
-    """Two slanted strokes where the axis of scores leaves out what is between two panels."""
+    """Two slanted strokes that mark the range omitted between two panels."""
     stroke = {"marker": [(-1, -0.6), (1, 0.6)], "ms": 10, "ls": "", "color": style.SOFT, "mew": 1.2}
     for axes, edge in ((above, 0), (below, 1)):
         axes.plot([0], [edge], transform=axes.transAxes, clip_on=False, gid="break", **stroke)
@@ -188,7 +188,7 @@ def _mark_break(above, below) -> None:
 
 
 def _reach(heights: pd.Series) -> float:
-    """Percentage points that a panel covers to show these scores with some air."""
+    """Percentage points that a panel covers to show these scores with some margin."""
     return max(3.0, 1.16 * float(np.ptp(heights)) + 1.5)
 
 

@@ -14,32 +14,32 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Count, Fact, Metric, Printed
 
 _HOLDS_A_NUMBER = 12
-"""Percent from which a bar is high enough for its number."""
+"""Percent above which a bar is high enough for its number."""
 
 _LINE = 15
-"""Letters of a name after which it goes on below, at a space."""
+"""Letters after which a name breaks at the next space."""
 
 _INCHES_A_LETTER = 0.072
-"""Of names below the bars, with room between two of them."""
+"""Width of a letter in the names below the bars, spacing included."""
 
 
 class RecallByMethod:
-    """R@k by loss in chronological order, one group of bars a loss, like psomas2020's figure 27.
+    """R@k by loss in chronological order, one group of bars per loss, like psomas2020's figure 27.
 
-    R@1 carries the loss's full color, larger k ever lighter ones; a black tick marks R@1 at the
-    last epoch where another epoch was selected, a whisker the standard deviation over seeds, a
-    hollow diamond the printed number.
+    R@1 has the loss's full color, larger k lighter ones; a black tick marks R@1 at the last epoch
+    if another epoch was selected, a whisker the standard deviation over seeds, a hollow diamond the
+    printed number.
 
     Args:
         title: printed above the figure.
         methods: groups from left to right, in the study's (chronological) order.
-        metrics: bars within a group; the first is the one that counts.
+        metrics: bars within a group; the first one is the main metric.
         embedding_dim: the embedding size to show.
         selection: the selection rule of the scores.
         years: method -> year of publication, printed below its name.
         baseline: the method whose first metric is drawn as a dashed line across.
         printed: the printed numbers, marked on the bars.
-        dataset, network, split: which scores; None where the scores have only one.
+        dataset, network, split: which scores; None if the scores have only one.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class RecallByMethod:
         with style.house():
             labels = [_in_lines(name(titles, m)) + self._year(m) for m in methods]
             longest = max(len(line) for label in labels for line in label.splitlines())
-            room = max(0.92, _INCHES_A_LETTER * longest)
-            figure = Figure(figsize=(max(6.0, 1.6 + room * len(methods)), 4.3))
+            width = max(0.92, _INCHES_A_LETTER * longest)
+            figure = Figure(figsize=(max(6.0, 1.6 + width * len(methods)), 4.3))
             axes = figure.subplots()
             self._bars(axes, shown, last, methods, titles)
             self._baseline(axes, shown, len(methods), titles)
@@ -136,7 +136,7 @@ class RecallByMethod:
     def _baseline(self, axes, shown, groups, titles) -> None:
         rows = shown[(shown.method == self.baseline) & (shown.metric == self.metrics[0])]
         for row in rows.itertuples():
-            # Behind the bars, which have numbers at their feet.
+            # Behind the bars, because they have numbers at their bases.
             axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
             floor = rounded(row.mean, 1)
             axes.annotate(

@@ -17,10 +17,10 @@ _APART = 0.2
 
 
 class RecallByNetwork:
-    """R@1 by loss in chronological order, a mark a network, like psomas2020's figure 31.
+    """R@1 by loss in chronological order, one mark per network, like psomas2020's figure 31.
 
-    A whisker is the standard deviation over seeds, a hollow mark the printed number. Marks and not
-    bars, so that the axis need not begin at 0, where all networks look alike.
+    A whisker is the standard deviation over seeds, a hollow mark the printed number. Marks instead
+    of bars, so that the axis need not begin at 0, where all networks look alike.
 
     Args:
         title: printed above the figure.
@@ -29,7 +29,7 @@ class RecallByNetwork:
         selection: the selection rule of the scores.
         years: method -> year of publication, printed below its name.
         printed: the printed numbers.
-        dataset, split: which scores; None where the scores have only one.
+        dataset, split: which scores; None if the scores have only one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How the values of an axis spread, over losses and metrics together."""
+"""The distributions of scores by value of an axis, over losses and metrics together."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,14 +16,14 @@ _OURS, _THEIRS = "#4477aa", "#8a8f99"
 class RelativeDistributions:
     """One panel for each data set, one box for each value of an axis, like roth2020's figure 3.
 
-    Each score is divided by the best that its loss reaches in its metric along the axis; a box
-    holds the middle half of what all losses and metrics have at a value, its line the median, its
-    diamond the mean, its whiskers all. Gray, thin boxes are of the printed numbers.
+    Each score is divided by the best of its loss and metric along the axis; a box holds the middle
+    half of all losses and metrics at a value, its line is the median, its diamond the mean, its
+    whiskers the range. Gray, thin boxes are of the printed numbers.
 
     Args:
         title: printed above the figure.
         axis: an axis of the variants, such as `sampler`.
-        metrics: the metrics that are put together.
+        metrics: the metrics that are combined.
         selection: the selection rule of the scores.
         printed: the printed numbers.
     """

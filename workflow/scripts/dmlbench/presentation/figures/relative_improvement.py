@@ -1,4 +1,4 @@
-"""How much better the losses are than an old one, on average."""
+"""The average improvement of losses over an older one."""
 
 from collections.abc import Mapping, Sequence
 
@@ -47,7 +47,7 @@ class RelativeImprovement:
         """The figure of a study's scores of combined folds.
 
         Raises:
-            UserError: no scores of combined folds, or none of a reference.
+            UserError: there are no scores of combined folds, or none of a reference.
         """
         ours = tested(scores, self.selection, self.metric)
         ours = ours[ours.fold.isin(list(FORMS))]

@@ -1,4 +1,4 @@
-"""What each part of a training is worth: scores relative to the best along each axis."""
+"""The effect of each part of a training: scores relative to the best along each axis."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,15 +14,15 @@ from dmlbench.values import Fact, Metric
 class RelativeScores:
     """One panel for each data set (rows) and axis (columns), one line for each loss.
 
-    Each score is divided by the best that its loss reaches in its metric along the axis; a mark is
-    the mean over the metrics, like roth2020's figure 2. Means over seeds are divided.
+    Each score, a mean over seeds, is divided by the best of its loss and metric along the axis; a
+    mark is the mean over the metrics, like roth2020's figure 2.
 
     Args:
         title: printed above the figure.
         methods: the order of the legend.
         axes: axes of the variants, or columns (`network`, `embedding_dim`).
-        metrics: the metrics that are put together.
-        reference: what columns have where another axis varies: `{network: resnet50}`.
+        metrics: the metrics that are combined.
+        reference: the values of columns while another axis varies: `{network: resnet50}`.
         selection: the selection rule of the scores.
     """
 

@@ -18,12 +18,12 @@ class ScatterWithCorrelation:
     """One panel for each data set (rows) and measure (columns), its correlation above it.
 
     A mark is a method with its variant, the mean over seeds; whiskers are standard deviations.
-    Each has a color and a mark of its own (`style.looks`).
+    Each has its own color and mark (`style.looks`).
 
     Args:
         title: printed above the figure.
         methods: the order of the legend.
-        x: the metrics along x, a column of panels each.
+        x: the metrics along x, one column of panels each.
         y: the metric along y.
         x_role, y_role: whose embeddings are measured.
         selection: the selection rule of the scores.

@@ -13,7 +13,7 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric, Printed
 
 FORMS = {"concatenated": "#cc3311", "separated": "#117733"}
-"""How the folds' embeddings are combined -> color."""
+"""Form of combined folds -> color."""
 
 
 class ScoresByForm:

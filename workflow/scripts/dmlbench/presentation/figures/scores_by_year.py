@@ -23,7 +23,7 @@ class ScoresByYear:
     """One panel for each data set, a mark for each loss, like musgrave2020's figure 4 (b).
 
     A whisker is the 95% interval of the mean over seeds, a hollow mark the printed number, the line
-    the least squares of the means over the years, its slope in the heading.
+    the least-squares fit of the means over the years, its slope in the heading.
 
     Args:
         title: printed above the figure.
@@ -31,7 +31,7 @@ class ScoresByYear:
         metric: what is drawn.
         selection: the selection rule of the scores.
         years: method -> year of publication; a method without one is left out.
-        fold: which scores of combined folds; none for runs without folds.
+        fold: which scores of combined folds; None for runs without folds.
         printed: the printed numbers.
     """
 

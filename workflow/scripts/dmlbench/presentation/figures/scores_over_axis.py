@@ -13,7 +13,7 @@ from dmlbench.values import Fact, Metric
 
 
 class ScoresOverAxis:
-    """One panel for each data set; dashed lines are without the change, like roth2020's figure 8.
+    """One panel per data set; dashed lines are without the change, like roth2020's figure 8.
 
     Marks are means over seeds, bands standard deviations.
 

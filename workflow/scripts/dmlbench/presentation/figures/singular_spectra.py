@@ -26,7 +26,7 @@ class SingularSpectra:
         title: printed above the figure.
         change: the parts of a variant that are the change, such as `[regularizer]`.
         spectra: arrays of a measure: `singular_values`, `class_singular_values`.
-        first: how many singular values are drawn; all where not given.
+        first: how many singular values are drawn; all if not given.
         metric: the score in the legend.
         selection: the selection rule of embeddings and scores.
         rows: the rows behind the arrays, with the folders of their runs.

@@ -10,13 +10,13 @@ from dmlbench.values import Fact
 
 
 class Constants:
-    """A row for each number: what it is, what is printed, what was computed.
+    """One row per number: its label, the printed and the computed value.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        rows: from top to bottom: `label`; `metric` of the long table; `printed`, as the document
-            prints it, if it does.
+        rows: from top to bottom: `label`; `metric` of the long table; `printed`, as printed in the
+            document, if it is.
         decimals: of the computed numbers.
     """
 
@@ -37,7 +37,7 @@ class Constants:
         """The table of the experiment's means over seeds.
 
         Raises:
-            UserError: a metric that the experiment has not.
+            UserError: the experiment does not have a metric.
         """
         found = scores.groupby("metric").value.mean()
         for row in self.rows:

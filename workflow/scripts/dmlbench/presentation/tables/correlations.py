@@ -1,4 +1,4 @@
-"""How measures of runs go with their scores: correlations over methods and variants."""
+"""How measures of runs correlate with their scores, over methods and variants."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 class Correlations:
-    """The correlation of each of some metrics with one other, a panel for each data set.
+    """The correlation of each of some metrics with another one, one panel per data set.
 
     A point is a method with its variant, the mean over its seeds.
 

@@ -12,7 +12,7 @@ from dmlbench.values import Fact, Metric, Printed
 
 
 class DeviationsFromPrinted:
-    """Printed less ours over the standard deviation of our seeds: a row per method and variant.
+    """(Printed - ours) / standard deviation of our seeds: one row per method and variant.
 
     Args:
         id: the table's id, for labels and links.
@@ -41,7 +41,7 @@ class DeviationsFromPrinted:
         self.role = role
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
-        """The table of a study's scores; a cell is empty for one seed, and where seeds agree.
+        """The table of a study's scores; a cell is empty for one seed, or if all seeds agree.
 
         Raises:
             UserError: no scores, or several for one cell.

@@ -1,4 +1,4 @@
-"""What training gains over a reference, next to what is printed."""
+"""Gains of training over a reference, next to the printed gains."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ from dmlbench.values import Fact, Metric, Printed
 
 
 class GainsBesidePrinted:
-    """Scores less those of one method, seed by seed, next to the same difference of printed ones.
+    """Scores minus those of one method, seed by seed, next to the printed difference.
 
     Args:
         id: the table's id, for labels and links.

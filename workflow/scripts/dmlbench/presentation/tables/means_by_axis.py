@@ -19,7 +19,7 @@ class MeansByAxis:
         id: the table's id, for labels and links.
         title: printed above the table.
         axis: the axis of the variants.
-        values: its numbers, in the order of the columns.
+        values: the axis's numbers, in the order of the columns.
         metric: any metric of the scores, also one of an experiment.
         better: whether the higher or the lower number is the better one.
         role: whose scores.

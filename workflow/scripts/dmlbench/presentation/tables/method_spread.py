@@ -12,7 +12,7 @@ from dmlbench.values import Fact, Metric
 
 
 class MethodSpread:
-    """The standard deviation of the methods' scores: a row for each variant, by data set.
+    """The standard deviation of the methods' scores: one row per variant, by data set.
 
     Args:
         id: the table's id, for labels and links.
@@ -41,7 +41,7 @@ class MethodSpread:
         """The table of a study's scores.
 
         Raises:
-            UserError: methods that lack a seed or a variant of the others.
+            UserError: methods lack a seed or a variant of the others.
         """
         shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
         found = spread_of_methods(shown[shown.metric.isin(self.metrics)])

@@ -1,4 +1,4 @@
-"""What a variant changes, or a method: differences between trainings of equal seeds."""
+"""The effect of a variant or a method: differences between trainings of equal seeds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -34,18 +34,18 @@ _INTERVAL = (
 
 
 class PairedDifferences:
-    """A row for each method and variant: how much it scores above its reference.
+    """One row per method and variant: how much it scores above its reference.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        methods: who is compared, in the order of the rows, the study's (chronological); all where
-            there are none, as in a view of experiments.
-        metrics: a panel each; percent, but for measures of structure.
+        methods: the compared methods, in the study's (chronological) order; all if empty, as in a
+            view of experiments.
+        metrics: one panel each; percent, except for measures of structure.
         selection: the selection rule of the scores.
         role: whose images are scored.
-        between: what tells a score from its reference.
-        against: the reference of all others: a variant (`base` for none), or a method.
+        between: the column in which a score and its reference differ.
+        against: the common reference: a variant (`base` for none), or a method.
         change: instead of `against`, the parts of a variant that are the change:
             `[regularizer, p_switch]` for `miner=D,regularizer=rho,p_switch=0.1`, whose reference
             is `miner=D`.

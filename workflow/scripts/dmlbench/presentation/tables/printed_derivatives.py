@@ -1,4 +1,4 @@
-"""Printed derivatives of losses, right or wrong, with a counter-example."""
+"""Printed derivatives of losses, right or wrong, with a counterexample."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 class PrintedDerivatives:
-    """A row for each loss and point of a triplet, from what `triplet_forces` found.
+    """One row per loss and point of a triplet, from the results of `triplet_forces`.
 
     Args:
         id: the table's id, for labels and links.
@@ -36,7 +36,7 @@ class PrintedDerivatives:
         """The table of the experiment's first seed.
 
         Raises:
-            UserError: a loss that the experiment did not look at.
+            UserError: a loss that the experiment did not examine.
         """
         first = scores[scores.seed == scores.seed.min()]
         first = first.assign(point=_variants.values_of(first, "point"))

@@ -26,22 +26,22 @@ _CELL = ["panel", "column", "method", "row", "metric"]
 
 
 class ScoresBesidePrinted:
-    """A grid of scores, ours next to the printed: a row for each method and variant.
+    """A grid of scores, ours next to the printed: one row per method and variant.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
         methods: the order of the rows, the study's (chronological); variants of one method are
-            in the order of the printed ones. What is printed and was not run is "not run".
+            in the order of the printed ones. Printed numbers without a run are "not run".
         metrics: the groups of columns; percent, the higher the better.
-        selection: the selection rule of the scores. Under any rule but `last_epoch` there is
-            one more column, our first metric at the last epoch, if that was scored.
-        printed: the printed numbers at their places; none for scores that are printed nowhere.
+        selection: the selection rule of the scores. Under any rule except `last_epoch` there is one
+            more column, our first metric at the last epoch, if scored.
+        printed: the printed numbers at their places; none for scores that are not printed.
         panel: what has one value per panel: a column of the long table (`embedding_dim`,
             `recipe`, `dataset`, ...) or an axis of the variants (`rho`, for `rho=0.1,m=40`).
-        column: what has one value per group of columns, likewise; none for metrics alone.
+        column: what has one value per group of columns, likewise; None for metrics alone.
         role: whose images are scored: train, validation or test.
-        years: method -> year of publication, printed behind its name.
+        years: method -> year of publication, printed after its name.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class ScoresBesidePrinted:
         return self._in_order(frame)
 
     def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Methods in the study's order, their variants and panels in that of the printed ones."""
+        """Methods in the study's order, their variants and panels in the printed order."""
         printed = {place: number for number, place in enumerate(_places(self.printed))}
         methods = {method: number for number, method in enumerate(self.methods)}
         last = len(printed)
@@ -158,7 +158,7 @@ class ScoresBesidePrinted:
 
     def _cells(self, panel, method, variant, columns, found, style) -> list[Cell]:
         shown, *last = found
-        # What is cited was never to run, also where no number of it is printed.
+        # Cited rows are never run, even if they lack a printed number.
         mine = [row.status for row in shown.values() if (row.method, row.row) == (method, variant)]
         absent = CITED if set(mine) == {CITED} else NOT_RUN
         cells = []
@@ -188,11 +188,11 @@ class ScoresBesidePrinted:
         return found
 
     def _part(self, column: object) -> str:
-        """The variants' part that a column shows, if it shows one."""
+        """The part of the variants that a column shows, if any."""
         return f"{self.column}={column}"
 
     def _label(self, method: str, variant: str, titles: Mapping[str, str], alone: bool) -> str:
-        """The method, its year and its variant; the variant alone where no other method is."""
+        """The method, its year and its variant; the variant alone if there is only one method."""
         if alone and variant:
             return _variants.label(titles, variant)
         year = f" ({self.years[method]})" if method in self.years else ""

@@ -18,11 +18,11 @@ class ScoresByMethod:
         title: printed above the table.
         methods: rows, in the study's (chronological) order.
         metrics: columns within each embedding size; percent, the higher the better.
-        selection: the selection rule of the scores. Under any rule but `last_epoch` each
-            embedding size gets one more column, the first metric at the last epoch.
-        years: method -> year of publication, printed behind its name.
-        baseline: the method below the others, out of competition.
-        dataset, network, split: which scores; None where the scores have only one.
+        selection: the selection rule of the scores. Under any rule except `last_epoch` each
+            embedding size has one more column, the first metric at the last epoch.
+        years: method -> year of publication, printed after its name.
+        baseline: the method below the others, not compared with them.
+        dataset, network, split: which scores; None if the scores have only one.
     """
 
     def __init__(

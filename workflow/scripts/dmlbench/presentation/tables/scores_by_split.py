@@ -21,8 +21,8 @@ class ScoresBySplit:
         metric: what is shown; percent, the higher the better.
         selection: the selection rule of the scores.
         printed: the printed numbers at their places.
-        labels: split or fold -> what the row is called; else folds count from 1.
-        row_header: what heads the rows.
+        labels: split or fold -> label of the row; by default folds are numbered from 1.
+        row_header: header of the row labels.
     """
 
     def __init__(

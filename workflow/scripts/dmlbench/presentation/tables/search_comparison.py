@@ -1,4 +1,4 @@
-"""Strategies of searching at one budget: what each finds, and what it costs."""
+"""Search strategies at one budget: what each finds, and what it costs."""
 
 from collections.abc import Mapping
 

@@ -71,8 +71,8 @@ class SearchOptima:
                 rows.append(Row(label, tuple(map(Cell, cells)), panel=name(titles, method)))
                 if printed is not None and not _on_grid(printed, parameter):
                     notes.append(
-                        f"{name(titles, method)}'s printed {label}, {printed}, is no value of its "
-                        "range and step."
+                        f"{name(titles, method)}'s printed {label}, {printed}, is not a value of "
+                        "its range and step."
                     )
         columns = (
             Column("range", "Range", better=""),
@@ -100,7 +100,7 @@ def _range(parameter: dict) -> str:
 
 
 def _number(number: float | None) -> str | None:
-    """A number without zeros behind it and without powers of ten."""
+    """A number without trailing zeros and without powers of ten."""
     return None if number is None else f"{Decimal(f'{number:.6g}').normalize():f}"
 
 

@@ -1,4 +1,4 @@
-"""What each search found, value by value, and what its trials came to."""
+"""What each search found, value by value, and a summary of its trials."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _COLUMNS = (
 
 
 class SearchOutcomes:
-    """A row for each parameter of each search; what its trials came to stands in the first.
+    """One row per parameter of each search; the summary of its trials is in the first row.
 
     Args:
         id: the table's id, for labels and links.

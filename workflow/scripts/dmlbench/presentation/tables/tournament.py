@@ -34,12 +34,12 @@ class Tournament:
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        methods: who takes part; every method must have a score in every experiment.
+        methods: the ranked methods; each must have a score in every experiment.
         metric: the metric to rank by, the higher the better.
         selection: the selection rule of the scores.
         rows: the columns of each row of the scores.
-        queries: for each row the file of what its run's queries found; with them each mean rank
-            has an interval, and each method the probability of being first.
+        queries: for each row the file of its run's queries; with them each mean rank has an
+            interval, and each method the probability of being first.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _without_halves(column: Column, frame: pd.DataFrame) -> Column:
-    """The column with no decimals where ranks could have halves but none has one."""
+    """The column without decimals if ranks could have halves but none has one."""
     if column.decimals == 1 and (frame[column.name] % 1 == 0).all():
         return Column(column.name, column.header, column.group, 0, column.better)
     return column

@@ -1,4 +1,4 @@
-"""The tournament of our scores next to the printed one, and what the printed scores give."""
+"""The tournament of our scores next to the printed one and that of the printed scores."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,13 +22,13 @@ _GROUPS = {
 class TournamentBesidePrinted:
     """Each loss's rank over all experiments three times, like psomas2020's table 11.
 
-    From our scores, as printed, and computed from the printed scores: printed ranks that do not
-    follow from printed scores show next to those that do.
+    From our scores, as printed, and computed from the printed scores, next to which printed ranks
+    that do not follow from printed scores are visible.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        methods: who takes part; every method must have a score in every experiment.
+        methods: the ranked methods; each must have a score in every experiment.
         metric: the metric to rank by, the higher the better.
         selection: the selection rule of the scores.
         printed: the printed tournament, and the printed scores that it ranks.

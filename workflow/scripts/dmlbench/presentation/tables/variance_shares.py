@@ -1,4 +1,4 @@
-"""How much of the scores' variance is the loss's, and how much that of an axis of the variants."""
+"""Shares of the scores' variance that are due to the loss and to an axis of the variants."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,17 +21,17 @@ from dmlbench.values import Fact, Metric, Printed
 
 
 class VarianceShares:
-    """Analysis of variance of losses with each value of an axis: a panel for each data set.
+    """Analysis of variance of losses with each value of an axis: one panel per data set.
 
-    Printed means with their standard deviations over seeds have panels of their own.
+    Printed means with their standard deviations over seeds have their own panels.
 
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        axis: the other factor, an axis of the variants (`sampler`). What else a variant has
-            belongs to the loss.
+        axis: the other factor, an axis of the variants (`sampler`). Other parts of a variant belong
+            to the loss.
         metrics: the groups of columns.
-        values: the values of the axis that take part; all if none are given.
+        values: the values of the axis to use; all if not given.
         printed: the printed numbers at their places, if any are shown.
         selection: the selection rule of the scores.
     """
@@ -59,7 +59,7 @@ class VarianceShares:
         """The table of a study's scores.
 
         Raises:
-            UserError: losses that lack a value of the axis or a seed of others.
+            UserError: losses lack a value of the axis or a seed that others have.
         """
         ours = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
         ours = self._factors(ours)
@@ -84,7 +84,7 @@ class VarianceShares:
         )
 
     def _factors(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Rows of the values that take part, with the columns `loss` and `other`."""
+        """Rows with the values to use, with the columns `loss` and `other`."""
         without = [_variants.without(variant, (self.axis,)) for variant in frame.variant]
         frame = frame.assign(
             loss=list(zip(frame.method, without, strict=True)),
@@ -95,7 +95,7 @@ class VarianceShares:
     def _panels(
         self, ours: pd.DataFrame, titles: Mapping[str, str]
     ) -> Iterator[tuple[str, list[dict[str, Source]], pd.DataFrame]]:
-        """A heading, what is found of each metric, and in which rows: ours, then printed."""
+        """Each panel's heading, the result of each metric, and its rows: ours, then printed."""
         alone = self.printed is None and ours.dataset.nunique() == 1
         for dataset, scores in ours.groupby("dataset", sort=False):
             by_metric = [scores[scores.metric == metric] for metric in self.metrics]
@@ -119,7 +119,7 @@ class VarianceShares:
     def _labeled(
         self, found: list[dict[str, Source]], rows: pd.DataFrame, titles: Mapping[str, str]
     ) -> Iterator[tuple[str, list[Source]]]:
-        """A reader's name of each source, and what is found of it metric by metric."""
+        """Display name of each source, and its results by metric."""
         other = name(titles, self.axis)
         labels = {
             FIRST: f"loss ({rows.loss.nunique()})",

@@ -1,4 +1,4 @@
-"""Rules by which a trial is given up early: one file each, Optuna's by our names."""
+"""Rules for giving up trials early: one file each, Optuna's under our names."""
 
 from dmlbench import registry
 
@@ -7,7 +7,7 @@ def build_pruner(name: str, *, epochs: int, **hyperparameters):
     """Build one of Optuna's pruners.
 
     Args:
-        epochs: those of a trial that is not given up, in all folds together.
+        epochs: those of a trial that is not given up, over all folds.
     """
     return registry.build(
         "search/pruners", name, context={"epochs": epochs}, **hyperparameters

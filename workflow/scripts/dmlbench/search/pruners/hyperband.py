@@ -14,7 +14,7 @@ class Hyperband:
     the epochs.
 
     Args:
-        epochs: epochs of a trial that is not given up, in all folds together.
+        epochs: epochs of a trial that is not given up, over all folds.
         least_epochs: epochs of a trial before it is given up.
         reduction: by which factor trials are reduced, and epochs increased.
     """

@@ -22,11 +22,11 @@ def drawn(
         study: the trials so far; it is not changed.
         parameters: place -> its values.
         sampler_of: a sampler by its seed.
-        seed: the search's; each trial has one of its own that follows from it.
+        seed: the search's; each trial's own seed is derived from it.
     """
     trials = study.get_trials()
     sampler = sampler_of(derived_seed(seed, "search", len(trials)))
-    # A copy in memory: a sampler writes what it draws into the study.
+    # A copy in memory: a sampler writes its draws into the study.
     copy = optuna.create_study(direction="maximize", sampler=sampler)
     copy.add_trials(trials)
     distributions = {place: distribution_of(parameters[place]) for place in parameters}
@@ -35,7 +35,7 @@ def drawn(
 
 
 def _exact(value: Value, parameter: Parameter) -> Value:
-    """A drawn value; on a grid the nearest value, which a sampler meets up to rounding only."""
+    """A drawn value; on a grid the nearest value, which a sampler matches only up to rounding."""
     if parameter.step is None:
         return value
     return min(parameter.values, key=lambda other: abs(other - value))

@@ -12,21 +12,21 @@ from dmlbench.values import Count
 
 
 class Coordinate:
-    """All values of the first parameter in their order; the best is kept; then the next one.
+    """Tries all values of one parameter after the other, each time keeping the best.
 
     Source: psomas2020 section 5.2. While the values of one parameter are tried, those before it
-    have their best values and those after it their starting values. A point that was tried is not
-    tried again. Of equal scores, the first tried counts.
+    have their best values and those after it their starting values. No point is tried twice. Of
+    equal scores, the first one counts.
 
-    The text leaves open what the others' values are before they are searched (here those of the
-    run that is tuned: table 4's), in which order parameters come (here as listed: table 15's),
-    and whether the first one is searched again once the last one is known (here it is not).
+    The text leaves open the values of parameters before they are searched (here those of the tuned
+    run: table 4's), the order of parameters (here as listed: table 15's), and whether the first one
+    is searched again after the last one (here it is not).
 
     Args:
         parameters: place -> its values, a grid or choices.
         spec_values: place -> the value of the run that is tuned.
-        start: place -> starting value, where it is not that of the run.
-        passes: how often every parameter is searched; a pass that changes nothing is the last.
+        start: place -> starting value, if it is not that of the run.
+        passes: how often every parameter is searched; a pass without a change is the last.
     """
 
     def __init__(

@@ -11,9 +11,9 @@ from dmlbench.search.strategies._draw import drawn
 
 
 class Random:
-    """Every value with equal probability, whatever the trials before gave.
+    """Every value with equal probability, independent of earlier trials.
 
-    A range with `log` is drawn evenly in the logarithm.
+    A range with `log` is drawn uniformly in the logarithm.
 
     Args:
         parameters: place -> its values.

@@ -14,14 +14,14 @@ from dmlbench.values import Count, CountOrZero
 class Tpe:
     """Values that are more likely among the best trials than among the others.
 
-    Bergstra et al. 2011, over all parameters together, by Optuna. Trials that other workers run
-    count as bad, so that no two workers try the same values. What is drawn for a trial follows from
-    the seed, its number and the trials before it: with one worker a search can be repeated.
+    Bergstra et al. 2011, over all parameters together, by Optuna. Running trials of other workers
+    count as bad, so that no two workers try the same values. The draw for a trial depends on the
+    seed, its number and the trials before it: with one worker a search is reproducible.
 
     Args:
         parameters: place -> its values.
         seed: of the draws.
-        startup_trials: first trials, whose values are drawn at random.
+        startup_trials: number of first trials, whose values are drawn at random.
         candidates: how many draws the most promising is picked from.
     """
 

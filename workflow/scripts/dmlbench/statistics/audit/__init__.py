@@ -1,9 +1,9 @@
 """The printed numbers of a document, checked by general rules.
 
 A rule is a module with `TITLE`, what it checks in a few words, and `check(document)`, which gives
-one `Check` per thing that it checked, found wrong or not; `remarks(document)` may add lines to
-the summary. No rule names a document, a table or a cell: what rules must know next to the printed
-tables is in the document's `audit.yaml` (see `metadata`).
+one `Check` for each checked item, right or wrong; `remarks(document)` may add lines to the summary.
+No rule names a document, a table or a cell: what rules must know besides the printed tables is in
+the document's `audit.yaml` (see `metadata`).
 """
 
 import os
@@ -65,11 +65,11 @@ def audit(
     Args:
         reference: the folder with its `table_*.csv` and `audit.yaml`.
         output_csv: every check, with the columns of `audit_frame`.
-        output_md: per rule what was checked, how many agree, and the findings.
+        output_md: for each rule what was checked, how many agree, and the findings.
 
     Raises:
-        UserError: no printed table; the metadata is missing, wrong, or names cells that are not
-            there.
+        UserError: no printed table; the metadata is missing, wrong, or names cells that do not
+            exist.
     """
     document = read_document(reference)
     frame = audit_frame(document)
@@ -103,7 +103,7 @@ def audit_all(
     output_csv: str | os.PathLike,
     output_md: str | os.PathLike,
 ) -> None:
-    """Put the audits of several documents together.
+    """Combine the audits of several documents.
 
     Args:
         audits: the CSV files that `audit` wrote.

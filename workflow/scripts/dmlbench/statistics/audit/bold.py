@@ -16,7 +16,7 @@ _FLAG = "bold in source"
 
 
 def check(document: Document) -> Iterator[Check]:
-    """One check per bold cell. What is not bold says nothing: a text may have lost its bold."""
+    """One check per bold cell. Other cells say nothing: a transcription may have lost bold."""
     for bold in document.metadata.bold:
         cells = select(document.cells, bold.where)
         for _, column in cells.groupby(bold.within, sort=False):

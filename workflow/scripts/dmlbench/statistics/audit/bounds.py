@@ -1,4 +1,4 @@
-"""What metrics of one run can be, given each other and given their definition."""
+"""Bounds of a run's metrics, from each other and from their definitions."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What one rule says about one printed cell, row or sentence."""
+"""The result of one rule for one printed cell, row or sentence."""
 
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ class Check(NamedTuple):
 
     Attributes:
         table: number of the table with its panel, as a reader writes it: `6a`, `4.10`.
-        method, variant, dataset, metric: the cell; empty where the check is about more than that.
+        method, variant, dataset, metric: the cell; empty if the check is about more than one.
         printed: what the document prints.
-        recomputed: what it should be, or what follows from its other numbers.
+        recomputed: what it should be, or what follows from the document's other numbers.
         kind: `AGREES`, else the kind of finding.
         sure: one of `SURE` for a finding, else empty.
         explanation: a plain sentence for a finding, else empty.

@@ -1,4 +1,4 @@
-"""What the text says about its tables holds in them."""
+"""Claims of the text about its tables hold in the tables."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""A document: its printed tables, its printed settings, and what is known about both."""
+"""A document: its printed tables, its printed settings, and metadata about both."""
 
 import os
 from dataclasses import dataclass

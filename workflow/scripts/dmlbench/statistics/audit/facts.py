@@ -1,4 +1,4 @@
-"""What a document states twice it states alike."""
+"""A document that states a fact twice states it alike."""
 
 import math
 from collections.abc import Iterator

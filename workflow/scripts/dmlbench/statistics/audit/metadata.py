@@ -1,4 +1,4 @@
-"""What rules must know of a document besides its tables: config/reference/<study>/audit.yaml."""
+"""What rules must know about a document besides its tables: config/reference/<study>/audit.yaml."""
 
 from typing import Literal
 
@@ -23,7 +23,7 @@ class Counts(Model):
     Attributes:
         where, but: the cells.
         queries: how many queries there are.
-        runs: of how many runs each cell is the mean; None where the document does not say.
+        runs: the number of runs whose mean each cell is; None if the document does not say.
     """
 
     where: Where
@@ -38,7 +38,7 @@ class Repeat(Model):
     Attributes:
         where: the repeating cells.
         of: the cells that they repeat.
-        match: the coordinates by which a cell finds the one that it repeats.
+        match: the coordinates in which a cell and the one that it repeats agree.
     """
 
     where: Where
@@ -47,10 +47,10 @@ class Repeat(Model):
 
 
 class Rerun(Repeat):
-    """Cells that another table prints too, from runs of the same protocol.
+    """Cells that another table also prints, from runs of the same protocol.
 
     Attributes:
-        runs: of how many runs each cell is the mean.
+        runs: the number of runs whose mean each cell is.
     """
 
     runs: int = Field(gt=1)
@@ -69,8 +69,9 @@ class Ranks(Model):
     Attributes:
         table: the table.
         over: the cells that are ranked, the largest first.
-        experiments: the coordinates that make an experiment; each gives every method a rank.
-        columns: metric of the table -> what of a method's ranks it holds.
+        experiments: the coordinates that identify an experiment; each experiment gives every method
+            a rank.
+        columns: metric of the table -> the statistic of a method's ranks.
     """
 
     table: str
@@ -105,7 +106,7 @@ class Bound(Model):
 
 
 class Claim(Model):
-    """A sentence of the text about its tables: left (minus another) stands in a relation to right.
+    """A sentence of the text about its tables: a relation of left (minus another term) to right.
 
     Attributes:
         id: a name.
@@ -113,10 +114,10 @@ class Claim(Model):
         says: the claim in our words.
         left, minus, right: terms; right may be a number.
         relation: what is claimed.
-        within: how far `equal` may be off; a printed number is met by what rounds to it.
-        each: checked for each combination of these coordinates that the left cells have.
-        sure: how sure it is that a claim which does not hold is wrong.
-        assuming: what a claim that is not certain assumes.
+        within: how far `equal` may be off; a number agrees with a printed one if it rounds to it.
+        each: checked for each combination of these coordinates in the left cells.
+        sure: how certain a violation of the claim is an error.
+        assuming: the assumption of a claim that is not certain.
     """
 
     id: str
@@ -134,12 +135,14 @@ class Claim(Model):
     @model_validator(mode="after")
     def _named_assumption(self) -> "Claim":
         if self.sure != CERTAIN and not self.assuming:
-            raise ValueError(f"claim {self.id}: what is not certain names what it assumes")
+            raise ValueError(
+                f"claim {self.id}: a claim that is not certain must name its assumption"
+            )
         return self
 
 
 class Statement(Model):
-    """One place that states a fact: a value, or one that follows from numbers it states.
+    """One place that states a fact: a value, or numbers from which it follows.
 
     Attributes:
         where: the place: a line of the text, a table, or another document.
@@ -165,7 +168,7 @@ class Fact(Model):
 
     Attributes:
         says: what it is.
-        stated: the places; the first is the one that the others are held against.
+        stated: the places; the others are compared with the first.
         within: how far numbers may differ, as a share of the first.
     """
 
@@ -178,12 +181,12 @@ class Fact(Model):
 
 
 class Metadata(Model):
-    """All of it; what is absent is not checked."""
+    """All metadata of a document; what is absent is not checked."""
 
     counts: list[Counts] = []
     repeats: list[Repeat] = []
     abridged: list[str] = []
-    """Tables that leave out a part of their rows' settings, so that equal coordinates are not one
+    """Tables that omit a part of their rows' settings, so that equal coordinates do not imply one
     run."""
     reruns: list[Rerun] = []
     means: list[Mean] = []

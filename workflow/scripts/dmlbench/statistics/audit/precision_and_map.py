@@ -1,4 +1,4 @@
-"""Rows of one data set tie MAP@R to R-precision closely: who leaves the line is misprinted."""
+"""On one data set MAP@R follows R-precision closely: rows off the line are misprinted."""
 
 from collections.abc import Iterator
 

@@ -26,7 +26,7 @@ def _table(document: Document, ranks: Ranks) -> Iterator[Check]:
     by_method = places.groupby(over["method"])
     for metric, statistic in ranks.columns.items():
         cells = printed[printed["metric"] == metric]
-        # Such a table drops trailing zeros: a column's precision is that of its longest cell.
+        # Such a table omits trailing zeros: a column's precision is that of its longest cell.
         digits = int(cells["decimals"].max())
         values = by_method.agg(statistic)
         for _, cell in cells.iterrows():

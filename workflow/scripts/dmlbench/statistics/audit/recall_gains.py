@@ -1,4 +1,4 @@
-"""Where most queries have found their class, each doubling of k finds fewer new ones."""
+"""Once most queries have found their class, each doubling of k adds fewer new hits."""
 
 from collections.abc import Iterator
 

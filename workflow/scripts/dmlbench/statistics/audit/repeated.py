@@ -55,7 +55,7 @@ def check(document: Document) -> Iterator[Check]:
 
 
 def _elsewhere(document: Document, *cells: pd.Series) -> str:
-    """Whether one of two differing numbers stands in another column of the other's row."""
+    """Whether one of two differing numbers is in another column of the other's row."""
     for cell, other in (cells, cells[::-1]):
         row = {key: [other[key]] for key in COORDINATES if key != "metric"}
         columns = select(document.cells, row, {"metric": [cell["metric"]]})
@@ -69,7 +69,7 @@ Pair = tuple[pd.Series, pd.Series, str]
 
 
 def _declared(document: Document) -> Iterator[Pair]:
-    """Cells of tables that the metadata says to repeat others."""
+    """Cells of tables that repeat others according to the metadata."""
     for repeat in document.metadata.repeats:
         sources = _by(select(document.cells, repeat.of), repeat.match)
         for _, cell in select(document.cells, repeat.where).iterrows():
@@ -93,14 +93,14 @@ def _noted(document: Document) -> Iterator[Pair]:
 
 
 def _equal_coordinates(document: Document) -> Iterator[Pair]:
-    """Cells of two tables that agree in everything that tells runs apart."""
+    """Cells of two tables that agree in everything that distinguishes runs."""
     whole = document.cells[~document.cells["table"].isin(document.metadata.abridged)]
     whole = whole[whole.duplicated(_SAME_RUN, keep=False)]
     for _, cells in whole.groupby(_SAME_RUN, sort=False):
         first = cells.iloc[0]
         for _, cell in cells.iloc[1:].iterrows():
             if cell["table"] != first["table"]:
-                # Without settings of its own the row cannot be of another run.
+                # Without its own settings the row cannot be of another run.
                 yield cell, first, LIKELY if cell["variant"] else CERTAIN
 
 

@@ -1,4 +1,4 @@
-"""Two tables that print means over runs of one protocol differ by chance only."""
+"""Two tables of means over runs of one protocol differ only by chance."""
 
 from collections.abc import Iterator
 

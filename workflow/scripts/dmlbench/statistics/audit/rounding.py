@@ -9,11 +9,11 @@ _SLACK = 1e-6
 
 
 def verdict(printed: float, recomputed: float, decimals: int) -> str:
-    """How a printed number relates to its recomputation at the printed number of decimals.
+    """Compare a printed number with its recomputation, at the printed number of decimals.
 
-    `equal` when it is the recomputed number rounded (a half may go either way), `truncated` when
-    further digits were cut off, `rounded up` when it is the next number above where the nearest
-    lies below, else `differs`.
+    `equal` if it is the recomputed number rounded (halves either way), `truncated` if further
+    digits were cut off, `rounded up` if it is the next number above although the nearest is below,
+    else `differs`.
     """
     unit = 10.0**-decimals
     above = (recomputed - printed) / unit

@@ -1,4 +1,4 @@
-"""Cells of printed tables by their coordinates, and one number from several of them."""
+"""Selecting cells of printed tables by coordinates, and computing one number from them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -25,15 +25,15 @@ Values = Annotated[
     list[str], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
 ]
 Where = dict[Coordinate, Values]
-"""Coordinate -> the values that it may have; a coordinate that is not named may have any."""
+"""Coordinate -> its allowed values; coordinates that are not listed may have any value."""
 
 
 class Term(BaseModel):
-    """One number made of printed cells.
+    """One number computed from printed cells.
 
     Attributes:
         where: the cells.
-        but: coordinates -> values that it leaves out.
+        but: coordinates -> excluded values.
         of: how several cells become one number; `only` allows exactly one cell, `cells` counts
             them, and a coordinate counts its different values.
         rank_within: take each cell's rank (1 is the largest) among the cells of the same table
@@ -61,7 +61,7 @@ def select(cells: pd.DataFrame, where: Mapping[str, list[str]], but=None) -> pd.
 
 
 def numbers_of(term: Term, cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells of a term; `number` is what it takes of each: the value, a rank or a share."""
+    """The cells of a term; `number` is what it uses of each: the value, a rank or a share."""
     chosen = select(cells, term.where, term.but)
     if term.rank_within:
         pool = select(cells, {key: term.where[key] for key in ("table", "metric")})
@@ -78,11 +78,11 @@ def evaluate(term: Term, chosen: pd.DataFrame | None, where: str) -> float:
     """The number of a term.
 
     Args:
-        chosen: its cells (`numbers_of`) or a part of them; None is none.
-        where: what the term belongs to, for messages.
+        chosen: its cells (`numbers_of`) or a part of them; None for no cells.
+        where: the term's owner, for messages.
 
     Raises:
-        UserError: no cell, or more than one where the term takes only one.
+        UserError: no cell, or more than one if the term takes only one.
     """
     count = 0 if chosen is None else len(chosen)
     if term.of == "cells":

@@ -1,7 +1,7 @@
 """A share of N queries is m/N for a whole number m.
 
 Where 100/N is larger than the last printed digit, some percentages cannot occur. A number that is
-no share of those queries is one of these by chance only: the audit says how often.
+not a share of those queries equals a possible one only by chance: the audit says how often.
 """
 
 import math
@@ -26,7 +26,7 @@ _ENOUGH_CELLS = 8
 
 
 def check(document: Document) -> Iterator[Check]:
-    """One check per cell of one run that could miss; one for cells that miss as chance would."""
+    """One check per cell of one run that could miss; a single one if misses look like chance."""
     for counts in document.metadata.counts:
         cells = select(document.cells, counts.where, counts.but)
         if counts.runs != 1 or not len(cells):
@@ -102,7 +102,7 @@ def chance(decimals: int, queries: int) -> float:
     unit = 10.0**-decimals
     numbers = round(100 / unit) + 1
     met = {math.floor(100 * m / queries / unit + 0.5) for m in range(queries + 1)}
-    # A share halfway between two printed numbers may be rounded to either.
+    # A share halfway between two printable numbers may be rounded to either.
     met |= {math.ceil(100 * m / queries / unit - 0.5) for m in range(queries + 1)}
     return 1 - len(met) / numbers
 
