@@ -138,4 +138,4 @@ def _score(
         for role, images in watched.items()
     }
     (space,) = spaces(embedded).values()
-    return score(**space, metrics=[spec.selection_metric])
+    return score(**space, metrics=[spec.selection_metric], device=feed.device)
