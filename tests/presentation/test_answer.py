@@ -36,10 +36,10 @@ def test_a_tournament_that_sets_nothing_apart_says_so(tmp_path, synthetic_scores
     (said,) = answer(ranked(tmp_path / "demo", synthetic_scores(), titles, methods))
     # Three losses in the same order twice: chi-square 4 of at most 2 * 2, p = exp(-2).
     assert said == (
-        "Nothing is set apart: Friedman's test finds no difference between 3 losses in 2 "
-        "experiments (p = 0.135, Kendall's W = 1.00). ProxyAnchor has the best mean rank, 1.00, "
-        "20.00 points above Contrastive, and may have it by chance; one seed, and another one may "
-        "give another order."
+        "No significant difference between 3 losses in 2 experiments (Friedman test: p = 0.135, "
+        "Kendall's W = 1.00). ProxyAnchor has the best mean rank, 1.00, 20.00 points above "
+        "Contrastive, which may be due to chance; with one seed only, another seed may change the "
+        "order."
     )
 
 
@@ -50,9 +50,9 @@ def test_a_clear_winner_is_set_apart_from_all_but_those_that_are_near(
     (said,) = answer(ranked(tmp_path / "demo", scores, titles, methods))
     # Nemenyi's difference of 3 methods in 4 experiments: 2.344 * sqrt(3 * 4 / (6 * 4)) = 1.66.
     assert said == (
-        "ProxyAnchor has the best mean rank, 1.00, 20.00 points above Contrastive, and is set "
-        "apart from all but Contrastive (critical difference 1.66; 3 losses in 4 experiments, "
-        "Friedman's p = 0.0183, Kendall's W = 1.00)."
+        "ProxyAnchor has the best mean rank, 1.00, 20.00 points above Contrastive, and differs "
+        "significantly from all but Contrastive (critical difference 1.66; 3 losses in 4 "
+        "experiments, Friedman test: p = 0.0183, Kendall's W = 1.00)."
     )
 
 
@@ -64,21 +64,22 @@ def test_a_difference_that_sets_no_loss_apart_from_the_first_is_said_as_one(
     board.to_csv(study["tournament"], index=False)
     (said,) = answer(study)
     assert said == (
-        "Friedman's test finds a difference between 3 losses in 4 experiments (p = 0.0183, "
-        "Kendall's W = 1.00), but sets the first apart from none of them alone (critical "
-        "difference 2.50). ProxyAnchor has the best mean rank, 1.00, 20.00 points above "
-        "Contrastive; one seed, and another one may give another order."
+        "The Friedman test finds significant differences between 3 losses in 4 experiments (p = "
+        "0.0183, Kendall's W = 1.00), but the first does not differ significantly from any single "
+        "loss (critical difference 2.50). ProxyAnchor has the best mean rank, 1.00, 20.00 points "
+        "above Contrastive; with one seed only, another seed may change the order."
     )
     found = headline(study | {"baseline": None})
     assert not found.apart
-    assert "No other method is further away than the critical difference." in found.caveats
+    caveat = "No other method differs from the first by more than the critical difference."
+    assert caveat in found.caveats
 
 
 def test_one_experiment_tests_nothing(tmp_path, synthetic_scores, titles, methods):
     scores = synthetic_scores(dims=[64])
     (said,) = answer(ranked(tmp_path / "demo", scores, titles, methods))
     assert said.startswith("ProxyAnchor has the best R@1 of 3 losses, 20.00 points above")
-    assert "One experiment says nothing about another one; one seed" in said
+    assert "This is one experiment; with one seed only" in said
 
 
 def test_years_are_correlated_with_mean_ranks():
@@ -112,13 +113,14 @@ def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
     ]
     together, single = answer(differences(tmp_path, rows))
     assert together == (
-        "R@1 changes by −2.50 points [−4.00, −1.00] with PROFS against the loss alone (mean over 2 "
-        "losses, 95 % interval)."
+        "R@1 changes by −2.50 points [−4.00, −1.00] with PROFS, compared with the loss alone (mean "
+        "over 2 losses, 95 % interval)."
     )
     assert single == (
-        "Against the loss alone, none of 2 is above in R@1, 1 below and 1 not set apart (p < 0.05 "
-        "after Holm's correction); differences go from −4.00 points [−5.00, −3.00] (Margin, PROFS) "
-        "to −1.00 points [−4.00, +2.00] (Triplet, PROFS)."
+        "Compared with the loss alone, none of 2 is significantly higher in R@1, 1 significantly "
+        "lower and 1 not significantly different (p < 0.05 after Holm's correction); differences "
+        "range from −4.00 points [−5.00, −3.00] (Margin, PROFS) to −1.00 points [−4.00, +2.00] "
+        "(Triplet, PROFS)."
     )
 
 
@@ -130,11 +132,12 @@ def test_each_data_set_has_a_sentence_of_its_own(tmp_path):
     ]
     (said,) = answer(differences(tmp_path, rows))
     assert said == (
-        "On CUB, against the loss alone, 1 of 1 is above in R@1, none below and none not set "
-        "apart (p < 0.05 after Holm's correction); differences go by +4.00 points [+3.00, +5.00] "
-        "(Margin, PROFS). On SOP, against the loss alone, none of 1 is above in R@1, none below "
-        "and 1 not set apart (p < 0.05 after Holm's correction); differences go by −1.00 points "
-        "[−2.00, +0.00] (Margin, PROFS)."
+        "On CUB, compared with the loss alone, 1 of 1 is significantly higher in R@1, none "
+        "significantly lower and none not significantly different (p < 0.05 after Holm's "
+        "correction); the difference is +4.00 points [+3.00, +5.00] (Margin, PROFS). On SOP, "
+        "compared with the loss alone, none of 1 is significantly higher in R@1, none "
+        "significantly lower and 1 not significantly different (p < 0.05 after Holm's correction); "
+        "the difference is −1.00 points [−2.00, +0.00] (Margin, PROFS)."
     )
 
 
@@ -149,13 +152,13 @@ def test_one_pair_of_trainings_has_no_interval(tmp_path):
     ).to_csv(study["tables"][0]["csv"], index=False)
     together, single = answer(study)
     assert together == (
-        'On CUB, R@1 changes by +2.00 points with PROFS against "hard" (mean over 2 losses, one '
-        'pair of trainings each). On SOP, R@1 changes by −0.25 points with PROFS against "hard" '
-        "(mean over 2 losses, one pair of trainings each)."
+        'On CUB, R@1 changes by +2.00 points with PROFS, compared with "hard" (mean over 2 losses, '
+        "one pair of trainings each). On SOP, R@1 changes by −0.25 points with PROFS, compared "
+        'with "hard" (mean over 2 losses, one pair of trainings each).'
     )
     assert single.endswith(
         "On SOP, R@1 changes by −1.00 points with Margin, PROFS and +0.50 points with Triplet, "
-        'PROFS against "hard", in one pair of trainings.'
+        'PROFS, compared with "hard", in one pair of trainings.'
     )
 
 
@@ -216,10 +219,11 @@ def test_a_study_names_the_tables_that_answer(tmp_path):
     study |= {"tables": [*study["tables"], other], "answer": ["c", "differences"]}
     first, second = answer(study)
     assert first == (
-        "R@1 goes with rho, r = −0.85 [−0.94, −0.74] and pi intra, r = +0.64 [+0.36, +0.88]; with "
-        "pi inter the interval has 0 in it (Pearson's correlation over 14 points, 95 % interval)."
+        "R@1 correlates with rho, r = −0.85 [−0.94, −0.74] and pi intra, r = +0.64 [+0.36, +0.88]; "
+        "with pi inter the interval includes 0 (Pearson's correlation over 14 points, 95 % "
+        "interval)."
     )
-    assert second.startswith("Against triplet, none of 1 is above in R@1, 1 below and none not")
+    assert second.startswith("Compared with triplet, none of 1 is significantly higher in R@1, 1")
 
 
 def test_a_table_without_an_answer_is_no_answer(tmp_path):
@@ -242,7 +246,7 @@ def test_the_terminal_says_question_and_answer(tmp_path, synthetic_scores, title
     )
     lines = summary(study).splitlines()
     assert lines[3] == "Which loss?"
-    assert lines[4].startswith("Nothing is set apart: Friedman's test finds no difference")
+    assert lines[4].startswith("No significant difference between")
     assert max(map(len, lines[:12])) <= 78
 
 

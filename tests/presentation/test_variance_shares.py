@@ -75,11 +75,11 @@ def test_each_data_set_has_a_panel_and_a_sentence(tmp_path):
     loss = found.rows[0].cells
     low, high = (f"{cell.value:.1f}" for cell in loss[1:3])
     assert said.startswith(
-        f"Of the variance of R@1 of 2 losses on CUB, {loss[0].value:.1f} % [{low}, {high}] goes "
-        "with the loss, "
+        f"Of the variance of R@1 of 2 losses on CUB, {loss[0].value:.1f} % [{low}, {high}] is "
+        "explained by the loss, "
     )
     assert "; of the variance of R@1 of 2 losses on SOP, " in said
-    assert said.endswith("goes with the seed (95 % intervals over seeds).")
+    assert said.endswith("is explained by the seed (95 % intervals over seeds).")
 
 
 def test_printed_numbers_have_a_panel_of_their_own(tmp_path):
@@ -101,6 +101,6 @@ def test_printed_numbers_have_a_panel_of_their_own(tmp_path):
     (said,) = answer({"tournament": None, "titles": TITLES, "tables": [shown]})
     share = theirs[0].cells[0].value
     assert (
-        f"; of the variance of R@1 of 2 losses on CUB, printed, {share:.1f} % goes with the loss, "
-        in said
+        f"; of the variance of R@1 of 2 losses on CUB, printed, {share:.1f} % is explained by the "
+        "loss, " in said
     )

@@ -63,22 +63,23 @@ def _on_one_dataset(
         said = _differences(found, unit, tested)
         sure = "95 % interval" if tested else "one pair of trainings each"
         sentences.append(
-            f"{on}{metric} changes by {said} against {against} (mean over {count} losses, {sure})."
+            f"{on}{metric} changes by {said}, compared with {against} (mean over {count} losses, "
+            f"{sure})."
         )
     found = [(row["Loss"], row) for _, row in losses.iterrows()]
     if not tested:
         said = _differences(found, unit, tested)
         return [
             *sentences,
-            f"{on}{metric} changes by {said} against {against}, in one pair of trainings.",
+            f"{on}{metric} changes by {said}, compared with {against}, in one pair of trainings.",
         ]
     sure = losses[_numbers(losses["holm"]) < SIGNIFICANT]
     up = int((_numbers(sure["difference"]) > 0).sum())
     sentences.append(
-        f"{on}{'against' if on else 'Against'} {against}, {_count(up)} of {len(losses)} {_are(up)} "
-        f"above in {metric}, {_count(len(sure) - up)} below and {_count(len(losses) - len(sure))} "
-        f"not set apart (p < {SIGNIFICANT:g} after Holm's correction); differences go "
-        f"{_extremes(found, unit, tested)}."
+        f"{on}{'compared' if on else 'Compared'} with {against}, {_count(up)} of {len(losses)} "
+        f"{_are(up)} significantly higher in {metric}, {_count(len(sure) - up)} significantly "
+        f"lower and {_count(len(losses) - len(sure))} not significantly different "
+        f"(p < {SIGNIFICANT:g} after Holm's correction); {_range(found, unit)}."
     )
     return sentences
 
@@ -107,7 +108,12 @@ def _extremes(found: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -
     ordered = sorted(found, key=lambda item: float(item[1]["difference"]))
     ends = dict.fromkeys([0, len(ordered) - 1])
     said = [f"{_change(ordered[i][1], unit, tested)} ({ordered[i][0]})" for i in ends]
-    return f"from {' to '.join(said)}" if len(said) > 1 else f"by {said[0]}"
+    return f"from {' to '.join(said)}" if len(said) > 1 else said[0]
+
+
+def _range(found: Sequence[tuple[str, pd.Series]], unit: str) -> str:
+    said = _extremes(found, unit, tested=True)
+    return f"differences range {said}" if len(found) > 1 else f"the difference is {said}"
 
 
 def _change(row: pd.Series, unit: str, tested: bool) -> str:
@@ -127,9 +133,11 @@ def _of_correlations(
     rest = [frame[label][index] for index in order if index not in sure]
     metric, points = label.removeprefix("With "), frame["points"].iloc[0]
     said = listed([_correlation(frame.loc[index], label) for index in sure])
-    found = f"{metric} goes with {said}" if sure else f"{metric} goes with nothing measured"
-    unsure = f"; with {listed(rest)} the interval has 0 in it" if rest else ""
-    return [f"{found}{unsure} (Pearson's correlation over {points} points, 95 % interval)."]
+    found = f"correlates with {said}" if sure else "does not correlate significantly"
+    unsure = f"; with {listed(rest)} the interval includes 0" if rest else ""
+    return [
+        f"{metric} {found}{unsure} (Pearson's correlation over {points} points, 95 % interval)."
+    ]
 
 
 def _correlation(row: pd.Series, label: str) -> str:
@@ -162,7 +170,7 @@ def _of_shares(
         # The numbers of levels follow the names, in brackets.
         sources = found["Source"].str.partition(" (")
         said = [
-            f"{row[f'{metric}_share']} %{_interval(row, metric)} goes with the {source}"
+            f"{row[f'{metric}_share']} %{_interval(row, metric)} is explained by the {source}"
             for (_, row), source in zip(found.iterrows(), sources[0], strict=True)
         ]
         losses = sources[2].iloc[0].removesuffix(")")

@@ -46,19 +46,19 @@ def _of_tournament(study: Study) -> list[str]:
     if best.experiments < 2:
         first = "" if pd.isna(best.probability_first) else f", {_share(best.probability_first)}"
         sentences = [
-            f"{best.title} has the best {metric} of {len(board)} losses{lead}{first}. One "
-            f"experiment says nothing about another one{seeds}."
+            f"{best.title} has the best {metric} of {len(board)} losses{lead}{first}. This is one "
+            f"experiment{seeds}."
         ]
     else:
         sentences = [_test(study, board, lead, seeds)]
     years = study.get("years", {})
     trend = rank_by_year(board, years)
     if trend is not None:
-        found = "cannot be shown to rank better or worse"
+        found = "no significantly better or worse ranks"
         if trend.p_value < SIGNIFICANT:
-            found = f"rank {'better' if trend.correlation < 0 else 'worse'}"
+            found = f"significantly {'better' if trend.correlation < 0 else 'worse'} ranks"
         sentences.append(
-            f"Later losses {found}: Spearman's correlation of year and mean rank is "
+            f"Later losses have {found}: Spearman's correlation of year and mean rank is "
             f"{_signed(trend.correlation)}, p = {trend.p_value:.3g}, {trend.losses} losses "
             "(below 0: later is better)."
         )
@@ -74,19 +74,22 @@ def _test(study: Study, board: pd.DataFrame, lead: str, seeds: str) -> str:
     test = f"p = {p_value:.3g}, Kendall's W = {rounded(_concordance(study), 2)}"
     among = f"{len(board)} losses in {best.experiments} experiments"
     if not p_value < SIGNIFICANT:
-        found = f" ({test})" if p_value == p_value else ""
+        found = f": {test}" if p_value == p_value else ""
         return (
-            f"Nothing is set apart: Friedman's test finds no difference between {among}{found}. "
-            f"{rank}, and may have it by chance{seeds}."
+            f"No significant difference between {among} (Friedman test{found}). "
+            f"{rank}, which may be due to chance{seeds}."
         )
     limit = f"critical difference {rounded(difference, 2)}"
     if len(near) == len(board) - 1:
         return (
-            f"Friedman's test finds a difference between {among} ({test}), but sets the first "
-            f"apart from none of them alone ({limit}). {rank}{seeds}."
+            f"The Friedman test finds significant differences between {among} ({test}), but the "
+            f"first does not differ significantly from any single loss ({limit}). {rank}{seeds}."
         )
     apart = f"all but {listed(near)}" if near else "all others"
-    return f"{rank}, and is set apart from {apart} ({limit}; {among}, Friedman's {test}){seeds}."
+    return (
+        f"{rank}, and differs significantly from {apart} ({limit}; {among}, Friedman test: "
+        f"{test}){seeds}."
+    )
 
 
 def _concordance(study: Study) -> float:
@@ -112,7 +115,7 @@ def _lead(study: Study, board: pd.DataFrame) -> str:
 
 def _seeds(study: Study) -> str:
     count = _ranked(study)["seed"].nunique()
-    return "; one seed, and another one may give another order" if count == 1 else ""
+    return "; with one seed only, another seed may change the order" if count == 1 else ""
 
 
 def _ranked(study: Study) -> pd.DataFrame:

@@ -193,14 +193,14 @@ def _all_near(board: pd.DataFrame) -> bool:
 def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     p_value = board["friedman_p"].iloc[0]
     if board["experiments"].iloc[0] < 2:
-        yield "One experiment: nothing says whether another one would give the same order."
+        yield "One experiment: another one may give another order."
     elif not p_value < _SIGNIFICANT:
-        found = "" if pd.isna(p_value) else f" (p = {p_value:.3g})"
-        yield f"Friedman's test finds no method apart from the others{found}."
+        found = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
+        yield f"No significant difference between methods (Friedman test{found})."
     elif _all_near(board):
-        yield "No other method is further away than the critical difference."
+        yield "No other method differs from the first by more than the critical difference."
     if scores["seed"].nunique() == 1:
-        yield "One seed: another one may give another order."
+        yield "One seed: another seed may change the order."
 
 
 def _mean(scores: pd.DataFrame, method: str | None, metric: str, rule: str) -> float | None:
