@@ -253,9 +253,11 @@ def test_scoring_is_timed_once_its_kernels_are_loaded(report, monkeypatch):
     from dmlbench.evaluation.walk import _WORTH_ROUNDING
 
     sizes = []
-    monkeypatch.setattr(
-        gpu_check.gpu_rates, "evaluate", lambda vectors, labels, metrics: sizes.append(len(vectors))
-    )
+
+    def noted(vectors, labels, **options):
+        sizes.append(len(vectors))
+
+    monkeypatch.setattr(gpu_check.gpu_rates, "evaluate", noted)
     full = gpu_check.FULL
     scale = full._replace(
         spaces={name: (size, 2, *rest) for name, (size, _, *rest) in full.spaces.items()}
