@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import torch
+from cuda_determinism import refuse_nondeterministic
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
@@ -36,38 +37,6 @@ _MAY_MIX = {"_to_copy", "copy_", "copy", "index", "index_put", "index_put_", "_i
 # Where even a scalar tensor of the CPU is refused.
 _NEVER_MIX = {"cat", "stack"}
 _TO_PYTHON = {"_local_scalar_dense", "item", "equal", "is_same_size", "is_nonzero"}
-# Operations whose kernels for CUDA call alertNotDeterministic in torch 2.15, always ...
-_NOT_DETERMINISTIC = {
-    "_adaptive_avg_pool2d_backward",
-    "_adaptive_avg_pool3d_backward",
-    "adaptive_max_pool2d_backward",
-    "avg_pool3d_backward",
-    "fractional_max_pool2d_backward",
-    "fractional_max_pool3d_backward",
-    "grid_sampler_2d_backward",
-    "grid_sampler_3d_backward",
-    "histc",
-    "index_reduce",
-    "index_reduce_",
-    "max_unpool2d",
-    "max_unpool3d",
-    "put",
-    "put_",
-    "reflection_pad1d_backward",
-    "reflection_pad3d_backward",
-    "upsample_bicubic2d_backward",
-    "upsample_bilinear2d_backward",
-    "upsample_linear1d_backward",
-    "upsample_trilinear3d_backward",
-}
-# ... and with such an argument.
-_NOT_DETERMINISTIC_WITH = {
-    "bincount": lambda weights=None, *_: weights is not None,
-    "median": lambda dim=None, *_: dim is not None,
-    "nanmedian": lambda dim=None, *_: dim is not None,
-    "scatter_reduce": lambda dim, index, src, reduce, *_: reduce == "prod",
-    "scatter_reduce_": lambda dim, index, src, reduce, *_: reduce == "prod",
-}
 # Their size, or what they give to Python, is known once the GPU has computed it.
 _WAITED_FOR = {
     "_local_scalar_dense",
@@ -175,7 +144,7 @@ def _run(function, args, kwargs, drawing):
     on_gpu = any(isinstance(tensor, PretendedTensor) for tensor in tensors)
     if on_gpu:
         _refuse(name, args, kwargs, tensors)
-        _refuse_nondeterministic(name, args, kwargs)
+        refuse_nondeterministic(name, args, kwargs)
     # By position where inference mode leaves `to` whole.
     devices = [each for each in args if isinstance(each, torch.device)]
     wanted = kwargs.get("device") or next(iter(devices), None)
@@ -225,14 +194,6 @@ def _refuse(name: str, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -
         )
     if name.startswith(("index", "_index")) and not isinstance(args[0], PretendedTensor):
         raise RuntimeError(f"{name}: indices on cuda:0 for a tensor on cpu")
-
-
-def _refuse_nondeterministic(name: str, args: tuple, kwargs: dict) -> None:
-    if not torch.are_deterministic_algorithms_enabled():
-        return
-    depends = _NOT_DETERMINISTIC_WITH.get(name)
-    if name in _NOT_DETERMINISTIC or (depends and depends(*args[1:], **kwargs)):
-        raise RuntimeError(f"{name} does not have a deterministic implementation")
 
 
 def _waits_for_the_gpu(name: str, args: tuple, kwargs: dict, on_gpu: bool, to_gpu: bool) -> bool:
