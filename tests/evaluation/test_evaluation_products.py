@@ -31,6 +31,16 @@ def test_threads_find_and_sort_what_one_does():
     assert torch.equal(ordered, values.T.sort(dim=1).values)
 
 
+@settings(deadline=None)
+@given(
+    mask=st.lists(st.booleans(), max_size=40).map(lambda values: np.array(values, bool)),
+    skipped=st.integers(0, 7),
+)
+def test_true_values_are_found_eight_at_a_time(mask, skipped):
+    mask = mask[skipped:]
+    assert products._true(mask).tolist() == np.flatnonzero(mask).tolist()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
 @settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), dim=st.integers(1, 300))

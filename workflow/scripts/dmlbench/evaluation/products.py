@@ -95,11 +95,15 @@ class Products:
         if self._bias is not None:
             bias = self._bias[columns]
             values += ((bias / unit).round() if dtype == torch.int8 else bias).to(values.dtype)
-        mine, theirs = self.space.queries.classes[rows], self.space.gallery.classes[columns]
-        if mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
-            least = _LEAST if dtype == torch.int8 else -torch.inf
-            values.masked_fill_(mine[:, None] == theirs, least)
+        self._hide_own(values, rows, columns)
         return Tile(values, error, unit)
+
+    def _hide_own(self, values: torch.Tensor, rows: slice, columns: slice) -> None:
+        mine, theirs = self.space.queries.classes[rows], self.space.gallery.classes[columns]
+        (top, bottom), (left, right) = _between(mine, theirs), _between(theirs, mine)
+        least = _LEAST if values.dtype == torch.int32 else -torch.inf
+        same = mine[top:bottom, None] == theirs[left:right]
+        values[top:bottom, left:right].masked_fill_(same, least)
 
     def closely(self, rows: torch.Tensor, columns: torch.Tensor) -> tuple[torch.Tensor, float]:
         """Similarities of pairs given by query and gallery numbers, float64, and their error."""
@@ -178,15 +182,23 @@ class Products:
         return self.space.queries.vectors, self.space.gallery.vectors
 
     def _summation(self) -> float:
-        # Any order of float32 summation errs by at most D u sum|x_i y_i| <= D u |x| |y|; norms
-        # are at most 1 + D 2^-24, and three more operations are granted for the Euclidean term.
-        return 1.5 * (self.space.gallery.vectors.shape[1] + 3) * 2.0**-24
+        # Any order of n float32 operations errs by at most n u / (1 - n u) sum|x_i y_i|, where
+        # sum|x_i y_i| <= |x| |y|; three operations are granted for the Euclidean term.
+        dim = self.space.gallery.vectors.shape[1]
+        rounding = (dim + 3) * 2.0**-24
+        return rounding / (1 - rounding) * (1 + dim * 2.0**-24) ** 2
 
     def _buffer(self, dtype: torch.dtype, rows: slice, columns: slice) -> torch.Tensor:
         if dtype not in self._buffers:
             self._buffers[dtype] = torch.empty(self._entries, dtype=dtype, device=self._device)
         height, width = rows.stop - rows.start, columns.stop - columns.start
         return self._buffers[dtype][: height * width].view(height, width)
+
+
+def _between(classes: torch.Tensor, others: torch.Tensor) -> tuple[int, int]:
+    """Where among ascending classes those lie that others, ascending as well, may have."""
+    begin = torch.searchsorted(classes, others[0])
+    return int(begin), int(torch.searchsorted(classes, others[-1], right=True))
 
 
 def above(
@@ -207,11 +219,20 @@ def above(
         return np.count_nonzero(mask[rows])
 
     def search(rows: slice) -> np.ndarray:
-        return np.flatnonzero(mask[rows]) + rows.start * width
+        return _true(mask[rows].reshape(-1)) + rows.start * width
 
     if sum(_by_rows(compare, values)) > most:
         return None
     return torch.from_numpy(np.concatenate(_by_rows(search, values)))
+
+
+def _true(mask: np.ndarray) -> np.ndarray:
+    """`np.flatnonzero` of a mask with few true values, eight at a time: in half the time."""
+    end = len(mask) // 8 * 8
+    words = mask[:end].view(np.uint64)
+    some = np.flatnonzero(words != 0)
+    inside = np.flatnonzero(words[some].view(bool))
+    return np.concatenate([8 * some[inside // 8] + inside % 8, end + np.flatnonzero(mask[end:])])
 
 
 def count_above(
