@@ -1,6 +1,8 @@
 """musgrave2020's studies against the paper's protocol: searches, reruns, shared runs."""
 
 import pytest
+import torch
+from dmlbench.losses import build_loss
 from dmlbench.plan import combinations, searches
 from dmlbench.plan.places import place_value
 from project import load_studies
@@ -57,6 +59,22 @@ def test_every_loss_that_learns_has_its_rate_searched(loaded):
     learned = {name for name in NAMES if "loss_learning_rate" in loaded.searches[name].parameters}
     losses = {name.partition("_")[2] for name in learned}
     assert losses == CLASSIFICATION | {"margin"}
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_proxy_nca_is_a_cross_entropy_over_all_proxies(loaded, dataset):
+    """Line 41 of the text: cross entropy, applied to the distances to the class vectors."""
+    for spec in searches.trial_specs(loaded, f"{dataset}_proxy_nca"):
+        context = {"num_classes": 5, "embedding_dim": 3}
+        loss = build_loss(spec.loss.name, **context, **spec.loss.hyperparameters)
+        generator = torch.Generator().manual_seed(0)
+        x = torch.nn.functional.normalize(torch.randn(7, 3, generator=generator))
+        proxies = torch.nn.functional.normalize(loss.proxies.detach())
+        labels = torch.tensor([0, 1, 2, 3, 4, 0, 1])
+        logits = -torch.cdist(x, proxies).square()
+        logits /= spec.loss.hyperparameters.get("temperature", 1)
+        expected = torch.nn.functional.cross_entropy(logits, labels)
+        torch.testing.assert_close(loss(x, labels).detach(), expected)
 
 
 def test_the_folds_of_a_rerun_are_scored_together(loaded):
