@@ -169,3 +169,8 @@ def test_default_values_are_among_those_that_are_searched(omniglot):
                 if place == "loss_learning_rate" and value is None:
                     value = spec["optimizer"]["learning_rate"] * spec["loss_factor"]
                 assert parameter.low <= value <= parameter.high, (row.method, place)
+
+
+def test_tables_whose_printed_spread_is_another_than_ours_say_so(loaded):
+    for name in ("03", "04", "05"):
+        assert "half of a 95% confidence interval" in loaded.studies[STUDY].tables[name].caption
