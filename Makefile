@@ -17,7 +17,7 @@ help: ## list the targets
 .venv/ready: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 		|| { echo "dmlbench needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 ..."; exit 1; }
-	@echo "making .venv from requirements.lock (about 5 GB with CUDA, once)"
+	@echo "making .venv from requirements.lock (about 6 GB with CUDA, once)"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@awk '/^[^ ]/ {keep = /^uv==/} keep' requirements.lock > .venv/uv.lock

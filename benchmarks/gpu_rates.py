@@ -10,7 +10,7 @@ import torch
 import yaml
 from dmlbench.evaluation import evaluate
 from dmlbench.losses import build_loss
-from dmlbench.plan.memory_model import BESIDE, Memory
+from dmlbench.plan.memory_model import OVERHEAD, Memory
 from dmlbench.plan.read import read_yaml
 from dmlbench.training.device import use_precision
 from dmlbench.training.seeds import make_deterministic
@@ -106,7 +106,7 @@ def _memory(
 ) -> Iterator[Finding]:
     """The peak of a step next to the plan's estimate, of which a part is beside the tensors."""
     what = f"{network} {pixels}px x{batch} {precision}, predicted"
-    predicted -= BESIDE
+    predicted -= OVERHEAD
     # A network of before, freed meanwhile, would count as memory that this one does without.
     gc.collect()
     if clock.device.type == "cuda":
@@ -127,10 +127,10 @@ def _memory(
 
 
 def _beside() -> Iterator[Finding]:
-    """What this process, if it is alone, takes of a GPU beside tensors: the plan's `BESIDE`."""
+    """What this process, if it is alone, takes of a GPU beside tensors: the plan's `OVERHEAD`."""
     free, total = torch.cuda.mem_get_info()
     beside = total - free - torch.cuda.memory_reserved()
-    yield Finding("memory", f"beside tensors ({BESIDE / 1e9:g} GB are assumed)", beside / 1e9, "GB")
+    yield Finding("memory", f"beside tensors ({OVERHEAD / 1e9:g} GB are assumed)", beside / 1e9, "GB")
 
 
 def loss_shares(clock: Clock, scale: Scale, names: list[str]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan import costs
-from dmlbench.plan.memory_model import BESIDE, Memory
+from dmlbench.plan.memory_model import OVERHEAD, Memory
 from dmlbench.plan.read import read_yaml
 from dmlbench.plan.recipes import Optimizer
 from dmlbench.training import loop
@@ -45,7 +45,7 @@ def test_the_memory_of_a_training_by_hand(tmp_path):
     )
     counted = MEMORY.networks["resnet50"]
     # AdamW keeps two numbers for each weight, next to the weight and its gradient.
-    expected = 16e6 * counted.parameters + 100 * 1e6 * counted.image.float32 + BESIDE
+    expected = 16e6 * counted.parameters + 100 * 1e6 * counted.image.float32 + OVERHEAD
     assert MEMORY.of_training("resnet50", spec) == pytest.approx(expected)
     larger = spec.model_copy(update={"batch_size": 200})
     more = MEMORY.of_training("resnet50", larger) - MEMORY.of_training("resnet50", spec)

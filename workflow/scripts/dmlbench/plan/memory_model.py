@@ -6,7 +6,7 @@ from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.cost_model import pixels_learnt_from
 from dmlbench.plan.spec import Spec
 
-BESIDE = 1.5e9
+OVERHEAD = 1.5e9
 """Bytes of CUDA's context, of cuDNN's and cuBLAS's workspaces, and of fragmentation: assumed, not
 measured."""
 
@@ -43,7 +43,7 @@ class Memory(Model):
         """Bytes at the peak of a training step; None for a network that was not counted.
 
         Weights, gradients and the optimizer's state, activations per image times the batch size,
-        and `BESIDE`. Not counted are the loss, which is small, and the store of images, which
+        and `OVERHEAD`. Not counted are the loss, which is small, and the store of images, which
         goes to the GPU only if there is room.
         """
         found = self.networks.get(network)
@@ -56,7 +56,7 @@ class Memory(Model):
         area = (pixels_learnt_from(spec) / found.pixels) ** 2
         image = found.image.bfloat16 if spec.precision == "bfloat16" else found.image.float32
         images = 1e6 * image * area * spec.batch_size
-        return 4 * weights * copies + reduced + images + BESIDE
+        return 4 * weights * copies + reduced + images + OVERHEAD
 
 
 def _states(spec: Spec) -> int:
