@@ -6,6 +6,7 @@ import torch
 from dmlbench.plan import Row
 from dmlbench.plan.where import Where
 from project import load_studies
+from torchvision.models import GoogLeNet
 
 STUDY = "roth2020"
 LOSSES = {
@@ -104,6 +105,19 @@ def test_the_head_begins_as_in_the_public_code(loaded):
     """
     rows = loaded.rows(STUDY)
     assert {loaded.spec(row).head_initialization for row in rows} == {"torch_default"}
+
+
+def test_googlenet_gets_what_torchvision_gives_to_its_weights(loaded):
+    rows = [row for row in loaded.rows(STUDY) if row.network.startswith("googlenet")]
+    assert {row.method for row in rows} > {"untrained", "margin", "triplet"}
+    pixels = torch.rand(2, 3, 4, 4)
+    mean, std = torch.tensor([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])[..., None, None]
+    theirs = GoogLeNet(aux_logits=False, transform_input=True, init_weights=False)
+    expected = theirs._transform_input((pixels - mean) / std)
+    for network in {loaded.spec(row).network.model_dump_json() for row in rows}:
+        ours = type(loaded.spec(rows[0]).network).model_validate_json(network)
+        mean, std = (torch.tensor(numbers)[:, None, None] for numbers in (ours.mean, ours.std))
+        torch.testing.assert_close((pixels - mean) / std, expected)
 
 
 @pytest.mark.parametrize(
