@@ -1,15 +1,25 @@
 """Properties of every study: its views, its results, its rows."""
 
+import functools
+
+import numpy as np
 import pandas as pd
 import pytest
+from dmlbench import registry
 from dmlbench.plan import pages, views
+from dmlbench.plan.choices import SplitRule
 from dmlbench.plan.spec import Spec
 from dmlbench.plan.views import View
+from dmlbench.samplers import build_sampler
 from project import CONFIG, load_studies, rehearse
 
 STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 CITED = {("psomas2020", "figure_07"), ("psomas2020", "figure_12")}
 """Results (study, id) that a document cites from others."""
+OFFICIAL = {"sop": 11_318, "omniglot": 964}
+"""Classes of the official training subset."""
+IMAGES = 8
+"""Images of each class in an index that has no files."""
 
 
 @pytest.fixture(scope="module", params=STUDIES)
@@ -68,6 +78,34 @@ def test_a_job_reads_the_spec_that_was_planned(study, loaded):
     planned = {run.spec.digest: run.spec for run in loaded.runs(study)}
     for spec in planned.values():
         assert Spec.model_validate(spec.as_dict()) == spec
+
+
+def test_the_training_classes_fill_a_batch(study, loaded):
+    """A sampler that draws more classes than there are would stop the training when it begins."""
+    cases = {}
+    for run in loaded.runs(study):
+        spec = run.spec
+        if spec.epochs:
+            parts = (spec.split.model_dump_json(), spec.fold, spec.sampler.model_dump_json())
+            cases[spec.dataset, *parts, spec.batch_size] = spec
+    for spec in cases.values():
+        split, classes = spec.split.model_dump_json(), loaded.datasets[spec.dataset].classes
+        labels = training_labels(classes, OFFICIAL.get(spec.dataset), split, spec.fold)
+        options = spec.sampler.hyperparameters
+        assert build_sampler(spec.sampler.name, labels, batch_size=spec.batch_size, **options)
+
+
+@functools.cache
+def training_labels(classes, official, split, fold):
+    """The labels of a split's training images in an index of that many classes."""
+    rule = SplitRule.model_validate_json(split)
+    label = np.repeat(np.arange(classes or 200), IMAGES)
+    trains = label < official if official else np.arange(len(label)) % 2 == 0
+    subset = np.where(trains, "train", "test")
+    index = pd.DataFrame({"image_id": range(len(label)), "label": label, "subset": subset})
+    roles = registry.build("data/splits", rule.name, **rule.hyperparameters)(index)
+    roles = roles[(roles.role == "train") & (roles.fold == (-1 if fold is None else fold))]
+    return np.unique(label[roles.image_id], return_inverse=True)[1]
 
 
 def test_a_rehearsal_keeps_rows_and_names(study, loaded, rehearsed):
