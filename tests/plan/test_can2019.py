@@ -70,7 +70,7 @@ def test_lambda_is_the_printed_one_and_figure_3_is_around_it(loaded, settings):
 def test_m_is_the_one_that_the_printed_rule_gives(loaded, shared):
     derived = pd.read_csv(shared / "reference" / STUDY / "settings_derived_M.csv")
     for row in derived.itertuples():
-        found = spec(loaded, row.dataset, "googlenet", "margin", "profs")
+        found = spec(loaded, row.dataset, "googlenet_torchvision", "margin", "profs")
         sampler = build_sampler(
             found.sampler.name,
             [label for label in range(row.training_classes_L) for _ in range(2)],
@@ -88,9 +88,9 @@ def test_m_is_the_one_that_the_printed_rule_gives(loaded, shared):
 def test_profs_changes_batches_and_proximity_and_nothing_else(loaded, dataset):
     for method in TUPLES:
         base = "hard" if method in ("contrastive", "triplet", "margin") else ""
-        plain = spec(loaded, dataset, "googlenet", method, base)
+        plain = spec(loaded, dataset, "googlenet_torchvision", method, base)
         for arm in ("profs", "profs_hncm"):
-            changed = spec(loaded, dataset, "googlenet", method, arm)
+            changed = spec(loaded, dataset, "googlenet_torchvision", method, arm)
             assert differing(plain, changed) == ARM, method
             assert changed.sampler.name == arm
             images = [s.sampler.hyperparameters["images_per_class"] for s in (plain, changed)]
@@ -114,15 +114,15 @@ def test_mining_is_that_of_section_5_3(loaded):
         return miner and miner.name
 
     for variant in ("hard", "profs", "profs_hncm"):
-        assert mined("googlenet", "contrastive", variant) == "hard_pairs"
-        assert mined("googlenet", "margin", variant) == "hard_pairs"
-        assert mined("googlenet", "triplet", variant) == "hard"
-        triplets = spec(loaded, "cars196", "googlenet", "triplet", variant).miner
+        assert mined("googlenet_torchvision", "contrastive", variant) == "hard_pairs"
+        assert mined("googlenet_torchvision", "margin", variant) == "hard_pairs"
+        assert mined("googlenet_torchvision", "triplet", variant) == "hard"
+        triplets = spec(loaded, "cars196", "googlenet_torchvision", "triplet", variant).miner
         assert triplets.hyperparameters["positives"] == "all"
-    assert mined("googlenet", "triplet", "semi_hard") == "semi_hard"
+    assert mined("googlenet_torchvision", "triplet", "semi_hard") == "semi_hard"
     for variant in ("", "profs", "profs_hncm"):
         assert mined("resnet50", "margin", variant) == "distance_weighted_pairs"
-        assert mined("googlenet", "angular", variant) is None
+        assert mined("googlenet_torchvision", "angular", variant) is None
 
 
 def test_on_omniglot_all_arms_of_a_loss_see_equally_many_batches(loaded):
