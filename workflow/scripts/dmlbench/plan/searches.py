@@ -230,7 +230,7 @@ def trials_of_a_pass(parameters: Mapping[str, Parameter], start: Mapping[str, Va
     """Trials of a coordinate search's first pass.
 
     All values of every parameter, except the starting values of all parameters after the first:
-        those points were tried with the previous parameter.
+    those points were tried with the previous parameter.
     """
     repeated = [start[place] in parameters[place].values for place in list(parameters)[1:]]
     return sum(len(parameter.values) for parameter in parameters.values()) - sum(repeated)

@@ -31,9 +31,9 @@ class TrainingObjective:
 
         An epoch that is scored on validation images is reported with the mean over the folds so
         far: the best scores of the finished ones, and this epoch's of the fold in training. Steps
-            count epochs through all folds: with three epochs per fold, the second fold's first is
-            the fourth, even if patience ended the first fold before its third. So a pruner compares
-            trials at equal progress; with one fold, steps are epochs and means their scores.
+        count epochs through all folds: with three epochs per fold, the second fold's first is the
+        fourth, even if patience ended the first fold before its third. So a pruner compares trials
+        at equal progress; with one fold, steps are epochs and means their scores.
 
         Raises:
             NonFiniteLossError: these values give no finite loss, in one of the folds.
