@@ -100,7 +100,7 @@ def figure_arrays(wildcards):
 def table_queries(wildcards):
     """The queries of a table's runs, for the kinds of tables that use them."""
     kind = view_of(wildcards, "table").kind.name
-    asks = "queries" in registry.hyperparameters("presentation/tables", kind)
+    asks = "queries" in registry.options("presentation/tables", kind)
     return view_queries("table")(wildcards) if asks else []
 
 
