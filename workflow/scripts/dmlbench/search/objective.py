@@ -7,11 +7,11 @@ from statistics import fmean
 
 import pyarrow.parquet as pq
 
-from dmlbench.plan.searches import with_values
+from dmlbench.plan.places import with_values
 from dmlbench.search.distributions import Values
 from dmlbench.search.worker import Report
 from dmlbench.training.loop import train
-from dmlbench.training.watch import NonFiniteLossError
+from dmlbench.training.watch import LossError
 
 
 class TrainingObjective:
@@ -36,7 +36,7 @@ class TrainingObjective:
         at equal progress; with one fold, steps are epochs and means their scores.
 
         Raises:
-            NonFiniteLossError: these values give no finite loss, in one of the folds.
+            LossError: these values give no finite loss, or none but 0, in one of the folds.
             UserError: as `train`.
         """
         bests: list[float] = []
@@ -73,10 +73,10 @@ class TrainingObjective:
                     **files,
                     after_epoch=lambda trainer: report_new(trainer.history),
                 )
-            except NonFiniteLossError as error:
+            except LossError as error:
                 if len(self.specs) == 1:
                     raise
-                raise NonFiniteLossError(f"fold {spec['fold']}: {error}") from None
+                raise LossError(f"fold {spec['fold']}: {error}") from None
         history = pq.read_table(files["history"]).to_pylist()
         # A lost worker may have trained epochs without reporting them.
         report_new(history)
