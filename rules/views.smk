@@ -30,14 +30,10 @@ def study_of(wildcards):
     return entry("study", wildcards.study, PLAN.studies)
 
 
+@in_one_line
 def view_of(wildcards, kind):
     """The view that a target's wildcards name."""
-
-    @in_one_line
-    def found(wildcards):
-        return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
-
-    return found(wildcards)
+    return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
 
 
 def view_scores(kind):
@@ -45,7 +41,7 @@ def view_scores(kind):
 
     def scores(wildcards):
         view = view_of(wildcards, kind)
-        return scores_of(wildcards.study, view.where, getattr(view, "measures", ()))
+        return scores_of(wildcards.study, view.where, views.measures_of(view))
 
     return scores
 
