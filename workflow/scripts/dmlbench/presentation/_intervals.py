@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from dmlbench.presentation._scores import of_rule
+
 
 def with_intervals(values: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Means over rows with the same keys, with half of Student's 95 % interval of the mean.
@@ -25,6 +27,5 @@ def with_intervals(values: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 def tested(scores: pd.DataFrame, selection: str, metric: str) -> pd.DataFrame:
     """Test scores of one metric in percent, of one selection rule or of none."""
-    kept = scores[scores.selection.isin([selection, "none"]) & (scores.role == "test")]
-    kept = kept[kept.metric == metric]
+    kept = of_rule(scores[scores.metric == metric], selection)
     return kept.assign(value=100 * kept.value)
