@@ -7,11 +7,8 @@ import pandas as pd
 
 from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.presentation import _variants
-from dmlbench.presentation._sentences import listed, minus
+from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation.names import name
-
-SIGNIFICANT = 0.05
-"""p-value below which a test finds a difference."""
 
 _MANY = 4
 """Number of differences above which a sentence gives the extremes instead of all."""

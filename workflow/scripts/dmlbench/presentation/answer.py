@@ -7,8 +7,8 @@ of its tables whose kind has an answer.
 import pandas as pd
 
 from dmlbench.errors import unknown
-from dmlbench.presentation._sentences import listed, minus
-from dmlbench.presentation._table_answers import ANSWERING, SIGNIFICANT
+from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
+from dmlbench.presentation._table_answers import ANSWERING
 from dmlbench.presentation.names import name
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, TableFiles, near_first, read_tournament

@@ -8,13 +8,11 @@ from typing import Any, NotRequired, TypedDict
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.presentation._sentences import SIGNIFICANT
 from dmlbench.presentation.names import name
 from dmlbench.statistics.aggregation import in_rows, read_scores
 
 Path = str | os.PathLike
-
-_SIGNIFICANT = 0.05
-"""p-value below which Friedman's test finds a difference between methods."""
 
 _HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
@@ -175,7 +173,7 @@ def headline(study: Study) -> Headline:
         averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),
         caveats=tuple(_caveats(board, scores)),
-        apart=bool(board["friedman_p"].iloc[0] < _SIGNIFICANT) and not _all_near(board),
+        apart=bool(board["friedman_p"].iloc[0] < SIGNIFICANT) and not _all_near(board),
     )
 
 
@@ -194,7 +192,7 @@ def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     p_value = board["friedman_p"].iloc[0]
     if board["experiments"].iloc[0] < 2:
         yield "One experiment: another one may give another order."
-    elif not p_value < _SIGNIFICANT:
+    elif not p_value < SIGNIFICANT:
         found = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
         yield f"No significant difference between methods (Friedman test{found})."
     elif _all_near(board):
