@@ -2,7 +2,7 @@
 
 import pytest
 from dmlbench.plan.ranges import Parameter
-from dmlbench.plan.searches import trials_of_a_pass
+from dmlbench.plan.search_checks import trials_of_a_pass
 from dmlbench.search.distributions import values_of
 from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
