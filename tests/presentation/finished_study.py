@@ -3,7 +3,7 @@
 from dmlbench import registry
 from dmlbench.presentation.style import save
 from dmlbench.presentation.table import write
-from dmlbench.statistics.aggregation import timings
+from dmlbench.statistics.timings import timings
 from dmlbench.statistics.tournament import write_tournament
 from run_files import run_files
 

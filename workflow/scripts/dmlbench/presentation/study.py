@@ -74,7 +74,7 @@ class Study(TypedDict):
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` writes it.
         tournament: CSV, as `statistics.tournament.write_tournament` writes it, or None.
-        timings: CSV, as `statistics.aggregation.timings` writes it, or None.
+        timings: CSV, as `statistics.timings.timings` writes it, or None.
         browser: HTML, as `runs.write_runs` writes it, or None.
         document: LaTeX, as `document.write_document` writes it.
         tables, figures: in the order of reading.
