@@ -3,7 +3,6 @@
 import errno
 import io
 import logging
-import tarfile
 import zipfile
 
 import numpy as np
@@ -17,6 +16,7 @@ from dmlbench.data import pack as pack_module
 from dmlbench.data.index import index
 from dmlbench.data.pixels import Pixels
 from dmlbench.errors import UserError
+from layout_archives import write_tar, write_zip
 from PIL import Image, ImageOps
 from torchvision.transforms import functional as F
 
@@ -28,13 +28,6 @@ def encoded(width, height, mode="RGB", suffix="PNG", seed=0, **options):
     buffer = io.BytesIO()
     image.save(buffer, suffix, **options)
     return buffer.getvalue()
-
-
-def write_zip(path, members):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
 
 
 class Made:
@@ -131,13 +124,9 @@ def test_the_table_says_where_and_how(tmp_path):
 
 def test_archive_order_and_threads_do_not_change_an_image(tmp_path):
     members = {f"x/{number}.png": encoded(5, 5, seed=number) for number in range(300)}
-    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
-        for name in reversed(members):
-            info = tarfile.TarInfo(name)
-            info.size = len(members[name])
-            archive.addfile(info, io.BytesIO(members[name]))
+    archive = write_tar(tmp_path / "a.tar.gz", dict(reversed(members.items())))
     (tmp_path / "tar").mkdir()
-    tar = Made(tmp_path / "tar", None, archive=tmp_path / "a.tar.gz", threads=3).open()
+    tar = Made(tmp_path / "tar", None, archive=archive, threads=3).open()
     whole = Made(tmp_path, members).open()
     assert torch.equal(tar.images(range(300)), whole.images(range(300)))
 
