@@ -2,8 +2,8 @@
 
     python benchmarks/planning.py                     # about an hour on a quiet machine
     python benchmarks/planning.py --runs 100 1000     # five minutes
-    python benchmarks/planning.py --account NAME      # with the Slurm of this machine python
-    benchmarks/planning.py --results FOLDER    # whose finished runs are measured
+    python benchmarks/planning.py --account NAME      # with the Slurm of this machine
+    python benchmarks/planning.py --results FOLDER    # whose finished runs are measured
 
 Studies of these sizes (ten losses, two embedding sizes, seeds) are planned in separate folders,
 each call in a separate process that is ended at ten minutes of CPU time, 15 minutes or 10 GB; an

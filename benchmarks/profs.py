@@ -15,7 +15,7 @@ step, and the most that drawing a batch allocates on top of it.
 
 A GPU takes less time for the network's step, so that class mining, which stays on the CPU, has a
 larger share there: `step_ms_of_printed_share` is the length of a step of which class mining would
-    be the printed share. Writes results/benchmarks/profs.json.
+be the printed share. Writes results/benchmarks/profs.json.
 """
 
 import argparse

@@ -95,9 +95,9 @@ def in_one_line(function):
     """The function; a UserError in it ends the call."""
 
     @functools.wraps(function)
-    def called(asked):
+    def called(*asked):
         try:
-            return function(asked)
+            return function(*asked)
         except UserError as error:
             sys.exit(f"dmlbench: {error}")
 

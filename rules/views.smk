@@ -30,14 +30,10 @@ def study_of(wildcards):
     return entry("study", wildcards.study, PLAN.studies)
 
 
+@in_one_line
 def view_of(wildcards, kind):
     """The view that a target's wildcards name."""
-
-    @in_one_line
-    def found(wildcards):
-        return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
-
-    return found(wildcards)
+    return views.view(PLAN, wildcards.study, kind, wildcards.get(kind))
 
 
 def view_scores(kind):
@@ -45,7 +41,7 @@ def view_scores(kind):
 
     def scores(wildcards):
         view = view_of(wildcards, kind)
-        return scores_of(wildcards.study, view.where, getattr(view, "measures", ()))
+        return scores_of(wildcards.study, view.where, views.measures_of(view))
 
     return scores
 
@@ -100,7 +96,7 @@ def figure_arrays(wildcards):
 def table_queries(wildcards):
     """The queries of a table's runs, for the kinds of tables that use them."""
     kind = view_of(wildcards, "table").kind.name
-    asks = "queries" in registry.hyperparameters("presentation/tables", kind)
+    asks = "queries" in registry.options("presentation/tables", kind)
     return view_queries("table")(wildcards) if asks else []
 
 

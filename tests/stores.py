@@ -1,4 +1,4 @@
-"""Small stores of random pixels."""
+"""Stores of pixels as tests need them: small ones, images of one size, the check of a store."""
 
 import hashlib
 
@@ -7,6 +7,7 @@ import pandas
 from dmlbench.data import _tables
 from dmlbench.data.pack import SCHEMA
 from dmlbench.data.pixels import Pixels
+from dmlbench.data.ragged import Ragged
 
 
 def write_store(folder, sizes, channels=3, seed=0):
@@ -30,3 +31,15 @@ def write_store(folder, sizes, channels=3, seed=0):
     facts = {"pixels_sha256": hashlib.sha256(flat).hexdigest()}
     _tables.write(rows, SCHEMA, facts, folder / f"{len(set(sizes))}.parquet")
     return Pixels(folder / f"{len(set(sizes))}.npy", folder / f"{len(set(sizes))}.parquet"), images
+
+
+def images_of(store, ids):
+    """Images of one size by their ids: uint8 [B, C, H, W]."""
+    batch = store.batch(ids)
+    return batch.padded() if isinstance(batch, Ragged) else batch
+
+
+def is_as_packed(pixels, table):
+    """Whether the pixels of a store are those that were packed."""
+    found = hashlib.sha256(np.load(pixels)).hexdigest()
+    return found == _tables.facts(table)["pixels_sha256"]

@@ -42,7 +42,7 @@ def test_parts_are_files(package):
 
 def test_options_are_keyword_only_arguments(package):
     names = ("margin", "scale", "sizes", "watched", "limit", "titles")
-    assert registry.hyperparameters(package, "two_words") == names
+    assert tuple(registry.options(package, "two_words")) == names
 
 
 def test_declarations_are_read_from_the_source(package):

@@ -26,6 +26,14 @@ def write_zip(path, members):
     return path
 
 
+def write_folder(path, members):
+    """A folder of {name: bytes}."""
+    for name, data in members.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(data)
+    return path
+
+
 def write_tar(path, members):
     """A gzipped tar of {name: bytes or text}."""
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:

@@ -13,6 +13,7 @@ import pytest
 from dmlbench.data import _tables
 from dmlbench.data.index import index, read_index
 from dmlbench.errors import UserError
+from layout_archives import write_folder, write_tar, write_zip
 from PIL import Image
 
 
@@ -21,29 +22,6 @@ def image_bytes(width=6, height=4, suffix="PNG", **options):
     buffer = io.BytesIO()
     Image.fromarray(pixels.astype(np.uint8)).save(buffer, suffix, **options)
     return buffer.getvalue()
-
-
-def write_zip(path, members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
-
-
-def write_tar(path, members):
-    with tarfile.open(path, "w:gz") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return path
-
-
-def write_folder(path, members):
-    for name, data in members.items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(data)
-    return path
 
 
 MEMBERS = {

@@ -40,7 +40,11 @@ def test_rows_follow_the_list_and_not_the_names(tmp_path):
     [
         ({"images.txt": LISTS["images.txt"]}, [], "no image_class_labels.txt, which the layout"),
         (LISTS, ["001.A/a_0.jpg", "002.B/b_0.jpg"], r"1 of 3 images .* 'images/001.A/a_1.jpg'"),
-        (LISTS | {"image_class_labels.txt": "1 1\n"}, [], "class_id name different images"),
+        (
+            LISTS | {"image_class_labels.txt": "1 1\n"},
+            [],
+            r"a\.zip: images\.txt and the list of class_id name different images, '2' among",
+        ),
         (LISTS | {"image_class_labels.txt": "1\n"}, [], "the line '1' has 1 words; expected 2"),
     ],
 )

@@ -10,7 +10,7 @@ from dmlbench.data.split import split
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogues import Dataset
 from dmlbench.plan.read import checked
-from layout_archives import pixel, write_zip
+from layout_archives import pixel, write_folder, write_zip
 
 MEMBERS = {f"{name}/{number}.png": pixel() for name in ("rose", "iris", "tulip") for number in "12"}
 FOUR_LINES = """
@@ -21,17 +21,11 @@ metrics: [recall_at_1, r_precision, map_at_r]
 """
 
 
-def folder_of(path, members):
-    for name, data in members.items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(data)
-    return path
-
-
 @pytest.mark.parametrize("kind", ["folder", "zip", "zip of the folder"])
 def test_a_folder_and_a_zip_of_it_are_indexed_split_and_packed(tmp_path, kind):
     if kind == "folder":
-        source = folder_of(tmp_path / "flowers", MEMBERS | {"rose/.hidden.png": b"", "a.txt": b""})
+        others = {"rose/.hidden.png": b"", "a.txt": b""}
+        source = write_folder(tmp_path / "flowers", MEMBERS | others)
     else:
         top = "flowers/" if kind == "zip of the folder" else ""
         members = {f"{top}{name}": data for name, data in MEMBERS.items()}
@@ -74,7 +68,7 @@ def test_what_is_no_data_set_is_one_line(changes, named):
 
 def indexed(tmp_path, layout, *members):
     """(class, subset) of every image of a folder, in the order of the labels."""
-    source = folder_of(tmp_path / "flowers", dict.fromkeys(members, pixel()))
+    source = write_folder(tmp_path / "flowers", dict.fromkeys(members, pixel()))
     index([source], layout, tmp_path / "index")
     rows = read_index(tmp_path / "index").sort_values(["label", "member"])
     return list(zip(rows["class_name"], rows["subset"], strict=True))

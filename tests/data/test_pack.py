@@ -3,7 +3,6 @@
 import errno
 import io
 import logging
-import tarfile
 import zipfile
 
 import numpy as np
@@ -13,11 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from dmlbench import files
+from dmlbench.data import _tables
 from dmlbench.data import pack as pack_module
 from dmlbench.data.index import index
 from dmlbench.data.pixels import Pixels
 from dmlbench.errors import UserError
+from layout_archives import write_tar, write_zip
 from PIL import Image, ImageOps
+from stores import images_of, is_as_packed
 from torchvision.transforms import functional as F
 
 
@@ -28,13 +30,6 @@ def encoded(width, height, mode="RGB", suffix="PNG", seed=0, **options):
     buffer = io.BytesIO()
     image.save(buffer, suffix, **options)
     return buffer.getvalue()
-
-
-def write_zip(path, members):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
 
 
 class Made:
@@ -66,7 +61,7 @@ def test_pixels_are_those_of_pillow_and_torchvision(tmp_path, mode, wanted, size
     made = Made(tmp_path, {"x/1.tif": data}, size, wanted)
     image = Image.open(io.BytesIO(data)).convert({"rgb": "RGB", "gray": "L"}[wanted])
     expected = F.pil_to_tensor(F.resize(image, size) if size else image)
-    assert torch.equal(made.open().images([0])[0], expected)
+    assert torch.equal(images_of(made.open(), [0])[0], expected)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -77,7 +72,7 @@ def test_images_are_upright(tmp_path, orientation, suffix):
     data = encoded(7, 4, suffix=suffix, exif=exif)
     pixels = Made(tmp_path, {"x/1.png": data}).open()
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB"))
-    assert np.array_equal(pixels.images([0])[0].permute(1, 2, 0), expected)
+    assert np.array_equal(images_of(pixels, [0])[0].permute(1, 2, 0), expected)
     rows = pandas.read_parquet(tmp_path / "index")
     assert rows.loc[0, ["height", "width"]].tolist() == list(expected.shape[:2])
 
@@ -90,28 +85,26 @@ def test_images_of_one_size_come_in_the_order_asked_for(tmp_path):
     wanted = [4, 0, 4, 2]
     expected = [np.asarray(Image.open(io.BytesIO(members[f"x/{n}.png"]))) for n in wanted]
     for ids in (wanted, np.array(wanted), torch.tensor(wanted)):
-        images = pixels.images(ids)
+        images = images_of(pixels, ids)
         assert images.dtype == torch.uint8
         assert np.array_equal(images[:, 0], np.stack(expected))
-    assert pixels.images([]).shape == (0, 1, 5, 5)
+    assert images_of(pixels, []).shape == (0, 1, 5, 5)
 
 
 def test_a_batch_is_a_copy_that_leaves_the_file_alone(tmp_path):
     made = Made(tmp_path, {"x/1.png": encoded(5, 5)})
     pixels = made.open()
-    pixels.images([0]).zero_()
-    pixels.check()
+    images_of(pixels, [0]).zero_()
+    assert is_as_packed(made.pixels, made.table)
 
 
-def test_images_of_several_sizes_only_come_with_their_like(tmp_path):
+def test_images_of_several_sizes_keep_theirs(tmp_path):
     members = {"x/1.png": encoded(9, 6), "x/2.png": encoded(6, 9), "x/3.png": encoded(9, 6, seed=1)}
     pixels = Made(tmp_path, members).open()
     assert pixels.shape is None
-    assert pixels.images([2, 0]).shape == (2, 3, 6, 9)
-    with pytest.raises(UserError, match=r"2 sizes \(6x9 and 9x6\)"):
-        pixels.images([0, 1])
+    assert [image.shape for image in pixels.batch([1, 0])] == [(3, 9, 6), (3, 6, 9)]
     with pytest.raises(UserError, match="no image has the id 3"):
-        pixels.images([0, 3])
+        pixels.batch([0, 3])
 
 
 def test_the_table_says_where_and_how(tmp_path):
@@ -124,22 +117,18 @@ def test_the_table_says_where_and_how(tmp_path):
         "channels": [3, 3],
         "converted": [None, None],
     }
-    facts = made.open().facts
+    facts = _tables.facts(made.table)
     assert (facts["pillow"], facts["size"], facts["mode"]) == (PIL.__version__, 4, "rgb")
     assert np.load(made.pixels).shape == (3 * 4 * 6 + 3 * 4 * 4,)
 
 
 def test_archive_order_and_threads_do_not_change_an_image(tmp_path):
     members = {f"x/{number}.png": encoded(5, 5, seed=number) for number in range(300)}
-    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
-        for name in reversed(members):
-            info = tarfile.TarInfo(name)
-            info.size = len(members[name])
-            archive.addfile(info, io.BytesIO(members[name]))
+    archive = write_tar(tmp_path / "a.tar.gz", dict(reversed(members.items())))
     (tmp_path / "tar").mkdir()
-    tar = Made(tmp_path / "tar", None, archive=tmp_path / "a.tar.gz", threads=3).open()
+    tar = Made(tmp_path / "tar", None, archive=archive, threads=3).open()
     whole = Made(tmp_path, members).open()
-    assert torch.equal(tar.images(range(300)), whole.images(range(300)))
+    assert torch.equal(images_of(tar, range(300)), images_of(whole, range(300)))
 
 
 def test_packing_twice_gives_equal_pixels(tmp_path):
@@ -227,8 +216,7 @@ def test_changed_pixels_fail_the_check(tmp_path):
     data = bytearray(made.pixels.read_bytes())
     data[-1] ^= 1
     made.pixels.write_bytes(data)
-    with pytest.raises(UserError, match="expected pixels of sha256"):
-        made.open().check()
+    assert not is_as_packed(made.pixels, made.table)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
@@ -291,13 +279,13 @@ def test_omniglot_at_28_pixels_is_what_torchvision_makes_of_it(shared, tmp_path)
     pixels = Pixels(tmp_path / "p.npy", tmp_path / "t")
     assert pixels.shape == (1, 28, 28)
     assert len(pixels) == 32_460
-    pixels.check()
+    assert is_as_packed(tmp_path / "p.npy", tmp_path / "t")
     rows = pandas.read_parquet(tmp_path / "index").sample(50, random_state=0)
     archives = {path.name: zipfile.ZipFile(path) for path in zips}
     for row in rows.itertuples():
         with archives[row.archive].open(row.member) as file:
             expected = F.pil_to_tensor(F.resize(Image.open(file).convert("L"), 28))
-        assert torch.equal(pixels.images([row.image_id])[0], expected)
+        assert torch.equal(images_of(pixels, [row.image_id])[0], expected)
 
 
 def test_grocery_keeps_its_shapes_at_64_pixels(shared, tmp_path):
@@ -315,4 +303,4 @@ def test_grocery_keeps_its_shapes_at_64_pixels(shared, tmp_path):
         for row in rows.itertuples():
             image = ImageOps.exif_transpose(Image.open(file.open(row.member))).convert("RGB")
             expected = F.pil_to_tensor(F.resize(image, 64))
-            assert torch.equal(pixels.images([row.image_id])[0], expected)
+            assert torch.equal(images_of(pixels, [row.image_id])[0], expected)

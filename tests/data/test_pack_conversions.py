@@ -17,6 +17,7 @@ from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
 from dmlbench.errors import UserError
 from PIL import Image, ImageOps
+from stores import images_of, is_as_packed
 
 
 def saved(image, suffix, **options):
@@ -74,7 +75,7 @@ def test_what_was_converted_is_listed_and_logged(tmp_path, caplog):
         else:
             upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
             expected = np.asarray(upright.convert("RGB"))
-        found = store.images([rows.loc[name, "image_id"]])[0].permute(1, 2, 0)
+        found = images_of(store, [rows.loc[name, "image_id"]])[0].permute(1, 2, 0)
         assert np.array_equal(found, expected), name
     (record,) = caplog.records
     assert record.getMessage().startswith("converted 9 of 10 images: 1 ")
@@ -85,7 +86,7 @@ def test_sixteen_bits_in_big_endian_keep_their_upper_eight(tmp_path):
     tiff = saved(Image.fromarray(DEEP.astype(">u2")), "TIFF")
     store, rows = packed(tmp_path, {"deep.tif": tiff}, "gray")
     assert rows["converted"].tolist()[0].startswith("I;16")
-    assert np.array_equal(store.images([0])[0, 0], DEEP // 256)
+    assert np.array_equal(images_of(store, [0])[0, 0], DEEP // 256)
 
 
 def test_nothing_converted_is_nothing_logged(tmp_path, caplog):
@@ -162,16 +163,16 @@ def test_a_store_that_may_only_be_read_is_enough(tmp_path):
     folder = tmp_path / "read_only"
     folder.mkdir()
     store, _ = packed(folder, {"1.png": saved(colored(), "PNG"), "2.png": saved(colored(), "PNG")})
-    expected = store.images([0, 1])
+    expected = images_of(store, [0, 1])
     for path in folder.iterdir():
         path.chmod(0o444)
     folder.chmod(0o555)
     try:
         store = Pixels(folder / "p.npy", folder / "t.parquet")
-        images = store.images([0, 1])
+        images = images_of(store, [0, 1])
         assert np.array_equal(images, expected)
         images.zero_()
-        store.check()
+        assert is_as_packed(folder / "p.npy", folder / "t.parquet")
         index([folder / "a.zip"], "class_folders", tmp_path / "index")
     finally:
         folder.chmod(0o755)

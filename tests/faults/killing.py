@@ -13,13 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dmlbench.data.pack import pack
-from dmlbench.data.pixels import Pixels
 from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
 from dmlbench.search.worker import work
 from dmlbench.training import checkpoint
 from dmlbench.training.export import export_embeddings
 from safetensors.torch import load_file
+from stores import is_as_packed
 from toy_search import Function, open_trials, strategy
 from toy_training import VALUES, train
 
@@ -98,7 +98,7 @@ def results(folder: Path) -> dict[str, bytes]:
     for path in found:
         READERS.get(path.suffix, Path.read_bytes)(path)
     if (folder / "pixels.npy").exists():
-        Pixels(folder / "pixels.npy", folder / "pixels.parquet").check()
+        assert is_as_packed(folder / "pixels.npy", folder / "pixels.parquet")
     return {path.name: path.read_bytes() for path in found}
 
 

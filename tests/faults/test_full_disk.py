@@ -23,8 +23,9 @@ from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.presentation.style import save
 from dmlbench.presentation.table import Cell, Column, Row, Table, write
 from dmlbench.search.storage import open_study
-from dmlbench.statistics.aggregation import aggregate, timings
+from dmlbench.statistics.aggregation import aggregate
 from dmlbench.statistics.audit import audit
+from dmlbench.statistics.timings import timings
 from dmlbench.statistics.tournament import write_tournament
 from matplotlib.figure import Figure
 from toy_training import equal, train

@@ -16,6 +16,7 @@ from dmlbench.plan.catalogues import Network
 from dmlbench.plan.read import read_yaml
 from dmlbench.plan.spec import Spec
 from dmlbench.training.data import read_roles
+from stores import images_of
 from test_embedder import VALUES
 from torch.nn.functional import normalize
 
@@ -34,7 +35,7 @@ def photographs(shared, tmp_path_factory):
     pack(index, [archive], SIDE, "rgb", folder / "pixels.npy", folder / "pixels.parquet")
     test = read_roles(index, half, None)["test"]
     store, crop = Pixels(folder / "pixels.npy", folder / "pixels.parquet"), CenterCrop(size=SIDE)
-    return torch.cat([crop(store.images([image_id])) for image_id in test.ids]), test.labels
+    return torch.cat([crop(images_of(store, [image_id])) for image_id in test.ids]), test.labels
 
 
 def recall_at_1(photographs, weights):

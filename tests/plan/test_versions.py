@@ -86,5 +86,3 @@ def test_versions_of_a_data_set(plain):
     dataset = entry if plain else Dataset(**entry)
     named = {"data", "layouts/class_folders", "generators/glyphs"}
     assert set(data_versions(dataset)) == named
-    assert set(data_versions(dataset, "fixed-80")) == named | {"splits/fixed"}
-    assert set(data_versions(dataset, "half")) == named | {"splits/half"}

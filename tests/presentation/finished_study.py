@@ -3,9 +3,20 @@
 from dmlbench import registry
 from dmlbench.presentation.style import save
 from dmlbench.presentation.table import write
-from dmlbench.statistics.aggregation import timings
+from dmlbench.statistics.timings import timings
 from dmlbench.statistics.tournament import write_tournament
 from run_files import run_files
+
+BARE = {
+    "source": "",
+    "answer": [],
+    "years": {},
+    "browser": None,
+    "agreement": None,
+    "audit": None,
+    "rehearsal": False,
+}
+"""What every study says, for one that has none of it."""
 
 
 def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
@@ -32,7 +43,9 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
     kind = registry.build("presentation/figures", "recall_by_embedding_dim", **options)
     figure = {end: folder / "figures" / f"f1.{end}" for end in ("png", "svg", "pdf")}
     save(kind(scores, titles), **figure)
-    return {
+    (folder / "study.tex").touch()
+    kind = {"kind": "scores_by_method", "options": {}}
+    return BARE | {
         "id": folder.name,
         "title": "Losses & <letters>",
         "description": "A description.",
@@ -47,7 +60,8 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
         "scores": folder / "scores.parquet",
         "tournament": folder / "tournament.csv",
         "timings": folder / "timings.csv",
-        "tables": [{"id": "t1", "title": "R & <R>", "caption": "Our table.", **table}],
+        "tables": [{"id": "t1", "title": "R & <R>", "caption": "Our table.", **table, **kind}],
         "figures": [{"id": "f1", "title": "By size", "caption": "Our figure.", **figure}],
+        "document": folder / "study.tex",
         "protocol": {"Data set": "glyphs, 240 characters", "Software": "torch 2.15.0"},
     }

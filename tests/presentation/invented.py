@@ -12,9 +12,10 @@ from dmlbench.presentation._queries import worst_queries
 from dmlbench.presentation.document import write_document
 from dmlbench.presentation.runs import write_runs
 from dmlbench.presentation.views import write_figure, write_table
-from dmlbench.statistics.aggregation import aggregate, timings
+from dmlbench.statistics.aggregation import aggregate
 from dmlbench.statistics.agreement import agreement
 from dmlbench.statistics.audit import audit
+from dmlbench.statistics.timings import timings
 from dmlbench.statistics.tournament import write_tournament
 from PIL import Image
 

@@ -9,6 +9,7 @@ from dmlbench.presentation.table import write
 from dmlbench.presentation.tables.method_spread import MethodSpread
 from dmlbench.presentation.terminal import summary
 from dmlbench.statistics.tournament import rank_by_year, write_tournament
+from finished_study import BARE
 from invented import invent
 from run_files import run_files
 
@@ -20,7 +21,7 @@ def ranked(folder, scores, titles, methods, **study):
     rows, files = run_files(scores, folder / "runs")
     options = {"metric": "recall_at_1", "methods": methods, "selection": "best_test_epoch"}
     write_tournament(rows, files, folder / "tournament.csv", **options)
-    return {
+    return BARE | {
         "question": "Which loss?",
         **options,
         "ranked": rows,
@@ -101,7 +102,7 @@ def differences(tmp_path, rows, **options):
         "kind": "paired_differences",
         "options": {"metrics": ["recall_at_1", "map_at_r"], **options},
     }
-    return {"tournament": None, "titles": {"profs": "PROFS"}, "tables": [table]}
+    return BARE | {"tournament": None, "titles": {"profs": "PROFS"}, "tables": [table]}
 
 
 def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
@@ -180,7 +181,7 @@ def test_spreads_of_several_data_sets_are_distinguished(tmp_path, synthetic_scor
     write(kind(scores[scores.method != "untrained"], titles), csv=csv)
     options = {"metrics": ["recall_at_1"], "against": "tuned"}
     table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
-    (said,) = answer({"tournament": None, "titles": titles, "tables": [table]})
+    (said,) = answer(BARE | {"tournament": None, "titles": titles, "tables": [table]})
     # Of 60, 50 and 80 percent, n - 1.
     assert said == (
         "The losses' R@1 has a standard deviation of 15.28 points tuned on CUB [15.28, 15.28] and "
@@ -228,7 +229,7 @@ def test_a_study_names_the_tables_that_answer(tmp_path):
 
 def test_a_table_without_an_answer_is_no_answer(tmp_path):
     plain = {"id": "scores", "kind": "scores_by_method", "options": {}, "csv": tmp_path / "none"}
-    study = {"tournament": None, "titles": {}, "tables": [plain]}
+    study = BARE | {"tournament": None, "titles": {}, "tables": [plain]}
     assert answer(study) == []
     with pytest.raises(UserError, match=r"scores_by_method.*allowed: "):
         answer(study | {"answer": ["scores"]})

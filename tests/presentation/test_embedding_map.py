@@ -1,10 +1,14 @@
 """The map of the embedding: panels, images, and the same picture every time."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation.embedding_map import _apart, _hues, _thumbnails, embedding_map
+
+drawn = partial(embedding_map, title="Test classes", classes=16)
 
 
 @pytest.fixture
@@ -19,9 +23,7 @@ def clusters():
 
 def test_one_panel_an_embedding_with_its_title(clusters):
     vectors, labels, images = clusters
-    figure = embedding_map(
-        {"before": vectors * 0 + images[:, 0, :6], "after": vectors}, labels, images, 0
-    )
+    figure = drawn({"before": vectors * 0 + images[:, 0, :6], "after": vectors}, labels, images, 0)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["before", "after"]
     assert all(axes.images for axes in figure.axes)
 
@@ -32,29 +34,29 @@ def test_the_same_seed_gives_the_same_bytes(clusters, channels, tmp_path):
     if channels:
         images = np.repeat(images[..., None], channels, axis=-1)
     for attempt in ("one", "two"):
-        figure = embedding_map({"after": vectors}, labels, images, 3, classes=3, per_class=5)
+        figure = drawn({"after": vectors}, labels, images, 3, classes=3, per_class=5)
         style.save(figure, svg=tmp_path / f"{attempt}.svg")
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
 def test_limits_on_classes_and_images_hold(clusters):
     vectors, labels, images = clusters
-    figure = embedding_map({"after": vectors}, labels, images, 0, classes=3, per_class=5)
+    figure = drawn({"after": vectors}, labels, images, 0, classes=3, per_class=5)
     assert any("15 images of 3 test classes" in text.get_text() for text in figure.texts)
 
 
 def test_a_collapsed_embedding_and_two_images_draw(clusters):
     vectors, labels, images = clusters
-    embedding_map({"collapsed": np.ones_like(vectors)}, labels, images, 0)
-    embedding_map({"tiny": vectors[:3]}, labels[:3], images[:3], 0)
+    drawn({"collapsed": np.ones_like(vectors)}, labels, images, 0)
+    drawn({"tiny": vectors[:3]}, labels[:3], images[:3], 0)
 
 
 def test_numbers_must_agree(clusters):
     vectors, labels, images = clusters
     with pytest.raises(UserError, match="32 embeddings in 'a', 31 labels, 32 images"):
-        embedding_map({"a": vectors}, labels[1:], images, 0)
+        drawn({"a": vectors}, labels[1:], images, 0)
     with pytest.raises(UserError, match="at least one"):
-        embedding_map({}, labels, images, 0)
+        drawn({}, labels, images, 0)
 
 
 def test_ink_is_tinted_whatever_the_paper():

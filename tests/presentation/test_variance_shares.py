@@ -8,6 +8,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.table import write
 from dmlbench.statistics.variance import variance_shares
+from finished_study import BARE
 
 TITLES = {"sampler": "batch sampler", "recall_at_1": "R@1", "cub200": "CUB", "sop": "SOP"}
 OPTIONS = {"axis": "sampler", "metrics": ["recall_at_1"]}
@@ -71,7 +72,7 @@ def test_each_data_set_has_a_panel_and_a_sentence(tmp_path):
     write(found, csv=csv)
     assert [row.panel for row in found.rows] == ["CUB"] * 4 + ["SOP"] * 4
     shown = {"id": "t", "csv": csv, "kind": "variance_shares", "options": OPTIONS}
-    (said,) = answer({"tournament": None, "titles": TITLES, "tables": [shown]})
+    (said,) = answer(BARE | {"tournament": None, "titles": TITLES, "tables": [shown]})
     loss = found.rows[0].cells
     low, high = (f"{cell.value:.1f}" for cell in loss[1:3])
     assert said.startswith(
@@ -98,7 +99,7 @@ def test_printed_numbers_have_a_panel_of_their_own(tmp_path):
     csv = tmp_path / "t.csv"
     write(found, csv=csv)
     shown = {"id": "t", "csv": csv, "kind": "variance_shares", "options": OPTIONS}
-    (said,) = answer({"tournament": None, "titles": TITLES, "tables": [shown]})
+    (said,) = answer(BARE | {"tournament": None, "titles": TITLES, "tables": [shown]})
     share = theirs[0].cells[0].value
     assert (
         f"; of the variance of R@1 of 2 losses on CUB, printed, {share:.1f} % is explained by the "

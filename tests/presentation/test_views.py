@@ -24,6 +24,7 @@ def facts(titles, methods):
         "searches": {},
         "where": {},
         "options": {},
+        "rehearsal": False,
     }
 
 

@@ -17,7 +17,7 @@ from dmlbench.search.best import read_best
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.outcome import finalize
 from dmlbench.search.worker_job import run_worker
-from dmlbench.training.watch import NonFiniteLossError
+from dmlbench.training.watch import LossError
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 SPEC = {
@@ -145,7 +145,7 @@ def test_a_fold_without_a_finite_loss_fails_the_trial_and_is_named(tmp_path, fol
     optimizer = {"name": "sgd", "learning_rate": 1e30}
     specs = facts({"optimizer": optimizer}, folds=FOLDS)["trial_specs"]
     objective = TrainingObjective(specs, tmp_path, folds)
-    with pytest.raises(NonFiniteLossError, match=r"^fold 0: loss is "):
+    with pytest.raises(LossError, match=r"^fold 0: loss is "):
         objective.evaluate(0, {"loss.margin": 0.5}, lambda *_: None)
 
 

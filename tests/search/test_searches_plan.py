@@ -10,9 +10,11 @@ from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import searches
 from dmlbench.plan.configuration import Rehearsal, SearchRehearsal
+from dmlbench.plan.places import with_values
 from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.search_checks import trials_of_a_pass
 from dmlbench.plan.search_lists import expanded
-from dmlbench.plan.searches import Search, with_values
+from dmlbench.plan.searches import Search
 from dmlbench.plan.spec import Spec
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -149,7 +151,7 @@ def test_strategies_have_the_same_budget_and_coordinate_searches_need_all_of_it(
             spec = searches.facts(loaded, name)["trial_specs"][0]
             start = searches.starting_values(spec, search.parameters)
             start |= search.strategy.hyperparameters.get("start", {})
-            assert searches.trials_of_a_pass(search.parameters, start) == search.budget
+            assert trials_of_a_pass(search.parameters, start) == search.budget
 
 
 def digests(folder):

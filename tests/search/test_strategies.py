@@ -2,11 +2,11 @@
 
 import pytest
 from dmlbench.plan.ranges import Parameter
-from dmlbench.plan.searches import trials_of_a_pass
+from dmlbench.plan.search_checks import trials_of_a_pass
 from dmlbench.search.distributions import values_of
 from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
-from dmlbench.training.watch import NonFiniteLossError
+from dmlbench.training.watch import LossError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_search import OPTIMUM, PARAMETERS, START, Function, open_trials, search, strategy
@@ -75,7 +75,7 @@ def test_coordinate_starts_where_configured(tmp_path):
 def test_coordinate_passes_over_values_that_failed(tmp_path):
     def fails_at_large_margins(values):
         if values[MARGIN] > 0.5:
-            raise NonFiniteLossError("loss is nan")
+            raise LossError("loss is nan")
         return values[MARGIN] + values[FACTOR]
 
     trials, _ = search(tmp_path, "coordinate", Function(fails_at_large_margins))

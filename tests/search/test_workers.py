@@ -10,7 +10,7 @@ import pytest
 from dmlbench.errors import UserError
 from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
-from dmlbench.training.watch import NonFiniteLossError
+from dmlbench.training.watch import LossError
 from optuna.trial import TrialState
 from toy_search import PARAMETERS, START, Function, open_trials, search, strategy
 
@@ -153,7 +153,7 @@ def test_an_error_that_is_no_trials_fault_ends_the_worker_and_leaves_the_trial(t
 def test_a_trial_without_a_finite_loss_fails_and_counts(tmp_path):
     def explodes(number):
         if number == 2:
-            raise NonFiniteLossError("loss is nan in epoch 1")
+            raise LossError("loss is nan in epoch 1")
 
     shared, objective = search(tmp_path, "random", Function(before=explodes), budget=4)
     failed = shared.get()[2]
@@ -210,7 +210,7 @@ def fails_below(margin):
 
     def function(values):
         if values["loss.margin"] < margin:
-            raise NonFiniteLossError(f"loss is nan at {values['loss.margin']}; image ids: 1 2 3")
+            raise LossError(f"loss is nan at {values['loss.margin']}; image ids: 1 2 3")
         return values["loss.margin"]
 
     return Function(function)

@@ -276,9 +276,3 @@ def test_the_other_direction_is_the_mirror_image(values):
     assert mirrored.mean == pytest.approx(-found.mean)
     assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
     assert mirrored.sign == found.sign
-
-
-@given(NUMBERS, st.floats(0.5, 0.99))
-def test_more_confidence_is_wider(values, level):
-    narrow, wide = paired(values, level=level), paired(values, level=0.995)
-    assert wide.low <= narrow.low <= narrow.mean <= narrow.high <= wide.high

@@ -44,7 +44,7 @@ def test_exported_embeddings_are_the_networks(tmp_path, toy_data):
     np.testing.assert_array_equal(labels, test.labels)
     network = Embedder(Spec.model_validate(VALUES))
     network.load_state_dict(load_file(tmp_path / "last.safetensors"))
-    images = Pixels(toy_data.pixels, toy_data.pixel_table).images(ids)
+    images = Pixels(toy_data.pixels, toy_data.pixel_table).batch(ids)
     with torch.no_grad():
         expected = network.eval()(images / 255).numpy()
     np.testing.assert_allclose(vectors, expected, atol=1e-6)

@@ -14,7 +14,6 @@ from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
 from dmlbench.training.batches import Batches
 from dmlbench.training.checkpoint import Checkpoint
-from dmlbench.training.inputs import TensorInputs
 from dmlbench.training.interruption import Interruption
 from dmlbench.training.loop import run
 from dmlbench.training.objective import Objective
@@ -37,6 +36,17 @@ def points():
         scale=0.05, size=(len(labels), 3)
     )
     return torch.from_numpy(values.astype(np.float32)), labels
+
+
+class TensorInputs:
+    """Rows of a tensor as they are."""
+
+    def __init__(self, values):
+        self.values, self.ids = values, np.arange(len(values))
+
+    def batches(self, rows, generator, ahead):
+        for batch in rows:
+            yield self.values[torch.from_numpy(batch)]
 
 
 def mlp_trainer(epochs=3, sampler="spc", regularizers=(), is_watched=True):

@@ -14,6 +14,7 @@ from dmlbench.plan.spec import merged
 from dmlbench.training import export, loop, prepared
 from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings
+from dmlbench.training.prepared import take_prepared
 from toy_training import VALUES, train
 
 # Weights of two epochs, so that the selections have different weights.
@@ -29,17 +30,13 @@ def trained(tmp_path_factory, toy_data):
     return folder
 
 
-def embed(folder, data, output, changes=CHANGES, **arguments):
-    export_embeddings(
-        merged(VALUES, changes),
-        model=folder / "model.safetensors",
-        last=folder / "last.safetensors",
-        **data.as_arguments(),
-        device="cpu",
-        threads=1,
-        output=output,
-        **arguments,
-    )
+def embed(folder, data, output, *, changes=CHANGES, prepared=None, roles=None):
+    """As the rule does: take what a training has prepared, or embed."""
+    values = merged(VALUES, changes)
+    weights = {name: folder / f"{name}.safetensors" for name in ("model", "last")}
+    if not take_prepared(values, prepared=prepared, **weights, split=data.split, output=output):
+        options = {"device": "cpu", "threads": 1, "roles": roles}
+        export_embeddings(values, **weights, **data.as_arguments(), **options, output=output)
 
 
 def copy(trained, tmp_path):
@@ -146,9 +143,7 @@ def test_a_signal_while_it_is_prepared_leaves_a_finished_training(tmp_path, toy_
 
 
 def test_training_images_are_embedded_on_request(tmp_path, toy_data, trained):
-    path = copy(trained, tmp_path)
-    embed(trained, toy_data, tmp_path / "t.parquet", prepared=path, roles=["train"])
-    assert path.exists()
+    embed(trained, toy_data, tmp_path / "t.parquet", roles=["train"])
     found = read_embeddings(tmp_path / "t.parquet")
     assert {selection: list(roles) for selection, roles in found.items()} == {
         "best_test_epoch": ["train"],

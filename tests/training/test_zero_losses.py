@@ -1,8 +1,6 @@
 """A training that learns nothing says so, and stops if that cannot change."""
 
 import pytest
-from dmlbench.errors import UserError
-from dmlbench.search.worker import NonFiniteLossError
 from dmlbench.training.watch import LossError, check_zero_losses
 from toy_training import history, train
 
@@ -16,11 +14,6 @@ def test_a_margin_that_nothing_violates_stops_after_a_pass_over_the_images(tmp_p
         train(tmp_path, toy_data, SATISFIED)
     assert "\n" not in str(error.value)
     assert "check its margin" in str(error.value)
-
-
-def test_it_is_a_trials_fault_in_a_search():
-    assert issubclass(LossError, NonFiniteLossError)
-    assert issubclass(LossError, UserError)
 
 
 def test_epochs_shorter_than_a_pass_are_given_time(tmp_path, toy_data, caplog):

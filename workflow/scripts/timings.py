@@ -1,7 +1,7 @@
 """Rule timings: what each run of a study cost, from Snakemake's benchmark files."""
 
 from dmlbench.job import job
-from dmlbench.statistics.aggregation import timings
+from dmlbench.statistics.timings import timings
 
 with job(snakemake):
     costs = snakemake.params.costs

@@ -13,5 +13,5 @@ with job(snakemake):
         methods=facts["methods"],
         selection=facts["selection"],
         queries=snakemake.input.queries,
-        rehearsal=facts.get("rehearsal", False),
+        rehearsal=facts["rehearsal"],
     )

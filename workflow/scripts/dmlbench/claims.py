@@ -7,7 +7,8 @@ from pathlib import Path
 from dmlbench import locks
 from dmlbench.errors import UserError
 
-_FILE = ".claimed"
+FILE = ".claimed"
+"""Name of the file in a results folder that the call at work there holds locked."""
 
 
 def claim(folder: str | os.PathLike) -> None:
@@ -16,7 +17,7 @@ def claim(folder: str | os.PathLike) -> None:
     Raises:
         UserError: another call is using it.
     """
-    path = Path(folder, _FILE)
+    path = Path(folder, FILE)
     try:
         # Never closed: the kernel frees the lock with the process.
         descriptor = locks.try_acquire(path)
@@ -34,7 +35,7 @@ def claim(folder: str | os.PathLike) -> None:
 
 def claimed_by(folder: str | os.PathLike) -> str | None:
     """The call of Snakemake that is using a folder; None if there is none or locks do not work."""
-    path = Path(folder, _FILE)
+    path = Path(folder, FILE)
     try:
         return path.read_text() if locks.is_held(path) else None
     except OSError:

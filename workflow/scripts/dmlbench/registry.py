@@ -84,16 +84,6 @@ def options_of_kind(package: str, name: str, kind: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def hyperparameters(package: str, name: str) -> tuple[str, ...]:
-    """Names of a part's keyword-only arguments, in the order of its signature.
-
-    Raises:
-        UserError: the package has no such part, or an argument is not declared.
-    """
-    return tuple(options(package, name))
-
-
-@functools.cache
 def annotation(package: str, name: str, function: str, argument: str) -> str | None:
     """A part's annotation of an argument of one of its functions ("return": its result)."""
     signature = _function(_class(package, name), function)

@@ -1,7 +1,6 @@
 """Packed pixels, mapped into memory and returned as batches."""
 
 import copy
-import hashlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dmlbench.data import _tables
 from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
 from dmlbench.files import damage_is_named
@@ -22,7 +20,6 @@ class Pixels:
 
     Attributes:
         shape: (C, H, W) where all images are of one size, else None.
-        facts: the table's metadata on how the store was made.
 
     Args:
         pixels: the .npy of the pixels; it is only read.
@@ -34,7 +31,6 @@ class Pixels:
 
     def __init__(self, pixels: Path, table: Path):
         self.path = Path(pixels)
-        self.facts = _tables.facts(table)
         rows = read_table(table)
         self._ids = rows["image_id"].to_numpy()
         self._offsets = rows["offset"].to_numpy()
@@ -89,31 +85,6 @@ class Pixels:
         # With one channel, the strides of a permuted tensor are ambiguous; those of a view are in
         # row order.
         return images.view(-1, *self.shape) if channels == 1 else images.permute(0, 3, 1, 2)
-
-    def images(self, ids: Sequence[int] | np.ndarray | Tensor) -> Tensor:
-        """Images of one size by their ids: uint8 [B, C, H, W].
-
-        Raises:
-            UserError: an id does not exist, or the images differ in size.
-        """
-        batch = self.batch(ids)
-        if not isinstance(batch, Ragged):
-            return batch
-        sizes = np.unique(batch.sizes, axis=0)
-        if len(sizes) > 1:
-            named = " and ".join("x".join(map(str, size)) for size in sizes[:2].tolist())
-            raise UserError(
-                f"{self.path}: these images are of {len(sizes)} sizes ({named}); "
-                "allowed: images of one size"
-            )
-        return batch.padded()
-
-    def check(self) -> None:
-        """Read all pixels; raise a UserError unless their sha256 is the one that was packed."""
-        found = hashlib.sha256(self._flat.numpy()).hexdigest()
-        if found != self.facts["pixels_sha256"]:
-            expected = self.facts["pixels_sha256"]
-            raise UserError(f"{self.path}: expected pixels of sha256 {expected}, found {found}")
 
     def _ragged(self, rows: np.ndarray) -> Ragged:
         offsets, sizes = self._offsets[rows], self._sizes[rows]

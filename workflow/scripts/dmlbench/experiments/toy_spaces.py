@@ -21,7 +21,7 @@ class ToySpaces:
 
     All three are longer than wide, so that k-means (the best of ten starts) cuts each across both
     classes: NMI, AMI and F1 do not distinguish them either, as the text says, while R-precision and
-        MAP@R do. The coordinates of the figure are not printed; these are ours.
+    MAP@R do. The coordinates of the figure are not printed; these are ours.
 
     Args:
         samples: points of each class, at least 8.

@@ -23,9 +23,6 @@ class AngularTriplet(nn.Module):
             row has rho = 2, beyond pi / 2: only tan(rho)^2 enters.
         hinge: whether to clamp at zero; table 4.4 is without.
 
-    Raises:
-        UserError: rho is not a positive finite number.
-
     Source: karaman2021, eq. 2.12. The positive's derivative printed there (2.13, table 3.2) has a
     factor 4 where 2 is right.
     """

@@ -18,9 +18,6 @@ class Entangle(nn.Module):
         margin: in units of squared distance. The default is that of tables 4.8 and 4.13, which
             never clamps on the unit sphere.
 
-    Raises:
-        UserError: margin is not a finite number.
-
     Source: karaman2021, eq. 3.8. Its first line prints + ||f_n||^2; only - ||f_n||^2 equals its
     second line and the gradients 3.9.
     """

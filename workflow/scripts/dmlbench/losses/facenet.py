@@ -18,9 +18,6 @@ class Facenet(nn.Module):
         margin: in units of squared distance. The default is the best row of table 4.2; on the
             unit sphere a margin above 4 never clamps.
 
-    Raises:
-        UserError: margin is not a finite number.
-
     Source: karaman2021, eq. 2.7. The derivatives printed there (2.8, table 3.1) miss a factor 2.
     """
 

@@ -20,9 +20,6 @@ class FacenetMined(nn.Module):
     Args:
         margin: > 0, in units of squared distance.
 
-    Raises:
-        UserError: margin is not a positive finite number.
-
     Source: karaman2021, eq. 2.25.
     """
 

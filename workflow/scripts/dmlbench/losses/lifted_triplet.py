@@ -18,9 +18,6 @@ class LiftedTriplet(nn.Module):
     Args:
         margin: in units of distance; no value is printed for this form.
 
-    Raises:
-        UserError: margin is not a finite number.
-
     Source: karaman2021, eq. 2.17. The batch form 2.16 squares the hinge, 2.17 does not.
     """
 

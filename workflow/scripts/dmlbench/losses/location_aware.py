@@ -21,9 +21,6 @@ class LocationAware(nn.Module):
         margin: in units of squared distance. The default is the best row of table 4.9; table 4.13
             has 40.
 
-    Raises:
-        UserError: margin is not a finite number.
-
     Source: karaman2021, eq. 3.12. The third line of its eq. 3.11 has the wrong sign before
     ||f_n||^2 / 2; 3.10 and 3.12 agree.
     """

@@ -21,9 +21,6 @@ class ModifiedEntangle(nn.Module):
         rho: push over pull, >= 0. The defaults are those of table 4.13.
         margin: in units of distance; 40 never clamps on the unit sphere.
 
-    Raises:
-        UserError: rho is negative, or one of the two is not a finite number.
-
     Source: karaman2021, eq. 3.14.
     """
 

@@ -23,9 +23,6 @@ class Moving(nn.Module):
         rho: weight of the ratio, >= 0. The defaults are the best row of table 4.6.
         margin: in units of squared distance.
 
-    Raises:
-        UserError: rho is negative, or one of the two is not a finite number.
-
     Source: karaman2021, eq. 2.14. It is printed with the difference d_ap - d_an as denominator;
     table 3.2 and the gradients 2.15 have the product, which is followed here. All three printed
     derivatives (2.15, table 3.2) are wrong.

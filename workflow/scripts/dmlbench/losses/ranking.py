@@ -18,9 +18,6 @@ class Ranking(nn.Module):
         margin: in units of distance; may be negative. The default is the best row of table 4.2;
             on the unit sphere a margin above 2 never clamps.
 
-    Raises:
-        UserError: margin is not a finite number.
-
     Source: karaman2021, eq. 2.5.
     """
 

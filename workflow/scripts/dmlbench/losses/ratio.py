@@ -18,9 +18,6 @@ class Ratio(nn.Module):
     Args:
         margin: > 0, in units of distance. The default is the best row of table 4.3.
 
-    Raises:
-        UserError: margin is not a positive finite number.
-
     Source: karaman2021, eq. 2.9, with the hinge of its text. The derivatives printed there (2.10,
     table 3.1) are wrong for anchor and positive; the negative's is right.
     """

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dmlbench import registry
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan import searches, views
+from dmlbench.plan import search_checks, views
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.fitting import check_batch, check_transforms
 from dmlbench.plan.plan import Plan
@@ -21,7 +21,7 @@ def check(plan: Plan) -> None:
     for study in plan.studies:
         _check_study(plan, study)
     for name in plan.searches:
-        searches.check(plan, name)
+        search_checks.check(plan, name)
 
 
 def _check_study(plan: Plan, study: str) -> None:

@@ -76,7 +76,7 @@ def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
 def faster(model: CostModel, ahead: Ahead) -> list[str]:
     """The time of long float32 trainings in the variant `fast`, which a study must ask for.
 
-    None if it is unknown, or if the trainings are short.
+    No line if it is unknown, or if the trainings are short.
     """
     plain = {run: row for run, row in ahead.trainings.items() if run.spec.precision == "float32"}
     now, fast = 0.0, 0.0

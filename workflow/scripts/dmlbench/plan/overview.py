@@ -13,6 +13,7 @@ from dmlbench.plan.progress import Progress, of_study, of_view
 _TITLE = 48
 _OTHERS = {
     "all": "every study",
+    "agreement": "a verdict on every printed number of the papers",
     "audit": "the printed numbers of the papers, checked",
     "data_all": "every data set, fetched and indexed",
     "help": "this list",

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from dmlbench.claims import claimed_by
+from dmlbench import claims
 from dmlbench.logs import failure
 from dmlbench.plan import searches, views
 from dmlbench.plan.combinations import combinations
@@ -77,9 +77,9 @@ class Progress:
 
     @cached_property
     def running(self) -> list[Stage]:
-        if claimed_by(self.results) is None:
+        if claims.claimed_by(self.results) is None:
             return []
-        since = (self.results / ".claimed").stat().st_mtime
+        since = (self.results / claims.FILE).stat().st_mtime
         failed = {stage for stage, _ in self.failed}
         return [
             stage

@@ -40,7 +40,7 @@ def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[
         found = {
             str(name).format(**single): entry
             | {"run": single}
-            | {key: str(entry[key]).format(**single) for key in ("title",) if key in entry}
+            | ({"title": str(entry["title"]).format(**single)} if "title" in entry else {})
             for single in runs
         }
     except (AttributeError, KeyError, IndexError, ValueError) as error:

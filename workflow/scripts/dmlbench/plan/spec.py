@@ -141,13 +141,6 @@ def complete(values: dict) -> dict:
         for role, steps in values["transforms"].items()
     }
     network = values["network"]
-    network |= {"backbone": with_defaults(Backbone, network["backbone"])}
-    return (
-        values
-        | parts
-        | {
-            "regularizers": regularizers,
-            "transforms": transforms,
-            "network": network,
-        }
-    )
+    network = network | {"backbone": with_defaults(Backbone, network["backbone"])}
+    lists = {"regularizers": regularizers, "transforms": transforms}
+    return values | parts | lists | {"network": network}

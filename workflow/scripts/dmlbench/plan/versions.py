@@ -38,14 +38,11 @@ def versions(spec: BaseModel | Mapping[str, Any]) -> dict[str, int]:
     return {"training": TRAINING} | _of_parts(named)
 
 
-def data_versions(
-    dataset: BaseModel | Mapping[str, Any], split: str | None = None
-) -> dict[str, int]:
+def data_versions(dataset: BaseModel | Mapping[str, Any]) -> dict[str, int]:
     """Versions of the code that prepares a data set: index, pixels, layout, generator.
 
     Args:
         dataset: a `dmlbench.plan.catalogues.Dataset`, or its plain values.
-        split: one of its splits, whose rule then counts as well.
 
     Returns:
         {"data": 1, "layouts/class_folders": 1, "generators/glyphs": 1, ...}
@@ -54,8 +51,6 @@ def data_versions(
     named = [("data/layouts", values["layout"])]
     if values.get("generator"):
         named.append(("data/generators", values["generator"]))
-    if split is not None:
-        named.append(("data/splits", values["splits"][split]))
     return {"data": DATA} | _of_parts(named)
 
 

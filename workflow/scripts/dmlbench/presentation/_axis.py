@@ -1,10 +1,10 @@
 """Scores along a numeric axis of the variants, summarized over seeds."""
 
 import pandas as pd
-from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
+from dmlbench.presentation._intervals import with_intervals
 
 
 def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd.DataFrame:
@@ -34,7 +34,4 @@ def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd
         raise UserError(
             f"method {first.method} has several scores at {axis}={first.x:g}; allowed: one"
         )
-    groups = kept.groupby(["method", "x"], sort=False)["value"]
-    found = groups.agg(mean="mean", std="std", seeds="count").reset_index()
-    error = found["std"] / found["seeds"] ** 0.5
-    return found.assign(half=stdtrit((found["seeds"] - 1).clip(lower=1), 0.975) * error)
+    return with_intervals(kept, ["method", "x"]).rename(columns={"count": "seeds"})

@@ -5,6 +5,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.presentation._scores import of_rule
 
 POINT = ["dataset", "method", "variant"]
 
@@ -36,9 +37,8 @@ def points(
         UserError: no run has both; or a point has several recipes, networks, embedding sizes,
             splits or folds.
     """
-    ours = scores[scores.selection.isin([selection, "none"])]
     measured = {
-        axis: ours[(ours.metric == metric) & (ours.role == role)]
+        axis: of_rule(scores[scores.metric == metric], selection, role)
         for axis, metric, role in (("x", x, x_role), ("y", y, y_role))
     }
     for frame in measured.values():

@@ -6,6 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
+from dmlbench.presentation._scores import of_rule
 
 
 def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.DataFrame:
@@ -38,8 +39,8 @@ def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.Data
 
 def means(scores: pd.DataFrame, selection: str) -> pd.DataFrame:
     """Mean test scores over seeds, in percent, of one selection rule."""
-    kept = scores[scores.selection.isin([selection, "none"]) & (scores.role == "test")]
     over = ["dataset", "network", "embedding_dim", "method", "variant", "metric"]
-    found = kept.groupby(over, sort=False)["value"].agg(["mean", "std", "count"]).reset_index()
+    grouped = of_rule(scores, selection).groupby(over, sort=False)["value"]
+    found = grouped.agg(["mean", "std", "count"]).reset_index()
     found[["mean", "std"]] *= 100
     return found.rename(columns={"mean": "value", "count": "seeds"})

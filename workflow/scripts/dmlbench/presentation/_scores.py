@@ -8,6 +8,11 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 
 
+def of_rule(scores: pd.DataFrame, selection: str, role: str = "test") -> pd.DataFrame:
+    """The scores of one role under a selection rule; those without a selected epoch fit any."""
+    return scores[scores.selection.isin([selection, "none"]) & (scores.role == role)]
+
+
 def pick(
     scores: pd.DataFrame,
     *,
@@ -37,7 +42,7 @@ def pick(
             several recipes, variants or folds.
     """
     kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
-    kept = kept[kept.selection.isin([selection, "none"]) & (kept.role == role)]
+    kept = of_rule(kept, selection, role)
     if along not in kept:
         there = {along: _variants.values_of(kept, along)}
         kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])

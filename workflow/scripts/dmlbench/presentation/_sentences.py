@@ -1,6 +1,9 @@
-"""Numbers and lists in a sentence."""
+"""Numbers, lists and significance in a sentence."""
 
 from collections.abc import Sequence
+
+SIGNIFICANT = 0.05
+"""p-value below which a test finds a difference."""
 
 
 def minus(text: object) -> str:

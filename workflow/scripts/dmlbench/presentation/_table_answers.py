@@ -1,17 +1,14 @@
 """A table's answer to a study's question, as sentences from its CSV."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.presentation import _variants
-from dmlbench.presentation._sentences import listed, minus
+from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation.names import name
-
-SIGNIFICANT = 0.05
-"""p-value below which a test finds a difference."""
 
 _MANY = 4
 """Number of differences above which a sentence gives the extremes instead of all."""
@@ -22,7 +19,7 @@ def _of_differences(
 ) -> list[str]:
     """Sentences on all losses together, if the table has them, then on single losses."""
     metric = name(titles, options["metrics"][0])
-    unit = " points" if _is_percent(options["metrics"][0]) else ""
+    unit = "" if options["metrics"][0] in STRUCTURE else " points"
     if "panel" not in frame:
         return _on_one_dataset(frame, "", metric, unit, options, titles)
     if len(options["metrics"]) > 1:
@@ -203,10 +200,6 @@ ANSWERING: dict[str, Callable[[pd.DataFrame, Mapping, Mapping], list[str]]] = {
     "tournament": _of_ranks,
 }
 """Kinds of tables that can answer a question -> from the table's CSV to sentences."""
-
-
-def _is_percent(metric: str) -> bool:
-    return not re.fullmatch(r"pi_\w+|rho|displacement\w*", metric)
 
 
 def _numbers(texts: pd.Series) -> pd.Series:

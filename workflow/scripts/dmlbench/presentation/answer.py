@@ -7,8 +7,8 @@ of its tables whose kind has an answer.
 import pandas as pd
 
 from dmlbench.errors import unknown
-from dmlbench.presentation._sentences import listed, minus
-from dmlbench.presentation._table_answers import ANSWERING, SIGNIFICANT
+from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
+from dmlbench.presentation._table_answers import ANSWERING
 from dmlbench.presentation.names import name
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, TableFiles, near_first, read_tournament
@@ -21,16 +21,16 @@ def answer(study: Study) -> list[str]:
     """One to three sentences with interval, test and size of the effect; none without a test.
 
     Args:
-        study: see `study.Study`; the kind and options of its tables are used if given.
+        study: see `study.Study` for the keys.
 
     Raises:
         UserError: a named table is of a kind without an answer.
     """
     tables = {table["id"]: table for table in study["tables"]}
-    named = [tables[key] for key in study.get("answer", ()) if key in tables]
+    named = [tables[key] for key in study["answer"] if key in tables]
     if not named and study["tournament"] is not None:
         return _of_tournament(study)
-    found = named or [each for each in tables.values() if each.get("kind") in ANSWERING][:1]
+    found = named or [each for each in tables.values() if each["kind"] in ANSWERING][:1]
     return [sentence for table in found for sentence in _of_table(table, study, alone=not named)]
 
 
@@ -51,8 +51,7 @@ def _of_tournament(study: Study) -> list[str]:
         ]
     else:
         sentences = [_test(study, board, lead, seeds)]
-    years = study.get("years", {})
-    trend = rank_by_year(board, years)
+    trend = rank_by_year(board, study["years"])
     if trend is not None:
         found = "no significantly better or worse ranks"
         if trend.p_value < SIGNIFICANT:
@@ -124,11 +123,11 @@ def _ranked(study: Study) -> pd.DataFrame:
 
 
 def _of_table(table: TableFiles, study: Study, *, alone: bool) -> list[str]:
-    if table.get("kind") not in ANSWERING:
-        raise unknown("kind of a table that answers", str(table.get("kind")), ANSWERING)
+    if table["kind"] not in ANSWERING:
+        raise unknown("kind of a table that answers", table["kind"], ANSWERING)
     frame = pd.read_csv(table["csv"], keep_default_na=False, dtype=str)
     sentences = ANSWERING[table["kind"]](frame, table["options"], study["titles"])
-    several = not alone and len(study.get("answer", ())) > 1
+    several = not alone and len(study["answer"]) > 1
     return sentences[:1] if several else sentences
 
 

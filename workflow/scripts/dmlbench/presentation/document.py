@@ -37,7 +37,7 @@ def write_document(study: Study, output: str | os.PathLike) -> None:
     head = _HEAD.format(
         name=Path(output).name, title=escape(study["title"]), id=escape(study["id"])
     )
-    parts = [escape(REHEARSAL)] if study.get("rehearsal") else []
+    parts = [escape(REHEARSAL)] if study["rehearsal"] else []
     parts.append(escape(study["description"]))
     if study["question"]:
         parts.append(rf"\paragraph{{The question.}} {escape(study['question'])}")

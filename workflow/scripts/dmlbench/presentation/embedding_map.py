@@ -27,8 +27,8 @@ def embedding_map(
     images: np.ndarray,
     seed: int,
     *,
-    title: str = "The test classes as the network sees them",
-    classes: int = 16,
+    title: str,
+    classes: int,
     per_class: int = 20,
 ) -> Figure:
     """Map embeddings of the same images to the plane by t-SNE, one panel per embedding.

@@ -46,7 +46,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     if not studies:
         raise UserError("a report needs at least one study; config/config.yaml names none")
     folder = Path(output).parent
-    audited = {str(study["audit"]["csv"]): study for study in studies if study.get("audit")}
+    audited = {str(study["audit"]["csv"]): study for study in studies if study["audit"]}
     templates = environment()
     templates.filters["inline"] = _inline
     templates.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
@@ -56,19 +56,21 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
         audits=[_audit(study) for study in audited.values()],
         machine=machine(),
         software=_versions(software(), lock(), commit()),
-        rehearsal=REHEARSAL if any(study.get("rehearsal") for study in studies) else "",
+        rehearsal=REHEARSAL if any(study["rehearsal"] for study in studies) else "",
     )
     with atomic_write(output) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
 def _view(study: Study) -> dict:
-    view = {"source": "", **study, "stages": _stages(study["timings"]), "board": []}
-    view |= {"answer": answer(study), "browser": study.get("browser")}
-    view["document"] = study.get("document")
-    view["endings"] = _endings(study)
-    view["trained_on"] = _trained_on(study)
-    view["verdicts"] = _verdicts(study) if study.get("agreement") else None
+    view = study | {
+        "answer": answer(study),
+        "board": [],
+        "endings": _endings(study),
+        "stages": _stages(study["timings"]),
+        "trained_on": _trained_on(study),
+        "verdicts": _verdicts(study) if study["agreement"] else None,
+    }
     if study["tournament"] is None:
         return view
     board = read_tournament(study)

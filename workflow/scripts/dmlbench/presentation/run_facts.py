@@ -15,6 +15,9 @@ from dmlbench.plan.read import read_mapping
 from dmlbench.presentation._curve import curve
 from dmlbench.presentation._queries import worst_queries
 
+_NO_SCORES = {"epoch", "learning_rate", "loss", "zero_losses"}
+"""Columns of a history besides the watched score."""
+
 _ENDS = 5
 """Number of worst and of best classes of a run that are shown."""
 
@@ -50,15 +53,12 @@ class Found:
 def look(run: Path, rule: str) -> Found:
     """The content of the files of a run in a folder; queries under a selection rule."""
     found = Found()
-    spec = {}
     if (run / "spec.yaml").is_file():
-        spec = read_mapping(run / "spec.yaml")
-        found.settings = _flat(spec)
+        found.settings = _flat(read_mapping(run / "spec.yaml"))
     if (run / "history.parquet").is_file():
         history = _history(run / "history.parquet")
-        watched = spec.get("selection_metric", "")
-        found.ending = _ending(history, watched)
-        found.curve = curve(history, _watched(history, watched))
+        found.ending = _ending(history)
+        found.curve = curve(history, _watched(history))
         known = read_metadata(run / "history.parquet").get(PROVENANCE)
         found.device = json.loads(known)["device"] if known else ""
     if (run / "queries.parquet").is_file():
@@ -66,14 +66,10 @@ def look(run: Path, rule: str) -> Found:
     return found
 
 
-def ending_of(run: Path, metric: str = "") -> Ending:
-    """Where the watched score of a run in a folder is highest; empty without a history.
-
-    Args:
-        metric: the watched metric; the first in the history if not given.
-    """
+def ending_of(run: Path) -> Ending:
+    """Where the watched score of a run in a folder is highest; empty without a history."""
     file = run / "history.parquet"
-    return _ending(_history(file), metric) if file.is_file() else Ending()
+    return _ending(_history(file)) if file.is_file() else Ending()
 
 
 def endings(found: Sequence[Ending]) -> dict[str, int]:
@@ -86,19 +82,13 @@ def _history(file: Path) -> pd.DataFrame:
     return read_table(file).to_pandas()
 
 
-def _watched(history: pd.DataFrame, metric: str) -> str | None:
-    """The column of the watched score."""
-    if metric in history:
-        return metric
-    others = [name for name in history if name not in _NO_SCORES]
-    return others[0] if others else None
+def _watched(history: pd.DataFrame) -> str | None:
+    """The column of the watched score, the only one of its kind; None if none was watched."""
+    return next((name for name in history if name not in _NO_SCORES), None)
 
 
-_NO_SCORES = {"epoch", "learning_rate", "loss", "zero_losses"}
-
-
-def _ending(history: pd.DataFrame, metric: str) -> Ending:
-    column = _watched(history, metric)
+def _ending(history: pd.DataFrame) -> Ending:
+    column = _watched(history)
     scored = history.dropna(subset=[column]) if column else history.iloc[:0]
     if scored.empty:
         return Ending()

@@ -114,7 +114,7 @@ def write_runs(
             endings=endings([each.ending for each in found.values()]),
             cost=_cost_by_method(rows, costs, found, titles),
             report=Path(os.path.relpath(results / "report.html", folder)).as_posix(),
-            rehearsal=REHEARSAL if study.get("rehearsal") else "",
+            rehearsal=REHEARSAL if study["rehearsal"] else "",
         )
     )
     with atomic_write(output) as unfinished:

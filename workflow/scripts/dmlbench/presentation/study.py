@@ -8,13 +8,11 @@ from typing import Any, NotRequired, TypedDict
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.presentation._sentences import SIGNIFICANT
 from dmlbench.presentation.names import name
 from dmlbench.statistics.aggregation import in_rows, read_scores
 
 Path = str | os.PathLike
-
-_SIGNIFICANT = 0.05
-"""p-value below which Friedman's test finds a difference between methods."""
 
 _HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
@@ -32,8 +30,8 @@ class TableFiles(TypedDict):
     md: Path
     tex: Path
     html: Path
-    kind: NotRequired[str]
-    options: NotRequired[Mapping[str, Any]]
+    kind: str
+    options: Mapping[str, Any]
 
 
 class FigureFiles(TypedDict):
@@ -62,7 +60,8 @@ class Study(TypedDict):
     Attributes:
         id: the study's name on the command line.
         title, description: one line and one paragraph about it.
-        source: the paper that it reproduces: authors, title, where and when it appeared.
+        source: the paper that it reproduces: authors, title, where and when it appeared; empty for
+            none.
         question: the question that it asks.
         command: the command that reproduces it.
         selection: the selection rule of its scores.
@@ -75,20 +74,21 @@ class Study(TypedDict):
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` writes it.
         tournament: CSV, as `statistics.tournament.write_tournament` writes it, or None.
-        timings: CSV, as `statistics.aggregation.timings` writes it, or None.
+        timings: CSV, as `statistics.timings.timings` writes it, or None.
         browser: HTML, as `runs.write_runs` writes it, or None.
-        document: LaTeX, as `document.write_document` writes it, or None.
+        document: LaTeX, as `document.write_document` writes it.
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
-        agreement: CSV, as `statistics.agreement.agreement` writes it, if the study is a paper's.
-        audit: the check of the study's printed numbers, if it has one.
-        rehearsal: whether its numbers are toy numbers; false if not given.
+        agreement: CSV, as `statistics.agreement.agreement` writes it, or None if the study is not a
+            paper's.
+        audit: the check of the study's printed numbers, or None.
+        rehearsal: whether its numbers are toy numbers.
     """
 
     id: str
     title: str
     description: str
-    source: NotRequired[str]
+    source: str
     question: str
     command: str
     selection: NotRequired[str]
@@ -96,20 +96,20 @@ class Study(TypedDict):
     methods: NotRequired[Sequence[str]]
     ranked: NotRequired[Sequence[Mapping[str, Any]]]
     baseline: str | None
-    answer: NotRequired[Sequence[str]]
-    years: NotRequired[Mapping[str, int]]
+    answer: Sequence[str]
+    years: Mapping[str, int]
     titles: Mapping[str, str]
     scores: Path
     tournament: Path | None
     timings: Path | None
-    browser: NotRequired[Path | None]
-    document: NotRequired[Path | None]
+    browser: Path | None
+    document: Path
     tables: Sequence[TableFiles]
     figures: Sequence[FigureFiles]
     protocol: Mapping[str, str]
-    agreement: NotRequired[Path | None]
-    audit: NotRequired[AuditFiles | None]
-    rehearsal: NotRequired[bool]
+    agreement: Path | None
+    audit: AuditFiles | None
+    rehearsal: bool
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def headline(study: Study) -> Headline:
         averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),
         caveats=tuple(_caveats(board, scores)),
-        apart=bool(board["friedman_p"].iloc[0] < _SIGNIFICANT) and not _all_near(board),
+        apart=bool(board["friedman_p"].iloc[0] < SIGNIFICANT) and not _all_near(board),
     )
 
 
@@ -194,7 +194,7 @@ def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     p_value = board["friedman_p"].iloc[0]
     if board["experiments"].iloc[0] < 2:
         yield "One experiment: another one may give another order."
-    elif not p_value < _SIGNIFICANT:
+    elif not p_value < SIGNIFICANT:
         found = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
         yield f"No significant difference between methods (Friedman test{found})."
     elif _all_near(board):

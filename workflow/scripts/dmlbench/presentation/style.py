@@ -160,6 +160,15 @@ def head(axes: Axes, title: str, note: str) -> None:
     )
 
 
+def head_of_panels(figure: Figure, title: str, note: str) -> None:
+    """As `head`, above all panels of a figure, which fill what is left of its height."""
+    height = figure.get_figheight()
+    top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
+    figure.suptitle(title, **top, fontsize=11, fontweight="bold")
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / height))
+    figure.text(0.02, 1 - 0.42 / height, note, color=SOFT, fontsize=8.5)
+
+
 def mark_rehearsal(figure: Figure) -> None:
     """Write across the figure that its numbers are from a rehearsal."""
     with house():

@@ -27,7 +27,7 @@ def summary(
         Lines of at most the terminal's usual width unless paths are longer, ending in a line break.
     """
     lines = [study["title"], "=" * len(study["title"]), ""]
-    lines += [REHEARSAL, ""] if study.get("rehearsal") else []
+    lines += [REHEARSAL, ""] if study["rehearsal"] else []
     lines += _answer(study)
     lines += _ranking(study) if study["tournament"] else []
     files = [("table", table["md"]) for table in study["tables"]]

@@ -59,7 +59,7 @@ def write_table(
     if trials:
         shown = Searched(_trials(trials), shown)
     built = view(shown, facts["titles"])
-    table.write(table.as_rehearsal(built) if facts.get("rehearsal") else built, **files)
+    table.write(table.as_rehearsal(built) if facts["rehearsal"] else built, **files)
 
 
 def write_figure(
@@ -119,7 +119,7 @@ def write_embedding_map(
 def _save(figure, facts: dict, files: dict[str, Path]) -> None:
     from dmlbench.presentation import style
 
-    if facts.get("rehearsal"):
+    if facts["rehearsal"]:
         style.mark_rehearsal(figure)
     style.save(figure, **files)
 

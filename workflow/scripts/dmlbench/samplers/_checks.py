@@ -1,10 +1,11 @@
-"""Checks of the arguments of every batch sampler."""
+"""Checks of what the training gives every batch sampler; options are checked by the registry."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.values import Count, Seed, fits
 
 
 def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndarray:
@@ -19,17 +20,11 @@ def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndar
             f"labels have shape {labels.shape} and type {labels.dtype}; "
             "allowed: a list of at least one integer"
         )
-    positive_integer("batch_size", batch_size)
-    if not isinstance(seed, int | np.integer) or seed < 0:
+    if not fits(Count, batch_size):
+        raise UserError(f"batch_size = {batch_size}; allowed: an integer >= 1")
+    if not fits(Seed, seed):
         raise UserError(f"seed = {seed}; allowed: an integer >= 0")
     return labels.astype(np.int64)
-
-
-def positive_integer(name: str, value: int) -> int:
-    """The value, or a UserError if it is not an integer >= 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise UserError(f"{name} = {value}; allowed: an integer >= 1")
-    return int(value)
 
 
 def batch_within(images: int, batch_size: int) -> int:
@@ -47,7 +42,6 @@ def classes_per_batch(batch_size: int, images_per_class: int, classes: int) -> i
     Raises:
         UserError: the batch size is not a multiple of K, or there are fewer than P classes.
     """
-    positive_integer("images_per_class", images_per_class)
     if batch_size % images_per_class:
         raise UserError(
             f"batch_size = {batch_size}; allowed: a multiple of images_per_class = "

@@ -6,7 +6,7 @@ import numpy as np
 
 from dmlbench.errors import UserError
 from dmlbench.samplers._batch import LearnsFromEmbeddings
-from dmlbench.samplers._checks import batch_within, checked_labels, positive_integer
+from dmlbench.samplers._checks import batch_within, checked_labels
 from dmlbench.samplers._classes import ImagesByClass
 from dmlbench.samplers._memory import EmbeddingMemory
 
@@ -35,7 +35,7 @@ class EmbeddedSampler(LearnsFromEmbeddings):
         self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
         self.images = len(self.by_class.images)
         self.batch_size = batch_within(self.images, batch_size)
-        self.pool_size = min(positive_integer("pool_size", pool_size), self.images)
+        self.pool_size = min(pool_size, self.images)
         self.seed = seed
         self.memory = EmbeddingMemory(self.images)
         if pool_size < batch_size:
@@ -48,7 +48,7 @@ class EmbeddedSampler(LearnsFromEmbeddings):
         Raises:
             UserError: the groups do not fill a batch.
         """
-        self.group_size = positive_integer("group_size", group_size)
+        self.group_size = group_size
         groups = int((self.by_class.sizes // group_size).sum())
         if self.batch_size % group_size or self.groups_per_batch > groups:
             raise UserError(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmlbench.samplers._checks import positive_integer
 from dmlbench.samplers._embedded import EmbeddedSampler
 from dmlbench.values import Count
 
@@ -34,8 +33,8 @@ class DistanceDistribution(EmbeddedSampler):
         bins: Count = 50,
     ):
         super().__init__(labels, batch_size, seed, pool_size)
-        self.candidates = positive_integer("candidates", candidates)
-        self.bins = positive_integer("bins", bins)
+        self.candidates = candidates
+        self.bins = bins
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         groups = np.arange(pool.shape[0] * pool.shape[1]).reshape(pool.shape[:2])

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmlbench.samplers._checks import positive_integer
 from dmlbench.samplers._embedded import EmbeddedSampler
 from dmlbench.values import Count
 
@@ -32,7 +31,7 @@ class Frd(EmbeddedSampler):
         candidates: Count = 10,
     ):
         super().__init__(labels, batch_size, seed, pool_size)
-        self.candidates = positive_integer("candidates", candidates)
+        self.candidates = candidates
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         pool = pool.astype(np.float64)

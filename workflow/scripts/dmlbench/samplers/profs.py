@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dmlbench.errors import UserError
 from dmlbench.samplers._batch import Batch
-from dmlbench.samplers._checks import checked_labels, classes_per_batch, positive_integer
+from dmlbench.samplers._checks import checked_labels, classes_per_batch
 from dmlbench.samplers._classes import ImagesByClass
 from dmlbench.values import Count, Positive
 
@@ -58,15 +57,11 @@ class Profs:
         self.seed = seed
         self.representative_positions = np.arange(0, batch_size, images_per_class)
         if iterations_per_projection is None:
-            if not 0 < rho < math.inf:
-                raise UserError(f"rho = {rho}; allowed: a number > 0")
             # rho / p, with whole numbers multiplied first: 6 * 2 * 100 / 128 has no rounding.
             iterations_per_projection = math.ceil(
                 rho * images_per_class * self.classes / batch_size
             )
-        self.iterations_per_projection = positive_integer(
-            "iterations_per_projection", iterations_per_projection
-        )
+        self.iterations_per_projection = iterations_per_projection
 
     def __len__(self) -> int:
         return max(len(self.by_class.images) // self.batch_size, 1)

@@ -7,11 +7,11 @@ from statistics import fmean
 
 import pyarrow.parquet as pq
 
-from dmlbench.plan.searches import with_values
+from dmlbench.plan.places import with_values
 from dmlbench.search.distributions import Values
 from dmlbench.search.worker import Report
 from dmlbench.training.loop import train
-from dmlbench.training.watch import NonFiniteLossError
+from dmlbench.training.watch import LossError
 
 
 class TrainingObjective:
@@ -31,12 +31,12 @@ class TrainingObjective:
 
         An epoch that is scored on validation images is reported with the mean over the folds so
         far: the best scores of the finished ones, and this epoch's of the fold in training. Steps
-            count epochs through all folds: with three epochs per fold, the second fold's first is
-            the fourth, even if patience ended the first fold before its third. So a pruner compares
-            trials at equal progress; with one fold, steps are epochs and means their scores.
+        count epochs through all folds: with three epochs per fold, the second fold's first is the
+        fourth, even if patience ended the first fold before its third. So a pruner compares trials
+        at equal progress; with one fold, steps are epochs and means their scores.
 
         Raises:
-            NonFiniteLossError: these values give no finite loss, in one of the folds.
+            LossError: these values give no finite loss, or none but 0, in one of the folds.
             UserError: as `train`.
         """
         bests: list[float] = []
@@ -73,10 +73,10 @@ class TrainingObjective:
                     **files,
                     after_epoch=lambda trainer: report_new(trainer.history),
                 )
-            except NonFiniteLossError as error:
+            except LossError as error:
                 if len(self.specs) == 1:
                     raise
-                raise NonFiniteLossError(f"fold {spec['fold']}: {error}") from None
+                raise LossError(f"fold {spec['fold']}: {error}") from None
         history = pq.read_table(files["history"]).to_pylist()
         # A lost worker may have trained epochs without reporting them.
         report_new(history)

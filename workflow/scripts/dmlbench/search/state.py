@@ -8,8 +8,6 @@ from dmlbench.search.pruners import build_pruner
 from dmlbench.search.storage import open_study
 from dmlbench.search.trials import Trials
 
-_STATE = "state-{digest}"
-
 
 def open_trials(search: str, facts: dict, folder: Path) -> Trials:
     """The trials of a search so far; a search with a different definition has other trials.
@@ -24,9 +22,10 @@ def open_trials(search: str, facts: dict, folder: Path) -> Trials:
         for place, parameter in facts["parameters"].items()
     }
     digest = trials_digest(facts)
-    state = Path(folder) / _STATE.format(digest=digest)
-    options = dict(facts["pruner"] or {})
-    epochs = sum(spec["epochs"] for spec in facts["trial_specs"])
-    pruner = options and build_pruner(options.pop("name"), epochs=epochs, **options)
-    study = open_study(state, digest, pruner or None)
+    state = Path(folder) / f"state-{digest}"
+    pruner = None
+    if facts["pruner"]:
+        epochs = sum(spec["epochs"] for spec in facts["trial_specs"])
+        pruner = build_pruner(**facts["pruner"], epochs=epochs)
+    study = open_study(state, digest, pruner)
     return Trials(search, study, parameters, state, facts["budget"], facts["most_failed"])

@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from dmlbench.search.distributions import Values, values_of
 from dmlbench.search.trials import Strategy, Trials
-from dmlbench.training.watch import NonFiniteLossError
+from dmlbench.training.watch import LossError
 
 Report = Callable[[int, float], None]
 
@@ -63,7 +63,7 @@ def _evaluate(trials: Trials, trial: FrozenTrial, objective: Objective) -> None:
         score, state = objective.evaluate(trial.number, values, report), TrialState.COMPLETE
     except optuna.TrialPruned:
         score, state = None, TrialState.PRUNED
-    except NonFiniteLossError as error:
+    except LossError as error:
         trials.note(trial, problem=str(error))
         score, state = None, TrialState.FAIL
     trials.note(trial, seconds=round(time.monotonic() - start, 2))

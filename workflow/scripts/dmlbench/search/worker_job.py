@@ -24,13 +24,11 @@ def run_worker(search: str, facts: dict, *, folder: Path, output: Path, **argume
         UserError: too many trials have failed; as `train`.
     """
     trials, specs = open_trials(search, facts, folder), facts["trial_specs"]
-    options = dict(facts["strategy"])
     strategy = build_strategy(
-        options.pop("name"),
-        trials.parameters,
+        **facts["strategy"],
+        parameters=trials.parameters,
         spec_values=starting_values(specs[0], trials.parameters),
         seed=specs[0]["seed"],
-        **options,
     )
     done = work(trials, strategy, TrainingObjective(specs, trials.folder / "trials", arguments))
     with atomic_write(output) as unfinished:

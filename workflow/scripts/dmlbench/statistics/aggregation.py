@@ -1,4 +1,4 @@
-"""One long table of scores per study, and one of what its runs cost."""
+"""One long table of scores per study."""
 
 import os
 import re
@@ -177,28 +177,6 @@ def in_rows(scores: pd.DataFrame, rows: Iterable[Mapping[str, Any]]) -> pd.Serie
     return pd.Series(pd.MultiIndex.from_frame(scores[ROW]).isin(wanted), index=scores.index)
 
 
-def timings(
-    benchmark_files: Mapping[str, Mapping[str, str | os.PathLike]], output: str | os.PathLike
-) -> None:
-    """Write the cost of each stage of each run, as CSV with run, stage, seconds, max_rss_mb.
-
-    Args:
-        benchmark_files: run -> stage -> Snakemake's benchmark file (TSV with columns `s` and
-            `max_rss`). Of a repeated benchmark, seconds are the mean and memory is the maximum.
-            Seconds are wall-clock, memory is the resident set in MB.
-        output: the CSV file to write. A missing file, and a memory that Snakemake could not
-            measure because the job was too short, leave empty cells.
-    """
-    rows = [
-        {"run": run, "stage": stage, **_cost(Path(path))}
-        for run, stages in benchmark_files.items()
-        for stage, path in stages.items()
-    ]
-    with atomic_write(output) as unfinished:
-        frame = pd.DataFrame(rows, columns=["run", "stage", "seconds", "max_rss_mb"])
-        frame.to_csv(unfinished, index=False, lineterminator="\n")
-
-
 def _named(row: Mapping[str, Any], scores: pa.Table) -> pa.Table:
     """A run's scores under a row's columns."""
     columns = row_of(row)._asdict() | {"run": row["run"]}
@@ -246,13 +224,3 @@ def _checked(table: pa.Table, path: Path, schema: pa.Schema) -> pa.Table:
             if value not in allowed:
                 raise UserError(f"{path}: {column} {value!r}; allowed: {', '.join(allowed)}")
     return table
-
-
-def _cost(path: Path) -> dict[str, float | None]:
-    if not path.exists():
-        return {"seconds": None, "max_rss_mb": None}
-    benchmark = pd.read_csv(path, sep="\t", na_values=["-", "NA"])
-    return {
-        "seconds": round(float(benchmark["s"].mean()), 2),
-        "max_rss_mb": benchmark["max_rss"].astype(float).max(),
-    }

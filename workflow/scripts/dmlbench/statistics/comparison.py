@@ -17,11 +17,11 @@ NOT_RUN = "not run"
 CITED = "cited"
 
 
-def compare(ours: pd.DataFrame, placed: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     """Every score of ours next to its printed number; neither is lost if the other is missing.
 
-    The interval contains a number of theirs in a share `level` of all cases if their runs come from
-    the distribution of ours. For a printed number of one run it is Student's prediction interval
+    The interval contains a number of theirs in 95 % of all cases if their runs come from the
+    distribution of ours. For a printed number of one run it is Student's prediction interval
     for one further run, mean +- t(n - 1) s sqrt(1 + 1/n); for a printed mean with its own standard
     error e it is Welch's, mean +- t(f) sqrt(s^2/n + e^2), with Satterthwaite's f degrees of
     freedom. One run of ours gives no interval.
@@ -29,7 +29,6 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame, *, level: float = 0.95) ->
     Args:
         ours: the long table of scores (fractions) under one selection rule.
         placed: as `statistics.placement.place` gives it (percent).
-        level: in (0, 1).
 
     Returns:
         One row per key, sorted, with `COLUMNS`: `fold` is `mean` if the printed number averages
@@ -51,14 +50,14 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame, *, level: float = 0.95) ->
     both["status"] = both["status"].astype(str).map(named).mask(both["why"].fillna("") != "", CITED)
     both["seeds"] = both["seeds"].fillna(0).astype("int64")
     both["difference"] = both["ours"] - both["printed"]
-    half = _half_width(both, level)
+    half = _half_width(both)
     both["low"], both["high"] = both["ours"] - half, both["ours"] + half
     inside = both["printed"].between(both["low"], both["high"]).astype("boolean")
     both["inside"] = inside.where(both["difference"].notna() & half.notna())
     return both[COLUMNS]
 
 
-def _half_width(both: pd.DataFrame, level: float) -> pd.Series:
+def _half_width(both: pd.DataFrame) -> pd.Series:
     """Half of each interval's width; missing for fewer than two runs of ours."""
     seeds = both["seeds"].where(both["seeds"] > 1)
     ours = both["ours_std"] ** 2 / seeds
@@ -66,7 +65,7 @@ def _half_width(both: pd.DataFrame, level: float) -> pd.Series:
     welch = (ours + theirs) ** 2 / (ours**2 / (seeds - 1) + theirs**2 / (both["runs"] - 1))
     freedom = welch.fillna(seeds - 1)
     variance = ours + theirs.fillna(both["ours_std"] ** 2)
-    return np.sqrt(variance) * stdtrit(freedom, (1 + level) / 2)
+    return np.sqrt(variance) * stdtrit(freedom, 0.975)
 
 
 def _found(scores: pd.DataFrame) -> pd.DataFrame:

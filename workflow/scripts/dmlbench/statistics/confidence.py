@@ -67,11 +67,10 @@ def rank_confidence(
     answers: Mapping[Row, pd.Series],
     *,
     methods: Sequence[str],
-    level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """For each method an interval of its average rank, and how often it comes first.
+    """For each method a 95 % interval of its average rank, and how often it comes first.
 
     The scores are drawn again: the same queries for all rows on a data set's split, so that
     methods and experiments are compared on equal images, and, where a method has n > 1 seeds in
@@ -80,13 +79,12 @@ def rank_confidence(
 
     In an experiment a method's rank is between 1 + the number of methods that are surely better and
     k - the number of those that are surely worse. A difference is sure if it exceeds c standard
-    errors, with c such that in `level` of the draws no difference of this method in any experiment
+    errors, with c such that in 95 % of the draws no difference of this method in any experiment
     deviates further. The interval of the average rank is the average of those bounds.
 
     Args:
         answers: as `read_answers` gives them; every method in every experiment.
         methods: the ranked methods; other rows are left out.
-        level: confidence in each method's interval, in (0, 1).
         resamples: number of draws.
         seed: the same seed gives the same numbers.
 
@@ -108,7 +106,7 @@ def rank_confidence(
         of_seeds = np.stack([drawn[row] for row in rows], axis=1)
         chosen = generator.integers(0, len(rows), (resamples, max(1, len(rows) - 1)))
         draws[:, *place] = np.take_along_axis(of_seeds, chosen, axis=1).mean(axis=1)
-    bounds = [_bounds(observed, draws, number, level) for number in range(len(methods))]
+    bounds = [_bounds(observed, draws, number) for number in range(len(methods))]
     return pd.DataFrame(
         {
             "method": list(methods),
@@ -161,16 +159,14 @@ def _drawn_means(
     return means
 
 
-def _bounds(
-    observed: np.ndarray, draws: np.ndarray, method: int, level: float
-) -> tuple[float, float]:
+def _bounds(observed: np.ndarray, draws: np.ndarray, method: int) -> tuple[float, float]:
     """Bounds of a method's average rank, from scores [E, M] and drawn scores [B, E, M]."""
     ahead = (observed - observed[:, [method]]).round(SAME_SCORE)
     deviation = draws - draws[:, :, [method]] - ahead
     error = deviation.std(axis=0, ddof=1)
     error[error < 10.0**-SAME_SCORE] = 0
     scaled = np.divide(abs(deviation), error, where=error > 0, out=np.zeros_like(deviation))
-    limit = error * np.quantile(scaled.max(axis=(1, 2)), level)
+    limit = error * np.quantile(scaled.max(axis=(1, 2)), 0.95)
     better = (ahead > limit).sum(axis=1)
     worse = (ahead < -limit).sum(axis=1)
     return float((1 + better).mean()), float((observed.shape[1] - worse).mean())

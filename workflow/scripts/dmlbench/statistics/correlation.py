@@ -28,23 +28,14 @@ class Correlation(NamedTuple):
     points: int
 
 
-def correlate(
-    x: Sequence[float],
-    y: Sequence[float],
-    *,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Correlation:
+def correlate(x: Sequence[float], y: Sequence[float], *, resamples: int = 10_000) -> Correlation:
     """Correlate two measurements [N] of the same points.
 
-    The bootstrap draws points with replacement; draws with a constant measurement have no
-    correlation and are left out.
+    The bootstrap draws points with replacement, the same ones in every call; draws with a constant
+    measurement have no correlation and are left out.
 
     Args:
         resamples: number of draws.
-        level: confidence, in (0, 1).
-        seed: the same seed gives the same interval.
 
     Raises:
         UserError: fewer than three points, or x and y of different length.
@@ -54,12 +45,10 @@ def correlate(
         raise UserError(
             f"correlation of {len(x)} and {len(y)} numbers; allowed: equally many, 3 or more"
         )
-    drawn = np.random.default_rng(seed).integers(0, len(x), (resamples, len(x)))
+    drawn = np.random.default_rng(0).integers(0, len(x), (resamples, len(x)))
     found = _pearson(x[drawn], y[drawn])
     found = found[np.isfinite(found)]
-    low, high = (
-        np.quantile(found, [(1 - level) / 2, (1 + level) / 2]) if len(found) else [np.nan] * 2
-    )
+    low, high = np.quantile(found, [0.025, 0.975]) if len(found) else [np.nan] * 2
     ranks = _pearson(*(pd.Series(values).rank().to_numpy() for values in (x, y)))
     return Correlation(float(_pearson(x, y)), float(low), float(high), float(ranks), len(x))
 

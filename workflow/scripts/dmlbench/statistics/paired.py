@@ -23,7 +23,7 @@ class Paired(NamedTuple):
 
     Attributes:
         mean: of the differences.
-        low, high: Student's interval of the mean; NaN for one pair.
+        low, high: Student's 95 % interval of the mean; NaN for one pair.
         p_value: of Student's t test that the mean is 0; NaN for equal differences.
         sign: two-sided p-value of the sign test; pairs without a difference are left out; 1 if no
             pair is left.
@@ -38,7 +38,7 @@ class Paired(NamedTuple):
     pairs: int
 
 
-def paired(differences: Sequence[float], *, level: float = 0.95) -> Paired:
+def paired(differences: Sequence[float]) -> Paired:
     """Summarize one difference per pair, at least one.
 
     >>> paired([1.0, 2.0, 3.0]).mean
@@ -49,7 +49,7 @@ def paired(differences: Sequence[float], *, level: float = 0.95) -> Paired:
     half = p_value = np.nan
     if count > 1:
         error = values.std(ddof=1) / np.sqrt(count)
-        half = stats.t.ppf((1 + level) / 2, count - 1) * error
+        half = stats.t.ppf(0.975, count - 1) * error
         p_value = 2 * stats.t.sf(abs(mean) / error, count - 1) if error else np.nan
     up, down = int((values > 0).sum()), int((values < 0).sum())
     sign = stats.binomtest(up, up + down).pvalue if up + down else 1.0
@@ -61,7 +61,6 @@ def paired_differences(
     references: Mapping[str, str],
     *,
     between: Literal["method", "variant"] = "variant",
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """How much scores exceed those of their references, in trainings of equal seeds.
 
@@ -74,7 +73,6 @@ def paired_differences(
         scores: the long table of scores (fractions) of one role and selection rule.
         references: compared value -> reference; values of the column `between`.
         between: the column in which a score and its reference differ.
-        level: of the intervals, in (0, 1).
 
     Returns:
         One row per data set, method, variant and metric, in the order of the scores, the means
@@ -88,26 +86,25 @@ def paired_differences(
             sizes, recipes or splits of one data set.
     """
     pairs = _pairs(scores, references, between)
-    single = _differences(pairs, level)
+    single = _differences(pairs)
     by_metric = single.groupby("metric", group_keys=False).p_value
     single["holm"] = by_metric.apply(holm).reindex(single.index)
     if between == "method":
         return single[COLUMNS]
     several = pairs.groupby(["dataset", "variant"]).method.transform("nunique") > 1
-    together = _differences(_over_methods(pairs[several]), level).assign(holm=np.nan)
+    together = _differences(_over_methods(pairs[several])).assign(holm=np.nan)
     return pd.concat([single, together] if len(together) else [single], ignore_index=True)[COLUMNS]
 
 
-def spread_of_methods(scores: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
     """The standard deviation of the methods' scores, seed by seed, seeds summarized.
 
     Args:
         scores: the long table of scores of one selection rule and role.
-        level: confidence of the interval, in (0, 1).
 
     Returns:
         One row per metric and combination of the columns other than method and seed: `spread` (n -
-        1), `low`, `high` in fractions, `methods`, `seeds`.
+        1) and its 95 % interval, `low` to `high`, in fractions, `methods`, `seeds`.
 
     Raises:
         UserError: fewer than two methods, or a seed that some methods lack.
@@ -120,7 +117,7 @@ def spread_of_methods(scores: pd.DataFrame, *, level: float = 0.95) -> pd.DataFr
     key = [column for column in alike if column != "seed"] + ["methods"]
     rows = []
     for names, group in found.reset_index().groupby(key, sort=False):
-        mean = paired(group["spread"], level=level)
+        mean = paired(group["spread"])
         rows.append((*names, mean.mean, mean.low, mean.high, mean.pairs))
     return pd.DataFrame(rows, columns=[*key, "spread", "low", "high", "seeds"])
 
@@ -173,10 +170,10 @@ def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:
     return means[means.methods == most].assign(method=ALL_METHODS)
 
 
-def _differences(pairs: pd.DataFrame, level: float) -> pd.DataFrame:
+def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for names, group in pairs.groupby(["dataset", "method", "variant", "metric"], sort=False):
-        found = paired(group.difference, level=level)
+        found = paired(group.difference)
         means = (found.pairs, group.reference.mean(), group.value.mean(), found.mean)
         rows.append((*names, *means, found.low, found.high, found.p_value, found.sign))
     return pd.DataFrame(rows, columns=COLUMNS[:-1])

@@ -26,12 +26,7 @@ def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.Data
 
 def read_printed_files(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read transcriptions of printed tables; returns and raises as `read_printed`."""
-    frames = []
-    for path in map(Path, files):
-        if not path.is_file():
-            raise UserError(f"no printed table at {path}; allowed: files named table_*.csv")
-        frames.append(pd.read_csv(path, dtype=str, keep_default_na=False))
-    printed = pd.concat(frames, ignore_index=True)
+    printed = _read(files, "table", "table_*.csv")
     printed["number"] = printed["value"].astype(float)
     printed["decimals"] = [decimals(value) for value in printed["value"]]
     printed["k"] = printed["metric"].str.extract(r"^recall_at_(\d+)$", expand=False).astype(float)
@@ -44,12 +39,7 @@ def read_printed_settings(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
     Raises:
         UserError: a file is missing.
     """
-    frames = []
-    for path in map(Path, files):
-        if not path.is_file():
-            raise UserError(f"no printed settings at {path}; allowed: files settings_table_*.csv")
-        frames.append(pd.read_csv(path, dtype=str, keep_default_na=False))
-    return pd.concat(frames, ignore_index=True)
+    return _read(files, "settings", "settings_table_*.csv")
 
 
 def decimals(printed: str) -> int:
@@ -82,3 +72,13 @@ def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> p
 def display_table(table: str) -> str:
     """The number of a table as a reader writes it: `06a` -> `6a`, `4_01` -> `4.01`."""
     return re.sub(r"^0+", "", table).replace("_", ".")
+
+
+def _read(files: Iterable[str | os.PathLike], what: str, named: str) -> pd.DataFrame:
+    """The rows of all files, as strings."""
+    frames = []
+    for path in map(Path, files):
+        if not path.is_file():
+            raise UserError(f"no printed {what} at {path}; allowed: files named {named}")
+        frames.append(pd.read_csv(path, dtype=str, keep_default_na=False))
+    return pd.concat(frames, ignore_index=True)

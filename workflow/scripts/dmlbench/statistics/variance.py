@@ -31,9 +31,7 @@ class Source(NamedTuple):
     p_value: float
 
 
-def variance_shares(
-    values: pd.DataFrame, first: str, second: str, repetition: str = "seed"
-) -> dict[str, Source]:
+def variance_shares(values: pd.DataFrame, first: str, second: str) -> dict[str, Source]:
     """Two-way analysis of variance with repetitions: the share of each source.
 
     Shares are omega squared, which unlike eta squared has expectation 0 if a factor has no effect;
@@ -41,10 +39,9 @@ def variance_shares(
     the rest and is part of it. Intervals are a jackknife's over repetitions (Student's t).
 
     Args:
-        values: one row for each combination and repetition, with the columns named here and
-            `value`.
+        values: one row for each combination and repetition, with the columns named here, `seed`
+            for the repetition, and `value`.
         first, second: the columns of the factors.
-        repetition: the column of the repetitions.
 
     Returns:
         FIRST, SECOND, TOGETHER (with repetitions) and REST.
@@ -55,7 +52,7 @@ def variance_shares(
     Source: W. L. Hays, Statistics for Psychologists, 1963 (omega squared); B. Efron, The
     Jackknife, the Bootstrap and Other Resampling Plans, 1982.
     """
-    cube = _cube(values, [first, second, repetition])
+    cube = _cube(values, [first, second, "seed"])
     sources = _of_cube(cube)
     count = cube.shape[2]
     if count < 3:

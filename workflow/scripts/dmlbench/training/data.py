@@ -43,5 +43,6 @@ def read_roles(index: Path, split: Path, fold: int | None) -> dict[str, Images]:
         ids = table.filter(pc.field("role") == role)["image_id"].to_numpy()
         roles[role] = Images(ids, np.array([label_of[image_id] for image_id in ids.tolist()]))
     if "train" not in roles:
-        raise UserError(f"{split}: no training images for fold {fold}; it has {sorted(roles)}")
+        of_fold = "" if fold is None else f" in fold {fold}"
+        raise UserError(f"{split}: no training images{of_fold}; it has {sorted(roles)}")
     return roles

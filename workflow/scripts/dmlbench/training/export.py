@@ -19,7 +19,7 @@ from dmlbench.training.data import Images, read_roles
 from dmlbench.training.device import pick_device, use_precision
 from dmlbench.training.embedding import embed_images
 from dmlbench.training.memory import out_of_memory_is_a_user_error
-from dmlbench.training.prepared import origin, take_prepared
+from dmlbench.training.prepared import origin
 from dmlbench.training.seeds import make_deterministic
 
 
@@ -84,7 +84,6 @@ def export_embeddings(
     device: str,
     threads: int,
     output: Path,
-    prepared: Path | None = None,
     roles: Collection[str] | None = None,
 ) -> None:
     """Embed a run's images with the selected and with the last epoch's weights.
@@ -100,17 +99,12 @@ def export_embeddings(
         device: `auto`, `cpu` or `cuda`.
         threads: CPU threads of torch.
         output: written: the embeddings.
-        prepared: the file that `train` may have written: moved to `output` instead, if it was made
-            with these weights and all roles except the training images are requested.
         roles: which images; None for all except the training ones.
 
     Raises:
         DamagedError: weights that cannot be read.
         UserError: the split has no images of a role; a GPU that is too small.
     """
-    files = {"model": model, "last": last, "split": split}
-    if roles is None and take_prepared(values, prepared=prepared, output=output, **files):
-        return
     spec = Spec.model_validate(values)
     make_deterministic()
     use_cpu(threads)
@@ -121,7 +115,7 @@ def export_embeddings(
     with out_of_memory_is_a_user_error(spec):
         feed, network = Feed(Pixels(pixels, pixel_table), where), Embedder(spec).to(where)
         embeddings = embed_roles(spec, network, feed, images, weights)
-    write_embeddings(output, embeddings, origin(spec, **files))
+    write_embeddings(output, embeddings, origin(spec, model=model, last=last, split=split))
 
 
 def _read(weights: Path) -> dict[str, Tensor]:

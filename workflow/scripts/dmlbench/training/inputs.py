@@ -1,4 +1,4 @@
-"""The network's inputs from a training's examples: crops of images, or rows of a tensor."""
+"""The network's inputs from a training's examples."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
@@ -56,21 +56,3 @@ class ImageInputs:
         ids = (self.ids[batch] for batch in rows)
         for images in self.feed.batches(ids, AHEAD if ahead else 0):
             yield self.transform(images, generator)
-
-
-class TensorInputs:
-    """Rows of a tensor as they are: points of a toy space, features of another network.
-
-    Args:
-        values: [N, ...], on the network's device.
-    """
-
-    def __init__(self, values: Tensor):
-        self.values, self.ids = values, np.arange(len(values))
-
-    def batches(
-        self, rows: Iterable[np.ndarray], generator: torch.Generator, ahead: bool
-    ) -> Iterator[Tensor]:
-        """[B, ...] each."""
-        for batch in rows:
-            yield self.values[torch.from_numpy(batch).to(self.values.device, non_blocking=True)]

@@ -116,7 +116,7 @@ def train(
         history: written: one row per epoch, as Parquet.
         weights: the file of weights that the spec's network names; None if it names none.
         prepared: written, unless a signal to stop comes first: the file of embeddings that
-            `export_embeddings` would write, for it to take.
+            `export_embeddings` would write, for `take_prepared`.
         prepared_train: written as `prepared`: the embeddings of the training images.
         after_epoch: called once an epoch is in the checkpoint.
 

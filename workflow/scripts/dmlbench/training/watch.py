@@ -12,16 +12,11 @@ from dmlbench.errors import UserError
 # Checking a loss makes the host wait for the GPU, so losses are checked every so many iterations.
 INTERVAL = 20
 
-
 _log = logging.getLogger(__name__)
 
 
 class LossError(UserError):
     """The loss is not finite, or always 0: settings are wrong, not files or machines."""
-
-
-NonFiniteLossError = LossError
-"""Its name in `dmlbench.search`."""
 
 
 class LossWatch:

@@ -61,7 +61,7 @@ def _is_text_font(stem: str) -> bool:
     return (
         stem.split("-")[0] in _FAMILIES
         or stem.startswith("STIXGeneral")
-        or stem in (_COMPUTER_MODERN)
+        or stem in _COMPUTER_MODERN
     )
 
 

@@ -48,7 +48,7 @@ class Cars196:
         if official:
             rows = _by_list(lists.official(official), images, archives)
         elif (images["numbering"] == "all").all():
-            rows = _by_folder(images)
+            rows = _by_folder(images, archives)
         else:
             raise UserError(
                 f"{where(archives)}: no cars_annos.mat, which orders the images of the layout "
@@ -96,12 +96,15 @@ def _joined(
     return joined
 
 
-def _by_folder(images: pandas.DataFrame) -> pandas.DataFrame:
+def _by_folder(images: pandas.DataFrame, archives: list[Archive]) -> pandas.DataFrame:
     rows = images.sort_values("number", ignore_index=True)
     folder = rows["member"].str.split("/").str[-2]
     if folder.isna().any():
         member = rows.loc[folder.isna(), "member"].iloc[0]
-        raise UserError(f"{member!r} is not in a class folder, and there is no cars_annos.mat")
+        raise UserError(
+            f"{where(archives)}: {member!r} is not in a class folder, and there is no "
+            "cars_annos.mat"
+        )
     class_name = folder.astype("str").replace(lists.WRITTEN_WITHOUT_SLASH)
     label = pandas.factorize(class_name)[0].astype("int32")
     return rows.assign(label=label, class_name=class_name, subset="all")

@@ -3,7 +3,7 @@
 import pandas
 
 from dmlbench.data.archives import Archive
-from dmlbench.data.layouts._lists import need, places_of, words
+from dmlbench.data.layouts._lists import need, places_of, where, words
 from dmlbench.data.layouts._rows import COLUMNS
 from dmlbench.errors import UserError
 
@@ -25,8 +25,12 @@ class Cub200:
         labels = _list(archives, "image_class_labels.txt", "class_id")
         trains = _list(archives, "train_test_split.txt", "is_training_image")
         for other in (labels, trains):
-            if set(other.index) != set(images.index):
-                raise UserError(f"images.txt and the list of {other.name} name different images")
+            differing = set(other.index) ^ set(images.index)
+            if differing:
+                raise UserError(
+                    f"{where(archives)}: images.txt and the list of {other.name} name different "
+                    f"images, {min(differing)!r} among them"
+                )
         places = places_of("images/" + images, archives, "cub200")
         return places.assign(
             label=labels[images.index].astype("int32").to_numpy() - 1,

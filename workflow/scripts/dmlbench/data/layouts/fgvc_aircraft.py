@@ -3,7 +3,7 @@
 import pandas
 
 from dmlbench.data.archives import Archive
-from dmlbench.data.layouts._lists import lines, need, places_of, words
+from dmlbench.data.layouts._lists import lines, need, places_of, where, words
 from dmlbench.data.layouts._rows import COLUMNS
 from dmlbench.errors import UserError
 
@@ -37,7 +37,9 @@ class FgvcAircraft:
         )
         strange = sorted(set(listed["class_name"]) - set(names))
         if strange:
-            raise UserError(f"variant {strange[0]!r} of an image is not in variants.txt")
+            raise UserError(
+                f"{where(archives)}: variant {strange[0]!r} of an image is not in variants.txt"
+            )
         places = places_of("images/" + listed["image"] + ".jpg", archives, "fgvc_aircraft")
         label = listed["class_name"].map(label_of).astype("int32")
         return pandas.concat([places, listed], axis=1).assign(label=label)[COLUMNS]

@@ -28,7 +28,10 @@ class Inshop:
         listed = words(place, ["path", "class_name", "subset"], skip=2)
         strange = sorted(set(listed["subset"]) - set(_SUBSETS))
         if strange:
-            raise UserError(f"{place[1]}: status {strange[0]!r}; allowed: {', '.join(_SUBSETS)}")
+            raise UserError(
+                f"{place[0].path}: {place[1]}: status {strange[0]!r}; allowed: "
+                f"{', '.join(_SUBSETS)}"
+            )
         order = (listed["subset"] != "train").sort_values(kind="stable").index
         listed = listed.loc[order].reset_index(drop=True)
         places = places_of(listed["path"], archives, "inshop")

@@ -1,5 +1,7 @@
 """Classes into roles."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas
 
@@ -15,6 +17,13 @@ def halves(index: pandas.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     labels = np.sort(index["label"].unique())
     middle = (len(labels) + 1) // 2
     return labels[:middle], labels[middle:]
+
+
+def equal_parts(labels: Sequence[int], count: int) -> list[Sequence[int]]:
+    """Parts of one size, rounded down: part i ends at (i + 1) / count of the labels."""
+    size = len(labels) // count
+    ends = [(part + 1) * len(labels) // count for part in range(count)]
+    return [labels[end - size : end] for end in ends]
 
 
 def roles(

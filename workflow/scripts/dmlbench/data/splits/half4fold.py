@@ -2,7 +2,7 @@
 
 import pandas
 
-from dmlbench.data.splits._classes import folds, halves
+from dmlbench.data.splits._classes import equal_parts, folds, halves
 
 FOLDS = 4
 
@@ -21,6 +21,4 @@ class Half4Fold:
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index)
-        size = len(first) // FOLDS
-        ends = [(fold + 1) * len(first) // FOLDS for fold in range(FOLDS)]
-        return folds(index, [first[end - size : end] for end in ends], second)
+        return folds(index, equal_parts(first, FOLDS), second)

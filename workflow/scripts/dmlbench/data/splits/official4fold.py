@@ -2,7 +2,7 @@
 
 import pandas
 
-from dmlbench.data.splits._classes import folds
+from dmlbench.data.splits._classes import equal_parts, folds
 from dmlbench.errors import UserError
 
 FOLDS = 4
@@ -29,7 +29,4 @@ class Official4Fold:
                 "allowed: train, test"
             )
         labels = index.groupby("subset")["label"].unique()
-        training = sorted(labels["train"])
-        size = len(training) // FOLDS
-        ends = [(fold + 1) * len(training) // FOLDS for fold in range(FOLDS)]
-        return folds(index, [training[end - size : end] for end in ends], labels["test"])
+        return folds(index, equal_parts(sorted(labels["train"]), FOLDS), labels["test"])

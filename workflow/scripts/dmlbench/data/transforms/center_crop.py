@@ -15,7 +15,7 @@ class CenterCrop:
         size: side in pixels.
 
     Raises:
-        UserError: size below 1, or larger than the images.
+        UserError: size larger than the images.
     """
 
     def __init__(self, *, size: CropSize):

@@ -15,7 +15,7 @@ class Normalize:
         mean, std: of each channel, or one for all, in 0..1; std is positive.
 
     Raises:
-        UserError: other numbers, or not as many as the images have channels.
+        UserError: mean and std of different length, or not as many as the images have channels.
     """
 
     def __init__(self, *, mean: list[float], std: list[Positive]):

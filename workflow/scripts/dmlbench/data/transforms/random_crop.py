@@ -16,7 +16,7 @@ class RandomCrop:
         size: side in pixels.
 
     Raises:
-        UserError: size below 1, or larger than an image.
+        UserError: size larger than an image.
     """
 
     takes_ragged = True

@@ -23,9 +23,6 @@ class RandomResizedCrop:
         size: side of the square in pixels.
         scale: smallest and largest area of the box, as a fraction of the image's, in 0..1.
         ratio: smallest and largest width / height of the box, both positive.
-
-    Raises:
-        UserError: another value.
     """
 
     takes_ragged = True

@@ -15,9 +15,6 @@ class Resize:
 
     Args:
         size: pixels of the shorter side.
-
-    Raises:
-        UserError: size below 1.
     """
 
     takes_ragged = True

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
-from dmlbench.presentation import style
+from dmlbench.presentation import _variants, style
+from dmlbench.presentation._intervals import with_intervals
 from dmlbench.presentation.names import name
 from dmlbench.values import Fact, Metric
 
@@ -90,8 +90,7 @@ class MetricsByAxis:
 
     def _shown(self, scores: pd.DataFrame) -> pd.DataFrame:
         kept = scores[scores.metric.isin(self.metrics) & (scores.role == self.role)]
-        pattern = rf"(?:^|,){self.axis}=([^,]+)"
-        kept = kept.assign(x=kept.variant.str.extract(pattern, expand=False).astype(float))
+        kept = kept.assign(x=pd.to_numeric(_variants.values_of(kept, self.axis), errors="coerce"))
         kept = kept.dropna(subset="x")
         if kept.empty:
             found = ", ".join(sorted(set(scores.variant))[:5])
@@ -126,12 +125,10 @@ class MetricsByAxis:
 
     def _summary(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, mean and half the 95% interval (0 for one seed)."""
-        groups = rows.groupby("x")["value"].agg(["mean", "std", "count"])
-        groups[["mean", "std"]] *= 100 if self.percent else 1
-        several = groups["count"] > 1
-        half = stdtrit((groups["count"] - 1).clip(lower=1), 0.975) * groups["std"]
-        half = (half / np.sqrt(groups["count"])).where(several, 0.0)
-        return groups.index.to_numpy(), groups["mean"].to_numpy(), half.to_numpy()
+        found = with_intervals(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
+        unit = 100 if self.percent else 1
+        mean, half = unit * found["mean"], unit * found["half"]
+        return found["x"].to_numpy(), mean.to_numpy(), half.to_numpy()
 
 
 def _caption(seeds: int) -> str:

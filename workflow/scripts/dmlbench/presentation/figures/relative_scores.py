@@ -59,8 +59,7 @@ class RelativeScores:
         order = {method: place for place, method in enumerate(self.methods)}
         looks = style.looks(sorted(keys, key=lambda key: order.get(key[0], len(order))))
         with style.house():
-            height = 0.9 + 2.2 * len(datasets)
-            figure = Figure(figsize=(2.0 + 2.5 * len(self.axes), height))
+            figure = Figure(figsize=(2.0 + 2.5 * len(self.axes), 0.9 + 2.2 * len(datasets)))
             grid = figure.subplots(len(datasets), len(self.axes), squeeze=False, sharey="row")
             for dataset, row in zip(datasets, grid, strict=True):
                 for axis, axes in zip(self.axes, row, strict=True):
@@ -70,12 +69,9 @@ class RelativeScores:
             for axis, axes in zip(self.axes, grid[0], strict=True):
                 title = name(titles, axis)
                 axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
-            top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
-            figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / height))
             together = ", ".join(name(titles, metric) for metric in self.metrics)
             note = f"{selected(self.selection)} Mean over {together}."
-            figure.text(0.02, 1 - 0.42 / height, note, color=style.SOFT, fontsize=8.5)
+            style.head_of_panels(figure, self.title, note)
             handles, labels = grid[0][0].get_legend_handles_labels()
             grid[0][-1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1))
         return figure

@@ -51,8 +51,7 @@ class ScatterWithCorrelation:
         datasets = list(dict.fromkeys(scores.dataset))
         looks = style.looks(self._keys(scores))
         with style.house():
-            width, height = 3.2 * len(self.x) + 2.4, 2.9 * len(datasets) + 0.9
-            figure = Figure(figsize=(width, height))
+            figure = Figure(figsize=(3.2 * len(self.x) + 2.4, 2.9 * len(datasets) + 0.9))
             grid = figure.subplots(len(datasets), len(self.x), squeeze=False, sharey="row")
             for dataset, row in zip(datasets, grid, strict=True):
                 ours = scores[scores.dataset == dataset]
@@ -62,11 +61,8 @@ class ScatterWithCorrelation:
                 row[0].set_ylabel(f"{where}{name(titles, self.y)} (%)")
             for x, axes in zip(self.x, grid[-1], strict=True):
                 axes.set_xlabel(f"{name(titles, x)} of the training images")
-            top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
-            figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / height))
             note = f"{selected(self.selection)} r: Pearson, with its 95 % bootstrap interval."
-            figure.text(0.02, 1 - 0.42 / height, note, color=style.SOFT, fontsize=8.5)
+            style.head_of_panels(figure, self.title, note)
             handles, labels = grid[0][0].get_legend_handles_labels()
             grid[0][-1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1))
         return figure

@@ -83,8 +83,7 @@ class SingularSpectra:
         if not lines:
             raise UserError("no spectra of these rows; allowed: rows of a view with measures")
         with style.house():
-            height = 0.8 + 2.3 * len(lines)
-            figure = Figure(figsize=(1.0 + 2.7 * len(columns), height))
+            figure = Figure(figsize=(1.0 + 2.7 * len(columns), 0.8 + 2.3 * len(lines)))
             grid = figure.subplots(len(lines), len(columns), squeeze=False, sharey="row")
             for (dataset, array), row in zip(lines, grid, strict=True):
                 for (method, variant), axes in zip(columns, row, strict=True):
@@ -93,11 +92,8 @@ class SingularSpectra:
             for (method, variant), axes in zip(columns, grid[0], strict=True):
                 label = _variants.labeled(titles, method, variant)
                 axes.set_title(label, fontsize=8.5, fontweight="normal", pad=5)
-            top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
-            figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / height))
             note = f"{selected(self.selection)} Shares of the sum of all singular values."
-            figure.text(0.02, 1 - 0.42 / height, note, color=style.SOFT, fontsize=8.5)
+            style.head_of_panels(figure, self.title, note)
         return figure
 
     def _panel(self, axes, dataset, array, method, variant, score, titles) -> None:

@@ -9,6 +9,7 @@ from scipy.special import stdtrit
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
+from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Fact, Metric, Printed
@@ -52,7 +53,7 @@ class GainsBesidePrinted:
         Raises:
             UserError: the method to subtract has no scores.
         """
-        shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == self.role)]
+        shown = of_rule(scores, self.selection, self.role)
         shown = shown[shown.metric.isin(self.metrics)]
         if self.over not in set(shown.method):
             raise unknown("method to subtract", self.over, sorted(set(shown.method)))

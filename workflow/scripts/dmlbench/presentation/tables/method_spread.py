@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from dmlbench.presentation import _variants
+from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import spread_of_methods
@@ -43,7 +44,7 @@ class MethodSpread:
         Raises:
             UserError: methods lack a seed or a variant of the others.
         """
-        shown = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
+        shown = of_rule(scores, self.selection)
         found = spread_of_methods(shown[shown.metric.isin(self.metrics)])
         cells = {(row.dataset, row.variant, row.metric): row for row in found.itertuples()}
         variants = sorted(dict.fromkeys(found.variant), key=lambda name: name != self.against)

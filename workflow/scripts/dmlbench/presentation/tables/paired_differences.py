@@ -7,6 +7,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
+from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
@@ -82,8 +83,7 @@ class PairedDifferences:
         Raises:
             UserError: no scores of a metric; what `statistics.paired` refuses.
         """
-        rules = [self.selection, "none"]
-        kept = scores[scores.selection.isin(rules) & (scores.role == self.role)]
+        kept = of_rule(scores, self.selection, self.role)
         if self.methods:
             kept = kept[kept.method.isin(self.methods)]
         kept = kept.assign(selection=self.selection)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.presentation import _variants
+from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.variance import (
@@ -61,8 +62,7 @@ class VarianceShares:
         Raises:
             UserError: losses lack a value of the axis or a seed that others have.
         """
-        ours = scores[scores.selection.isin([self.selection, "none"]) & (scores.role == "test")]
-        ours = self._factors(ours)
+        ours = self._factors(of_rule(scores, self.selection))
         seeds = ours.seed.nunique()
         intervals = seeds > 2
         rows = [

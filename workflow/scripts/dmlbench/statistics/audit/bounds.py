@@ -7,18 +7,16 @@ import pandas as pd
 from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Bound
-from dmlbench.statistics.audit.selection import COORDINATES, select
+from dmlbench.statistics.audit.selection import ROW, select
 
 TITLE = "Metrics stay within the bounds that they set each other"
 KIND = "out of bounds"
-
-_ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 
 
 def check(document: Document) -> Iterator[Check]:
     """One check per cell and bound; a bound of the metadata is one check per table."""
     percentages = document.cells[~document.cells["metric"].str.startswith("tournament_")]
-    for _, row in percentages.groupby(_ROW, sort=False):
+    for _, row in percentages.groupby(ROW, sort=False):
         cells = {cell["metric"]: cell for _, cell in row.iterrows()}
         for metric, cell in cells.items():
             for low, high, why in _bounds(metric, cells):

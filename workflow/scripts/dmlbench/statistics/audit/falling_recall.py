@@ -4,18 +4,16 @@ from collections.abc import Iterator
 
 from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.selection import COORDINATES
+from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "R@k does not fall with k"
 KIND = "recall falls"
-
-_SERIES = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 
 
 def check(document: Document) -> Iterator[Check]:
     """One check per printed series of two or more recalls."""
     recalls = document.cells.dropna(subset=["k"])
-    for _, series in recalls.groupby(_SERIES, sort=False):
+    for _, series in recalls.groupby(ROW, sort=False):
         if len(series) < 2:
             continue
         series = series.sort_values("k")

@@ -6,6 +6,7 @@ from dmlbench.statistics.audit.check import CERTAIN, Check, check_of, place
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.rounding import EQUAL, verdict
 from dmlbench.statistics.audit.selection import select
+from dmlbench.statistics.printed import decimals
 
 TITLE = "Means and deviations follow from the cells that they summarize"
 KIND = "mean does not add up"
@@ -26,9 +27,9 @@ def check(document: Document) -> Iterator[Check]:
 
 
 def _one(one: Check, printed: str, recomputed: float, what: str) -> Check:
-    decimals = len(printed.partition(".")[2])
-    one = one._replace(printed=printed, recomputed=f"{recomputed:.{decimals + 2}f}")
-    found = verdict(float(printed), recomputed, decimals)
+    digits = decimals(printed)
+    one = one._replace(printed=printed, recomputed=f"{recomputed:.{digits + 2}f}")
+    found = verdict(float(printed), recomputed, digits)
     if found == EQUAL:
         return one
     return one.found(KIND, CERTAIN, f"It is not {what}: {found}.")

@@ -7,12 +7,11 @@ import pandas as pd
 
 from dmlbench.statistics.audit.check import LIKELY, Check, check_of
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.selection import COORDINATES
+from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "MAP@R follows R-precision as in the other rows of its data set"
 KIND = "off the line"
 
-_ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 _ENOUGH_ROWS = 8
 _POINTS = 3.0
 _DEVIATIONS = 6.0
@@ -20,7 +19,7 @@ _DEVIATIONS = 6.0
 
 def check(document: Document) -> Iterator[Check]:
     """One check per row that prints both, against a robust line through the logits."""
-    cells = document.cells.set_index(_ROW)
+    cells = document.cells.set_index(ROW)
     maps = cells[cells["metric"] == "map_at_r"]
     precisions = cells[cells["metric"] == "r_precision"]["number"].rename("precision")
     rows = maps.join(precisions, how="inner").reset_index()

@@ -4,19 +4,18 @@ from collections.abc import Iterator
 
 from dmlbench.statistics.audit.check import NOTE, Check, check_of
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.selection import COORDINATES
+from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "R@k gains less from k = 4 to 8 than from 2 to 4 (where R@2 is 75 % or more)"
 KIND = "unusual gain"
 
-_SERIES = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 _MOSTLY_FOUND = 75.0
 
 
 def check(document: Document) -> Iterator[Check]:
     """One check per series of R@2, R@4 and R@8 that starts high and does not fall."""
     recalls = document.cells[document.cells["k"].isin([2, 4, 8])]
-    for _, series in recalls.groupby(_SERIES, sort=False):
+    for _, series in recalls.groupby(ROW, sort=False):
         series = series.sort_values("k")
         gains = series["number"].diff().iloc[1:]
         if len(series) < 3 or series["number"].iloc[0] < _MOSTLY_FOUND or (gains < 0).any():

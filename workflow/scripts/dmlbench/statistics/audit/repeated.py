@@ -8,7 +8,7 @@ import pandas as pd
 from dmlbench.statistics.audit.check import CERTAIN, LIKELY, Check, check_of, place
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.rounding import same_number
-from dmlbench.statistics.audit.selection import COORDINATES, select
+from dmlbench.statistics.audit.selection import COORDINATES, ROW, select
 
 TITLE = "What two tables print of one run is the same"
 KIND = "tables differ"
@@ -57,7 +57,7 @@ def check(document: Document) -> Iterator[Check]:
 def _elsewhere(document: Document, *cells: pd.Series) -> str:
     """Whether one of two differing numbers is in another column of the other's row."""
     for cell, other in (cells, cells[::-1]):
-        row = {key: [other[key]] for key in COORDINATES if key != "metric"}
+        row = {key: [other[key]] for key in ROW}
         columns = select(document.cells, row, {"metric": [cell["metric"]]})
         same = columns[columns["value"] == cell["value"]]["metric"]
         if len(same):

@@ -20,6 +20,9 @@ COORDINATES = (
     "metric",
 )
 
+ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
+"""The coordinates that the metrics of one printed row share."""
+
 Coordinate = Literal[COORDINATES]
 Values = Annotated[
     list[str], BeforeValidator(lambda given: given if isinstance(given, list) else [given])

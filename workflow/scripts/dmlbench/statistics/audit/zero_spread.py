@@ -6,18 +6,16 @@ import pandas as pd
 
 from dmlbench.statistics.audit.check import LIKELY, NOTE, Check, check_of
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.selection import COORDINATES
+from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "A mean of several runs has a spread"
 KIND = "no spread"
-
-_ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 
 
 def check(document: Document) -> Iterator[Check]:
     """One check per row that prints spreads."""
     spread = document.cells[document.cells["std"] != ""]
-    for _, cells in spread.groupby(_ROW, sort=False):
+    for _, cells in spread.groupby(ROW, sort=False):
         yield _row(cells)
 
 

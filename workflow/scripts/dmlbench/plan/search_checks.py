@@ -1,0 +1,87 @@
+"""Checks of a search against the run that it tunes, before any trial starts."""
+
+from collections.abc import Mapping
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.plan.places import with_values
+from dmlbench.plan.ranges import Parameter, Value
+from dmlbench.plan.read import checked
+from dmlbench.plan.searches import Search, starting_values, trial_specs
+from dmlbench.plan.spec import Spec
+from dmlbench.plan.studies import Grid
+
+
+def check(plan, name: str) -> None:
+    """Check a search of the plan against the run that it tunes.
+
+    Raises:
+        UserError: a run of unknown names, a place that its spec lacks, values that the spec rejects
+            there, a selection that does not use validation images, or a coordinate search without
+            lists of values or with a budget below one pass.
+    """
+    search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
+    folds = [row.fold for row in search.rows if row.fold is not None] or None
+    plan.listed(Grid.model_validate(search.run.model_dump() | {"fold": folds}), "", f"{where}.run")
+    trial = trial_specs(plan, name)[0].as_dict()
+    if trial["selection"] != "best_validation_epoch":
+        raise UserError(
+            f"{where}.run: selection {trial['selection']}; allowed: best_validation_epoch, so that "
+            "no test label takes part in the search"
+        )
+    for place in search.parameters:
+        _check_place(trial, place, f"{where}.parameters.{place}")
+    # Parameters may depend on each other, such as a loss and its options: values are checked
+    # together.
+    first = {place: parameter.extremes[0] for place, parameter in search.parameters.items()}
+    checked(with_values(trial, first), Spec, where=f"{where}.parameters")
+    for place, parameter in search.parameters.items():
+        for value in parameter.extremes[1:]:
+            values = with_values(trial, first | {place: value})
+            checked(values, Spec, where=f"{where}.parameters.{place}")
+    if search.strategy.name == "coordinate":
+        _check_coordinate(search, trial, where)
+
+
+def trials_of_a_pass(parameters: Mapping[str, Parameter], start: Mapping[str, Value]) -> int:
+    """Trials of a coordinate search's first pass.
+
+    All values of every parameter, except the starting values of all parameters after the first:
+    those points were tried with the previous parameter.
+    """
+    repeated = [start[place] in parameters[place].values for place in list(parameters)[1:]]
+    return sum(len(parameter.values) for parameter in parameters.values()) - sum(repeated)
+
+
+def _check_place(trial: dict, place: str, where: str) -> None:
+    parent, _, key = place.rpartition(".")
+    parts = [name for name, value in trial.items() if isinstance(value, dict)]
+    if parent and parent not in parts:
+        raise UserError(f"{where}: {unknown('part of the run', parent, parts)}")
+    if not parent and key not in trial:
+        raise UserError(f"{where}: {unknown('key of the run', key, trial)}")
+
+
+def _check_coordinate(search: Search, trial: dict, where: str) -> None:
+    for place, parameter in search.parameters.items():
+        if parameter.values is None:
+            raise UserError(
+                f"{where}.parameters.{place}: strategy coordinate tries every value, and a range "
+                "without a step has no list of them; allowed: low, high and step, or choices"
+            )
+    start = starting_values(trial, search.parameters)
+    start |= search.strategy.hyperparameters.get("start", {})
+    for place in search.parameters:
+        if place not in start:
+            raise UserError(
+                f"{where}.strategy.start: the run's spec gives no value for {place}; name one here"
+            )
+    for place in start:
+        if place not in search.parameters:
+            problem = unknown("parameter", place, search.parameters)
+            raise UserError(f"{where}.strategy.start: {problem}")
+    needed = trials_of_a_pass(search.parameters, start)
+    if search.budget < needed:
+        raise UserError(
+            f"{where}.budget: {search.budget}: one pass over all parameters takes {needed} trials; "
+            f"allowed: {needed} or more"
+        )
