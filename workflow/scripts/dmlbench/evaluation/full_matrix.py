@@ -1,7 +1,7 @@
 """Ranks from complete rows of the all-pairs product, by NumPy alone, for small spaces.
 
 A row is sorted by one number per image: its exact similarity, a multiple of 2^-49 in [-1.5, 1.01],
-    plus 2^-50 for a positive. Float64 holds every such number.
+plus 2^-50 for a positive. Float64 holds every such number.
 """
 
 import numpy as np
