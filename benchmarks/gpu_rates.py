@@ -130,7 +130,8 @@ def _beside() -> Iterator[Finding]:
     """What this process, if it is alone, takes of a GPU beside tensors: the plan's `OVERHEAD`."""
     free, total = torch.cuda.mem_get_info()
     beside = total - free - torch.cuda.memory_reserved()
-    yield Finding("memory", f"beside tensors ({OVERHEAD / 1e9:g} GB are assumed)", beside / 1e9, "GB")
+    what = f"beside tensors ({OVERHEAD / 1e9:g} GB are assumed)"
+    yield Finding("memory", what, beside / 1e9, "GB")
 
 
 def loss_shares(clock: Clock, scale: Scale, names: list[str]) -> Iterator[Finding]:
