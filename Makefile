@@ -37,8 +37,8 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 .PHONY: study
 study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (NETWORK=..., NAME=..., LAYOUT=...)
 	@$(if $(FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
-	@$(BIN)/python workflow/scripts/new_study.py "$(FOLDER)" $(if $(NAME),--name $(NAME)) \
-		$(if $(NETWORK),--network $(NETWORK)) $(if $(LAYOUT),--layout $(LAYOUT))
+	@$(BIN)/python workflow/scripts/new_study.py "$(FOLDER)" $(if $(NAME),--name "$(NAME)") \
+		$(if $(NETWORK),--network "$(NETWORK)") $(if $(LAYOUT),--layout "$(LAYOUT)")
 
 .PHONY: test
 test: .venv/ready ## the fast tests

@@ -27,6 +27,7 @@ def package(tmp_path, monkeypatch):
     (tmp_path / "package" / "strange.py").write_text(
         "class Strange:\n    def __init__(self, *, margin: Tensor = 0.1): pass\n"
     )
+    (tmp_path / "package" / "typo.py").write_text("class Typo:\n    def f(:\n")
     monkeypatch.setattr(registry, "_LIBRARY", tmp_path)
     cached = [function for function in vars(registry).values() if hasattr(function, "cache_clear")]
     for function in cached:
@@ -37,7 +38,7 @@ def package(tmp_path, monkeypatch):
 
 
 def test_parts_are_files(package):
-    assert registry.available(package) == ("bare", "empty", "strange", "two_words")
+    assert registry.available(package) == ("bare", "empty", "strange", "two_words", "typo")
 
 
 def test_options_are_keyword_only_arguments(package):
@@ -88,6 +89,7 @@ def test_a_file_without_its_class_is_named(package):
     [
         ("bare", "package/bare: margin has no annotation; allowed: see dmlbench.values"),
         ("strange", "package/strange: the declaration of margin has 'Tensor'; allowed: "),
+        ("typo", r"\S*package/typo\.py: line 2: not Python: .*: def f\(:$"),
     ],
 )
 def test_an_option_that_is_not_declared_is_named(package, name, said):
@@ -102,6 +104,7 @@ def test_an_option_that_is_not_declared_is_named(package, name, said):
             {"margn": 1},
             "unknown hyper-parameter of package/two_words 'margn'; did you mean 'margin'",
         ),
+        ({"labels": 1}, "package/two_words: labels is a positional argument; allowed as options: "),
         ({"titles": 1}, "unknown hyper-parameter of package/two_words 'titles'; "),
         ({}, "package/two_words: scale is missing; allowed: an integer of 1 or more"),
         ({"scale": 0}, "package/two_words: scale is 0; allowed: an integer of 1 or more"),

@@ -138,6 +138,19 @@ def test_without_a_gpu_trainings_take_what_they_took_on_a_core(loaded):
     assert "A100" not in of_network + total
 
 
+def test_what_is_unknown_comes_before_the_time_of_the_rest(loaded):
+    model = cost_model.CostModel(loaded("demo"), Path("none"), gpu=False)
+    parts = [
+        costs.Cost("2 small trainings", 600, "timed"),
+        costs.Cost("9 large trainings", None, "", 7200),
+        costs.Cost("1 search", None, ""),
+    ]
+    assert costs.total(model, parts) == (
+        "unknown here: 9 large trainings and 1 search; about 2.0 hours on one NVIDIA A100; "
+        "the rest: about 10 minutes, one job after the other"
+    )
+
+
 def test_where_no_core_was_timed_nothing_is_known_here(loaded, tmp_path):
     thesis = loaded("psomas2020")
     run = next(run for run in thesis.runs() if run.spec.network.backbone.name == "resnet50")

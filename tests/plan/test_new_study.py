@@ -76,9 +76,22 @@ def test_other_studies_are_as_they_were(config):
         ("demo", "resnet18", BIRDS, "has it under recipes"),
         ("mine", "resnet18", BIRDS, "has it under studies"),
         ("glyphs", "resnet18", BIRDS, "has it under datasets"),
-        ("My Birds", "resnet18", BIRDS, "name 'My Birds'; allowed"),
+        ("My Birds", "resnet18", BIRDS, "name 'My Birds'; allowed: .* NAME=birds"),
+        ("train", "resnet18", BIRDS, "name 'train': a rule of the workflow has it; .* NAME=birds"),
         ("birds", "resnet19", BIRDS, "did you mean 'resnet18'"),
-        ("birds", "resnet18", BIRDS._replace(train=[5, 5]), "2 classes train; allowed: 4"),
+        ("birds", "resnet18", BIRDS._replace(train=[5, 5]), "2 classes train; allowed: 4 .* 8"),
+        (
+            "birds",
+            "resnet18",
+            BIRDS._replace(split="official", test=[5, 5]),
+            "2 classes test; allowed: 4 or more$",
+        ),
+        (
+            "birds",
+            "resnet18",
+            BIRDS._replace(test=[1] * 9),
+            "each of the 9 classes that test has one image; allowed: ",
+        ),
         ("birds", "resnet18", BIRDS._replace(layout="folders"), "unknown data/layouts 'folders'"),
     ],
 )
@@ -99,6 +112,13 @@ def test_a_folder_is_surveyed(tmp_path):
     shutil.unpack_archive(drawn, folder / "test")
     with pytest.raises(UserError, match="`layout: subset_folders`"):
         new_study.surveyed(str(folder), "class_folders")
+
+
+def test_a_folder_without_images_names_what_is_an_image(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.heic").touch()
+    with pytest.raises(UserError, match=r"no image found .*; allowed: files that end in \.jpg, "):
+        new_study.surveyed(str(tmp_path), "class_folders")
 
 
 @pytest.mark.parametrize(("tested", "split"), [("b", "official"), ("a", "official_closed")])

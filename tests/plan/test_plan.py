@@ -1,5 +1,6 @@
 """The plan: errors are one line before a job starts; rows are those that a study lists."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import load_unless_checked, pages
+from dmlbench.plan.config_folder import RULES
 from dmlbench.plan.where import Where
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -147,10 +149,42 @@ def test_a_key_written_twice_is_refused(configured):
     assert "'triplet' is written twice" in configured.problem()
 
 
-def test_no_yaml_is_one_line(configured):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("triplet: [", "line 2, column 1: did not find expected node content"),
+        ("triplet:\n\tyear: 1\n", "line 2, column 1: a tab indents: '\\tyear: 1'; allowed: spaces"),
+        ("triplet: 1\n\tyear: 1\n", "line 2, column 1: a tab indents"),
+        ("\ntitle: My: title\n", "line 2, column 10: mapping values are not allowed"),
+    ],
+)
+def test_no_yaml_is_one_line_that_names_the_line(configured, text, said):
     path = configured.folder / "methods.yaml"
-    path.write_text("triplet: [")
-    assert configured.problem().startswith(f"{path}: not YAML")
+    path.write_text(text)
+    message = configured.problem()
+    assert message.startswith(f"{path}: not YAML: {said}")
+    assert "\n" not in message
+    assert "<unicode string>" not in message
+
+
+def test_a_misspelled_key_is_named_before_the_one_that_it_replaces(configured):
+    path = configured.folder / "studies" / "mine.yaml"
+    path.write_text(re.sub(r"\bseed:", "seeds:", path.read_text()))
+    assert "unknown key 'seeds'; did you mean 'seed'?" in configured.problem()
+
+
+@pytest.mark.parametrize("name", ["train", "all"])
+def test_a_study_with_the_name_of_a_rule_is_refused(configured, name):
+    made = configured.folder / "studies" / f"{name}.yaml"
+    made.write_text((configured.folder / "studies" / "mine.yaml").read_text())
+    said = f"{made}: {name!r} is the name of a rule; allowed: all names but "
+    assert configured.problem(studies=["mine", name]).startswith(said)
+
+
+def test_every_rule_is_known_by_name():
+    files = [REPOSITORY / "Snakefile", *(REPOSITORY / "rules").glob("*.smk")]
+    named = {name for file in files for name in re.findall(r"(?m)^rule (\w+):", file.read_text())}
+    assert named == RULES
 
 
 def test_the_plan_loads_neither_torch_nor_pandas():

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import optuna
 import pytest
 import torch
-from dmlbench import plan
+from dmlbench import plan, registry
 from dmlbench.claims import claim
 from dmlbench.data.archives import Archive
 from dmlbench.data.download import download
@@ -31,11 +32,13 @@ from dmlbench.plan.new_study import Pictures, write_study
 from dmlbench.plan.read import read_mapping
 from dmlbench.plan.targets import unknown_target
 from dmlbench.presentation import report
+from dmlbench.samplers import Batch
 from dmlbench.search.storage import DATABASE, open_study
 from dmlbench.search.trials import Trials
 from dmlbench.statistics.paired import paired_differences
 from dmlbench.training.device import pick_device
 from dmlbench.training.memory import out_of_memory_is_a_user_error
+from dmlbench.training.objective import Objective
 from dmlbench.training.watch import LossWatch, check_zero_losses
 from PIL import Image
 from project import CONFIG, REPOSITORY, load_studies
@@ -105,6 +108,65 @@ def _():
 def _():
     loaded = plan.load(read_mapping(CONFIG / "config.yaml") | {"studies": ["demo"]}, Path("config"))
     raise unknown_target(loaded, "omniglot", [])
+
+
+def said_by_snakemake(*options):
+    command = [sys.executable, "-m", "snakemake", *options]
+    own = os.environ | {"SLURM_CONF": os.devnull}
+    return subprocess.run(command, cwd=REPOSITORY, env=own, capture_output=True, text=True).stderr
+
+
+@situation("argument --quiet/-q")
+def _():
+    return said_by_snakemake("-nq", "demo")
+
+
+@situation("Error: profile directory given (gpu)")
+def _():
+    return said_by_snakemake("--profile", "gpu", "demo", "-n")
+
+
+@situation("config/studies/train.yaml")
+def _(folder, patch):
+    shutil.copytree(CONFIG, folder / "config")
+    patch.chdir(folder)
+    shutil.copy(CONFIG / "studies" / "demo.yaml", "config/studies/train.yaml")
+    plan.load(read_mapping(CONFIG / "config.yaml"), Path("config"))
+
+
+@situation("….py: line …")
+def _(folder, patch):
+    own_loss(folder, patch, "def forward(:")
+
+
+@situation("… is a positional argument")
+def _(folder, patch):
+    own_loss(folder, patch, "class Mine:\n    def __init__(self, margin=0.1): pass\n")
+
+
+def own_loss(folder, patch, text):
+    """Check a loss of one's own, which has this text."""
+    (folder / "losses").mkdir()
+    (folder / "losses" / "mine.py").write_text(text)
+    patch.setattr(registry, "_LIBRARY", folder)
+    patch.setattr(registry, "available", lambda package: ["mine"])
+    registry.check("losses", "mine", {"margin": 0.2})
+
+
+@situation("died with <Signals.SIGKILL: 9>")
+def _():
+    return subprocess.CalledProcessError(-9, "train")
+
+
+@situation("loss …: returns")
+def _():
+    loss = torch.nn.CosineSimilarity()
+    Objective(torch.nn.Identity(), loss)(Batch(np.arange(3)), torch.ones(3, 2), torch.ones(3, 2))
+
+
+@situation("each of the … classes")
+def _():
+    write_study(CONFIG, "mine", "convnet3", Pictures("mine", "class_folders", "half", [1] * 4, []))
 
 
 @situation("device: 'gpu'")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 from dmlbench import registry
-from dmlbench.data.archives import Archive
+from dmlbench.data.archives import IMAGE_SUFFIXES, Archive
 from dmlbench.errors import UserError
 from dmlbench.plan.new_study import Pictures, write_study
 
@@ -22,7 +22,10 @@ def surveyed(folder: str, layout: str) -> Pictures:
     archive = Archive(Path(folder).expanduser())
     rows = registry.build("data/layouts", layout)([archive])
     if rows.empty:
-        raise UserError(f"{folder}: no image found with the layout {layout}")
+        raise UserError(
+            f"{folder}: no image found with the layout {layout}; allowed: files that end in "
+            f"{', '.join(IMAGE_SUFFIXES)}"
+        )
     split = "half"
     if layout == "subset_folders":
         shared = rows.groupby("label")["subset"].nunique().max() > 1
@@ -57,7 +60,7 @@ def main() -> None:
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
     print(f"{given.folder}: {words[0]} train, {words[1]} test")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
-    print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (--network)")
+    print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (NETWORK=...)")
     print(f"before any training:     snakemake --cores all {name}_table_zero_shot")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")

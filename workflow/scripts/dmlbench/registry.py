@@ -123,6 +123,11 @@ def check(package: str, name: str, given: Mapping[str, Any]) -> None:
     declared = _configured(package, name)
     for key, value in given.items():
         if key not in declared:
+            if key in _positional(package, name):
+                raise UserError(
+                    f"{package}/{name}: {key} is a positional argument; allowed as options: "
+                    f"keyword-only arguments, after `*` in the signature of __init__"
+                )
             raise unknown(f"hyper-parameter of {package}/{name}", key, declared)
         if not values.fits(declared[key].kind, value):
             allowed = values.words(declared[key].kind)
@@ -157,6 +162,12 @@ def build(package: str, name: str, *, context: dict | None = None, **given):
 def _configured(package: str, name: str) -> dict[str, Option]:
     """The options that a configuration may give."""
     return {key: option for key, option in options(package, name).items() if not option.is_fact}
+
+
+def _positional(package: str, name: str) -> list[str]:
+    """The arguments that are not keyword-only: facts of the data or the network."""
+    signature = _function(_class(package, name), "__init__")
+    return [argument.arg for argument in signature.args.args[1:]] if signature else []
 
 
 def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:
@@ -219,7 +230,11 @@ def _file(package: str, name: str) -> Path:
 
 @functools.cache
 def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text())
+    try:
+        return ast.parse(file.read_text())
+    except SyntaxError as error:
+        where = f"{file}: line {error.lineno}"
+        raise UserError(f"{where}: not Python: {error.msg}: {(error.text or '').strip()}") from None
 
 
 def _class(package: str, name: str) -> ast.ClassDef:

@@ -27,6 +27,15 @@ CATALOGUES = {
 }
 """The files that map each id to its definition, and contain nothing else."""
 
+_RULES = """
+    aggregate agreement agreement_all agreement_document all audit audit_all audit_document
+    combine data_all document download draw embed embedding_map evaluate experiment figure help
+    index measure neighbors pack report run_browser search search_worker split status table
+    timings tournament train unknown_target unused weights
+"""
+RULES = frozenset(_RULES.split())
+"""The rules of the workflow: a study is a rule too, and needs another name."""
+
 
 def read_catalogues(folder: Path) -> dict[str, dict]:
     """The entries of every catalogue: its name -> id -> entry; raises as `read_yaml`."""
@@ -58,11 +67,16 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
     """A study; its own variants take precedence over these.
 
     Raises:
-        UserError: as `read_yaml`, or a study without a file.
+        UserError: as `read_yaml`, or a study without a file, or with the name of a rule.
     """
     file = study_file(folder, study)
     if not file.is_file():
         raise unknown("study", study, study_files(folder))
+    if study in RULES:
+        raise UserError(
+            f"{file}: {study!r} is the name of a rule; allowed: all names but "
+            f"{', '.join(sorted(RULES))}"
+        )
     found = read_yaml(file, Study)
     return found.model_copy(update={"variants": {**variants, **found.variants}})
 

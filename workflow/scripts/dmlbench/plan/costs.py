@@ -135,8 +135,12 @@ def total(model: CostModel, parts: list[Cost]) -> str:
     elsewhere = f"; {duration(sum(on_a_gpu))} on one {model.prior.gpu.title}" if on_a_gpu else ""
     if not known:
         return f"unknown here{elsewhere}" if parts else "a matter of the network"
-    rest = f"; unknown here: {' and '.join(part.what for part in unknown)}" if unknown else ""
-    return f"{duration(sum(known))}, one job after the other{rest}{elsewhere}"
+    time = f"{duration(sum(known))}, one job after the other"
+    if not unknown:
+        return time
+    # First, because it is usually most of the work: the time of the rest must not pass for all.
+    what = " and ".join(part.what for part in unknown)
+    return f"unknown here: {what}{elsewhere}; the rest: {time}"
 
 
 def _what(ahead: Ahead) -> str:

@@ -9,12 +9,14 @@ from typing import NamedTuple
 from dmlbench.errors import UserError, entry
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.choices import IDENTIFIER
+from dmlbench.plan.config_folder import RULES
 from dmlbench.plan.load import load, reload
 from dmlbench.plan.plan import Plan
 
 _BATCH = 60
 _IMAGES_PER_CLASS = 5
 _FEWEST_CLASSES = 4
+_ANOTHER_NAME = "choose another one, for example: make study FOLDER=... NAME=birds"
 _SMALL = 160
 """Pixels of the networks for which the base recipes have crops."""
 
@@ -49,7 +51,8 @@ def write_study(config: Path, name: str, network: str, pictures: Pictures) -> li
         restored.
 
     Raises:
-        UserError: a name that is taken or not an identifier, an unknown network, too few classes.
+        UserError: a name that is taken or not an identifier, an unknown network, too few classes,
+            no class with two images to score or to train on.
     """
     loaded = reload({"pathvars": {"results": "results"}}, config)
     _check(loaded, name, pictures)
@@ -77,16 +80,26 @@ def write_study(config: Path, name: str, network: str, pictures: Pictures) -> li
 def _check(plan: Plan, name: str, pictures: Pictures) -> None:
     if not re.fullmatch(IDENTIFIER, name):
         raise UserError(
-            f"name {name!r}; allowed: a lower-case letter, then such letters, digits, _"
+            f"name {name!r}; allowed: a lower-case letter a to z, then such letters, digits and _; "
+            f"{_ANOTHER_NAME}"
         )
+    if name in RULES:
+        raise UserError(f"name {name!r}: a rule of the workflow has it; {_ANOTHER_NAME}")
     for kind in ("datasets", "recipes", "studies"):
         if name in getattr(plan, kind):
-            raise UserError(f"name {name!r}: {plan.folder} has it under {kind}; choose another one")
+            raise UserError(f"name {name!r}: {plan.folder} has it under {kind}; {_ANOTHER_NAME}")
     for role in ("train", "test"):
-        classes = len(getattr(pictures, role))
-        if classes < _FEWEST_CLASSES:
+        images = getattr(pictures, role)
+        if len(images) < _FEWEST_CLASSES:
+            all_classes = f", so {2 * _FEWEST_CLASSES} or more in all: half train, half test"
             raise UserError(
-                f"{pictures.folder}: {classes} classes {role}; allowed: {_FEWEST_CLASSES} or more"
+                f"{pictures.folder}: {len(images)} classes {role}; allowed: {_FEWEST_CLASSES} or "
+                f"more{all_classes if pictures.split == 'half' else ''}"
+            )
+        if max(images) < 2:
+            raise UserError(
+                f"{pictures.folder}: each of the {len(images)} classes that {role} has one image; "
+                "allowed: classes with two or more, so that an image has another one to find"
             )
 
 

@@ -58,17 +58,31 @@ def read_mapping(path: Path) -> Any:
         UserError: the file is missing, is empty, is not YAML, or has a key twice.
     """
     try:
-        # The loader is a SafeLoader.
-        values = yaml.load(path.read_text(), Loader=_Loader)
+        text = path.read_text()
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    try:
+        # The loader is a SafeLoader.
+        values = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+        raise UserError(f"{path}: not YAML: {_problem(error, text)}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     if values is None:
         raise UserError(f"{path}: is empty; allowed: YAML with at least one key")
     return values
+
+
+def _problem(error: yaml.YAMLError, text: str) -> str:
+    """What is wrong in a text that is not YAML, with the line in which it is noticed."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split())
+    line = next(iter(text.splitlines()[mark.line : mark.line + 1]), "")
+    allowed = "; allowed: spaces" if line[mark.column :].startswith("\t") else ""
+    problem = error.problem if not allowed else "a tab indents"
+    context = "" if allowed or not error.context else f" {error.context}"
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}{context}: {line!r}{allowed}"
 
 
 def checked(values, kind: type[Checked], *, where: str) -> Checked:
@@ -85,7 +99,9 @@ def _adapter(kind: type) -> TypeAdapter:
 
 
 def _one_line(error: ValidationError, kind: type) -> str:
-    first = error.errors()[0]
+    # A misspelled key is also a missing one: its own name says more.
+    problems = error.errors()
+    first = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])
     keys = [str(key) if str(key).isprintable() else ascii(key) for key in first["loc"]]
     key = ".".join(keys)
     if first["type"] == "extra_forbidden":

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
+from dmlbench.errors import UserError
 from dmlbench.samplers import Batch
 from dmlbench.training.representatives import Restrict
 
@@ -59,7 +60,11 @@ class Objective:
         self.subproblem = subproblem
 
     def __call__(self, batch: Batch, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Loss (scalar) and embeddings [B, D] of inputs [B, ...] with labels [B]."""
+        """Loss (scalar) and embeddings [B, D] of inputs [B, ...] with labels [B].
+
+        Raises:
+            UserError: the loss is not a scalar, or not a function of the embeddings.
+        """
         with contextlib.ExitStack() as mixing:
             mixtures = [
                 mixing.enter_context(regularizer.mixing(self.network.stages, len(inputs)))
@@ -74,6 +79,11 @@ class Objective:
             loss = loss + regularizer(embeddings)
         for regularizer in self._acting_on("weights"):
             loss = loss + regularizer(self.network.parameters())
+        if embeddings.requires_grad and not loss.requires_grad:
+            raise UserError(
+                f"loss {type(self.loss).__name__}: has no gradient; allowed: a tensor that is "
+                "computed from the embeddings, without detach(), item() or no_grad()"
+            )
         if self.each_iteration:
             self._snapshot()
         return loss, embeddings
@@ -105,7 +115,14 @@ class Objective:
             tuples = self.restrict(tuples, labels, representative)
         for regularizer in self._acting_on("tuples"):
             tuples = regularizer(tuples)
-        return self.loss(embeddings, labels, *([] if tuples is None else [tuples]))
+        loss = self.loss(embeddings, labels, *([] if tuples is None else [tuples]))
+        if not isinstance(loss, Tensor) or loss.ndim:
+            found = f"shape {list(loss.shape)}" if isinstance(loss, Tensor) else f"{loss!r}"
+            raise UserError(
+                f"loss {type(self.loss).__name__}: returns {found}; allowed: a tensor with one "
+                "number and no dimensions, such as a mean"
+            )
+        return loss
 
     def _snapshot(self) -> None:
         for regularizer in self._acting_on("weights"):
