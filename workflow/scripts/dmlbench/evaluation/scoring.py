@@ -37,7 +37,7 @@ class Evaluation(NamedTuple):
     tied: dict[str, tuple[float, float]]
 
 
-def score(embeddings, labels, **options) -> dict[str, float]:
+def score(embeddings, labels, *, metrics, **options) -> dict[str, float]:
     """Score an embedding space; for arguments, errors and meaning see `evaluate`.
 
     A warning names the number of queries without a positive, and scores that depend on the order of
@@ -46,7 +46,7 @@ def score(embeddings, labels, **options) -> dict[str, float]:
     Returns:
         {metric: value} in the order of `metrics`; retrieval and clustering are fractions.
     """
-    result = evaluate(embeddings, labels, **options)
+    result = evaluate(embeddings, labels, metrics=metrics, **options)
     for caveat in caveats(result):
         warnings.warn(caveat, stacklevel=2)
     return result.scores
