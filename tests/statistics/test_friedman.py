@@ -76,7 +76,9 @@ def test_the_test_keeps_its_level():
     ],
 )
 def test_few_experiments_have_the_exact_probability(columns, wanted):
-    table = pd.DataFrame({i: pd.Series(range(1, len(c) + 1), list(c)) for i, c in enumerate(columns)})
+    table = pd.DataFrame(
+        {i: pd.Series(range(1, len(c) + 1), list(c)) for i, c in enumerate(columns)}
+    )
     assert friedman(table).p_value == pytest.approx(wanted)
 
 

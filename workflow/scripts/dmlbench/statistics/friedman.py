@@ -30,10 +30,10 @@ class Friedman(NamedTuple):
     Attributes:
         chi_square: Friedman's statistic, corrected for ties.
         p_value: of this statistic. Up to ten experiments it is the share of arrangements of the
-            ranks within experiments with the same statistic or a higher one (all of them, or 100,000
-            random ones): there the chi-square distribution is far off. Of ten methods in two
-            experiments that rank at random it rejects 0.06 % at the level of 5 %, and of six none.
-            Beyond ten experiments: chi-square with k - 1 degrees of freedom.
+            ranks within experiments with the same statistic or a higher one (of all, or of 100,000
+            random ones): there the chi-square distribution is far off. Of ten methods that rank at
+            random in two experiments it rejects 0.06 % at the level of 5 %, and of six methods
+            none. Beyond ten experiments: chi-square with k - 1 degrees of freedom.
         f, f_p_value: Iman and Davenport's statistic, with k - 1 and (k - 1)(N - 1) degrees.
     """
 
