@@ -82,6 +82,29 @@ def test_one_experiment_tests_nothing(tmp_path, synthetic_scores, titles, method
     assert "This is one experiment; with one seed only" in said
 
 
+def test_draws_are_of_what_was_drawn(tmp_path, synthetic_scores, titles, methods):
+    for seeds, drawn in (((0,), "test images."), ((0, 1), "test images and seeds.")):
+        scores = synthetic_scores(dims=[64], seeds=seeds)
+        study = ranked(tmp_path / str(len(seeds)), scores, titles, methods)
+        board = pd.read_csv(study["tournament"]).assign(probability_first=[0.75, 0.25, 0])
+        board.to_csv(study["tournament"], index=False)
+        (said,) = answer(study)
+        assert f"first in 75 % of draws of {drawn}" in said
+
+
+def test_an_experiment_with_more_seeds_counts_once_in_the_lead(
+    tmp_path, synthetic_scores, titles, methods
+):
+    scores = synthetic_scores(dims=(16, 64), seeds=(0, 1, 2))
+    first, second = scores.method == "proxy_anchor", scores.method == "contrastive"
+    scores.loc[first & (scores.embedding_dim == 16), "value"] += 0.1
+    # By runs the second would gain from its many seeds in the easier experiment.
+    lost = first & (scores.embedding_dim == 16) | second & (scores.embedding_dim == 64)
+    kept = scores[~(lost & (scores.seed > 0))].reset_index(drop=True)
+    (said,) = answer(ranked(tmp_path / "demo", kept, titles, methods))
+    assert "25.00 points above Contrastive" in said
+
+
 def test_years_are_correlated_with_mean_ranks():
     board = pd.DataFrame({"method": list("abcde"), "average_rank": [1, 2, 3, 4, 5.0]})
     found = rank_by_year(board, {"a": 2020, "b": 2019, "c": 2017, "d": 2015, "e": 2006})
