@@ -249,6 +249,22 @@ def test_a_study_names_the_tables_that_answer(tmp_path):
     assert second.startswith("Compared with triplet, none of 1 is significantly higher in R@1, 1")
 
 
+def test_correlations_are_said_of_each_data_set(tmp_path):
+    csv = tmp_path / "correlations.csv"
+    csv.write_text(
+        "panel,With R@1,pearson,low,high,spearman,points\n"
+        "CUB,rho,-0.85,-0.94,-0.74,-0.84,14\n"
+        "SOP,rho,+0.10,-0.34,+0.72,+0.13,12\n"
+    )
+    table = {"id": "c", "csv": csv, "kind": "correlations", "options": {}}
+    (said,) = answer({"tournament": None, "titles": {}, "tables": [table]})
+    assert said == (
+        "On CUB, R@1 correlates with rho, r = −0.85 [−0.94, −0.74] (Pearson's correlation over 14 "
+        "points, 95 % interval). On SOP, R@1 does not correlate significantly; with rho the "
+        "interval includes 0 (Pearson's correlation over 12 points, 95 % interval)."
+    )
+
+
 def test_a_table_without_an_answer_is_no_answer(tmp_path):
     plain = {"id": "scores", "kind": "scores_by_method", "options": {}, "csv": tmp_path / "none"}
     study = {"tournament": None, "titles": {}, "tables": [plain]}
