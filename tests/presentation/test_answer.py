@@ -211,6 +211,19 @@ def test_spreads_of_several_data_sets_are_distinguished(tmp_path, synthetic_scor
     )
 
 
+def test_the_spread_of_one_seed_has_no_interval(tmp_path, synthetic_scores, titles):
+    scores = synthetic_scores(dims=[64], variant="tuned")
+    kind = MethodSpread(
+        id="spread", title="", metrics=["recall_at_1"], selection="last_epoch", against="tuned"
+    )
+    csv = tmp_path / "spread.csv"
+    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
+    options = {"metrics": ["recall_at_1"], "against": "tuned"}
+    table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
+    (said,) = answer({"tournament": None, "titles": titles, "tables": [table]})
+    assert said.endswith("15.28 points tuned (one seed).")
+
+
 @pytest.mark.slow
 def test_can2019_is_answered_by_the_losses_with_and_without_a_miner(tmp_path):
     page = invent("can2019", tmp_path, queries=12, figures=False)

@@ -163,9 +163,10 @@ def _of_spread(
         + _interval(row, metric)
         for _, row in frame.iterrows()
     ]
+    known = bool(frame.get(f"{metric}_low", pd.Series("")).ne("").any())
+    sure = "95 % interval over seeds" if known else "one seed"
     return [
-        f"The losses' {name(titles, metric)} has a standard deviation of {listed(said)} "
-        "(95 % interval over seeds)."
+        f"The losses' {name(titles, metric)} has a standard deviation of {listed(said)} ({sure})."
     ]
 
 
