@@ -1,9 +1,11 @@
 """Tables that show printed numbers next to ours, against cells known by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from beside_printed import ours, placed_scores, printed, row, table
 from dmlbench.errors import UserError
+from dmlbench.presentation import _beside
 from dmlbench.statistics.printed import as_scores
 from scipy import stats
 
@@ -42,6 +44,18 @@ def test_seeds_say_whether_the_printed_number_is_theirs_too():
         assert row(shown, "margin")["recall_at_1_inside"] == inside
         assert "± 0.20" in row(shown, "margin")["recall_at_1"]
         assert not any("One seed" in note for note in shown.notes)
+
+
+def test_the_note_names_the_test_that_was_made():
+    single = pd.DataFrame({"printed": [60.0], "printed_std": [np.nan], "inside": [True]})
+    mean = single.assign(printed_std=0.5)
+    for frame, test in (
+        (single, "(prediction interval of Student's t over our runs)"),
+        (mean, "(Welch's t, from the spread of our runs and the printed one)"),
+        (pd.concat([single, mean]), "where none is printed, prediction interval of Student's t"),
+    ):
+        (note,) = _beside.note(frame)
+        assert test in note
 
 
 def test_missing_cells_say_why():

@@ -89,6 +89,14 @@ def test_seeds_give_an_interval_and_one_run_a_distance():
     assert found["verdict"].to_list() == [REPRODUCED, DIFFERS, REPRODUCED, DIFFERS]
 
 
+def test_a_distance_of_one_is_near_whatever_its_last_bits():
+    numbers = [50 + i / 100 for i in range(100)]
+    for number in numbers:
+        placed = printed(triplet=round(number - 1, 2))
+        (verdict,) = verdicts(ours(triplet=[number]), placed, NO_FINDINGS)["verdict"]
+        assert verdict == REPRODUCED
+
+
 def test_what_did_not_run_and_what_cannot_be():
     placed = printed(triplet=60, margin=120, n_pair=61)
     wrong = finding(method="margin", dataset="cub200", metric="recall_at_1")

@@ -78,7 +78,27 @@ def test_three_seeds_by_hand():
     assert row.low == pytest.approx(60 - 4.968275, abs=1e-5)
     assert row.high == pytest.approx(60 + 4.968275, abs=1e-5)
     assert row.inside
-    assert not only(compare(ours(0.59, 0.60, 0.61), printed(65.0))).inside
+    # What is printed as 65.0 can be 64.95, which is inside.
+    assert only(compare(ours(0.59, 0.60, 0.61), printed(65.0))).inside
+    assert not only(compare(ours(0.59, 0.60, 0.61), printed(65.1))).inside
+
+
+@pytest.mark.parametrize("values", [(0.64154, 0.64154, 0.64154), (0.64154, 0.64152, 0.64156)])
+def test_a_number_that_ours_rounds_to_is_inside(values):
+    # Seeds that agree, or nearly, have an interval narrower than the last printed digit.
+    assert only(compare(ours(*values), printed("64.2"))).inside
+    assert only(compare(ours(*values), printed("64.15"))).inside
+    assert not only(compare(ours(*values), printed("64.3"))).inside
+
+
+def test_a_printed_spread_of_0_says_nothing_about_the_spread():
+    # roth2020's table 7 has rows with +-0.00: of one run, it seems, not of five that are equal.
+    mean = {"runs": 5, "spread": "standard_deviation"}
+    runs = (0.59, 0.60, 0.61)
+    one = only(compare(ours(*runs), printed(63)))
+    none = only(compare(ours(*runs), printed(63, mean=mean, std="0.00")))
+    assert (none.low, none.high) == (one.low, one.high)
+    assert none.inside
 
 
 def test_one_seed_gives_a_difference_and_no_interval():
@@ -178,7 +198,7 @@ def test_intervals_hold_one_further_run_as_often_as_they_say(seeds):
         [ours(*[0] * trials).assign(value=runs[:, s], seed=s) for s in range(seeds)]
     ).assign(method=[f"m{i}" for _ in range(seeds) for i in range(trials)])
     theirs = pd.concat([printed(0)] * trials).assign(
-        number=100 * runs[:, -1], method=[f"m{i}" for i in range(trials)]
+        number=100 * runs[:, -1], decimals=12, method=[f"m{i}" for i in range(trials)]
     )
     covered = int(compare(mine, theirs).inside.sum())
     low, high = stats.binom.interval(0.999, trials, 0.95)

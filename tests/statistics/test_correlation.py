@@ -25,16 +25,31 @@ def test_coefficients_are_those_of_scipy(cloud):
 
 
 def test_the_interval_is_that_of_scipy_s_bootstrap(cloud):
+    # Hesterberg 2015: 95 % of 20 points are between the percentiles of this level.
+    expanded = 1 - 2 * stats.norm.cdf((20 / 19) ** 0.5 * stats.t.ppf(0.025, 19))
+    assert 0.965 < expanded < 0.97
     found = correlate(*cloud, resamples=20_000)
     theirs = stats.bootstrap(
         cloud,
         lambda x, y, axis: stats.pearsonr(x, y, axis=axis).statistic,
         paired=True,
         method="percentile",
+        confidence_level=expanded,
         n_resamples=20_000,
         rng=np.random.default_rng(9),
     ).confidence_interval
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.015)
+
+
+@pytest.mark.parametrize("points", [8, 14])
+def test_the_interval_of_few_points_misses_no_more_than_it_says(points):
+    rng = np.random.default_rng(points)
+    trials = 400
+    clouds = rng.normal(size=(trials, 2, points))
+    found = [correlate(*cloud, resamples=1000) for cloud in clouds]
+    missed = sum(each.low * each.high > 0 for each in found)
+    # Between plain percentiles 38 would be missed on average.
+    assert missed <= stats.binom.isf(0.01, trials, 0.055)
 
 
 def test_a_line_is_certain():

@@ -229,6 +229,44 @@ def test_the_sign_test_counts_signs(differences):
     assert paired(differences).sign == pytest.approx(min(1, 2 * tail))
 
 
+def test_equal_differences_have_no_p_value_whatever_their_last_digits():
+    # 24 of 2,370 images in each pair: the three floating-point differences are not equal.
+    more = 100 * (np.array([2241, 2242, 2243]) / 2370 - np.array([2217, 2218, 2219]) / 2370)
+    assert len(set(more)) > 1
+    for differences in (more, [0.1, 0.1, 0.1]):
+        found = paired(differences)
+        assert np.isnan(found.p_value)
+        assert found.low == found.mean == found.high
+
+
+def test_noise_is_no_difference_to_the_sign_test():
+    found = paired([0.1 + 0.2 - 0.3] * 3)
+    assert (found.mean, found.sign) == (0, 1)
+
+
+def test_seeds_that_only_some_methods_have_are_in_no_mean_over_methods():
+    seeds = {"contrastive": (0, 1), "margin": (1, 2), "triplet": (0, 2)}
+    rows = [
+        long_table({(method, variant): [0.5 + (0.1 if variant else 0)]}).assign(seed=seed)
+        for method, of in seeds.items()
+        for variant in ("", "profs")
+        for seed in of
+    ]
+    frame = paired_differences(pd.concat(rows), PROFS)
+    assert list(frame.method) == ["contrastive", "margin", "triplet"]
+    complete = long_table({("margin", ""): [0.1] * 3, ("margin", "profs"): [0.2] * 3})
+    both = pd.concat([complete, complete.assign(method="triplet")])
+    lost = both[(both.method == "margin") | (both.seed != 0)]
+    assert rows_of(paired_differences(lost, PROFS))["", "profs"].pairs == 2
+
+
+def test_the_spread_is_of_the_same_methods_in_every_seed():
+    first = long_table({("a", ""): [0.1], ("b", ""): [0.2]})
+    other = long_table({("a", ""): [0.1], ("c", ""): [0.9]}).assign(seed=1)
+    with pytest.raises(UserError, match="2, 3 methods per seed; allowed: the same methods"):
+        spread_of_methods(pd.concat([first, other]))
+
+
 def test_the_spread_is_that_of_the_methods_of_one_seed():
     (found,) = spread_of_methods(
         long_table({("a", "x"): [0.1, 0.2], ("b", "x"): [0.3, 0.6]})

@@ -181,6 +181,11 @@ def test_one_method_has_nothing_to_test():
     assert frame[["friedman_p", "critical_difference"]].isna().all(axis=None)
 
 
+def test_one_experiment_has_nothing_to_test():
+    frame = tournament(scores({"a": [0.9], "b": [0.8]}), methods=["a", "b"], **BY_RECALL)
+    assert frame[["friedman_p", "critical_difference"]].isna().all(axis=None)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3), min_size=2, max_size=5))
 def test_ranks_agree_with_scipy_and_add_up(columns):

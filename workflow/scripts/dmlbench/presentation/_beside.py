@@ -14,8 +14,11 @@ NOT_PRINTED = "not printed"
 ONE_SEED = "One seed: the interval in which our seeds would allow the printed number is unknown."
 INTERVAL = (
     "In 95 %: whether the printed number lies where 95 % of numbers fall that come from the "
-    "distribution of ours (prediction interval of Student's t over our runs)."
+    "distribution of ours ({})."
 )
+STUDENT = "prediction interval of Student's t over our runs"
+WELCH = "Welch's t, from the spread of our runs and the printed one"
+BOTH_TESTS = f"{WELCH}; where none is printed, {STUDENT}"
 
 
 def next_to_printed(
@@ -58,7 +61,11 @@ def note(compared: pd.DataFrame) -> tuple[str, ...]:
     """What a table of these rows says about its intervals."""
     if compared["printed"].isna().all():
         return ()
-    return (INTERVAL,) if has_intervals(compared) else (ONE_SEED,)
+    if not has_intervals(compared):
+        return (ONE_SEED,)
+    spread = compared.loc[compared["inside"].notna(), "printed_std"] > 0
+    test = WELCH if spread.all() else BOTH_TESTS if spread.any() else STUDENT
+    return (INTERVAL.format(test),)
 
 
 def columns(

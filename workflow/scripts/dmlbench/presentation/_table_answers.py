@@ -121,20 +121,28 @@ def _change(row: pd.Series, unit: str, tested: bool) -> str:
 def _of_correlations(
     frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
 ) -> list[str]:
+    """One sentence for each data set, together one answer."""
+    if "panel" not in frame:
+        return [_on_one_cloud(frame, "")]
+    by_dataset = frame.groupby("panel", sort=False)
+    return [" ".join(_on_one_cloud(found, _on(panel, "")) for panel, found in by_dataset)]
+
+
+def _on_one_cloud(frame: pd.DataFrame, on: str) -> str:
     label = next(column for column in frame if column.startswith("With "))
-    if "panel" in frame:
-        frame = frame[frame["panel"] == frame["panel"].iloc[0]]
     low, high = _numbers(frame["low"]), _numbers(frame["high"])
     order = _numbers(frame["pearson"]).abs().sort_values(ascending=False).index
     sure = [index for index in order if low[index] * high[index] > 0]
     rest = [frame[label][index] for index in order if index not in sure]
     metric, points = label.removeprefix("With "), frame["points"].iloc[0]
-    said = listed([_correlation(frame.loc[index], label) for index in sure])
-    found = f"correlates with {said}" if sure else "does not correlate significantly"
+    found = "does not correlate significantly"
+    if sure:
+        said = listed([_correlation(frame.loc[index], label) for index in sure])
+        found = f"correlates with {said}"
     unsure = f"; with {listed(rest)} the interval includes 0" if rest else ""
-    return [
-        f"{metric} {found}{unsure} (Pearson's correlation over {points} points, 95 % interval)."
-    ]
+    return (
+        f"{on}{metric} {found}{unsure} (Pearson's correlation over {points} points, 95 % interval)."
+    )
 
 
 def _correlation(row: pd.Series, label: str) -> str:
@@ -152,9 +160,10 @@ def _of_spread(
         + _interval(row, metric)
         for _, row in frame.iterrows()
     ]
+    known = bool(frame.get(f"{metric}_low", pd.Series("")).ne("").any())
+    sure = "95 % interval over seeds" if known else "one seed"
     return [
-        f"The losses' {name(titles, metric)} has a standard deviation of {listed(said)} "
-        "(95 % interval over seeds)."
+        f"The losses' {name(titles, metric)} has a standard deviation of {listed(said)} ({sure})."
     ]
 
 

@@ -14,7 +14,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, TableFiles, near_first, read_tournament
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.friedman import friedman
-from dmlbench.statistics.tournament import rank_by_year, ranks
+from dmlbench.statistics.tournament import EXPERIMENT, rank_by_year, ranks
 
 
 def answer(study: Study) -> list[str]:
@@ -44,7 +44,9 @@ def _of_tournament(study: Study) -> list[str]:
     lead = f", {gain} above {board['title'].iloc[1]}" if gain else ""
     seeds = _seeds(study)
     if best.experiments < 2:
-        first = "" if pd.isna(best.probability_first) else f", {_share(best.probability_first)}"
+        first = (
+            "" if pd.isna(best.probability_first) else f", {_share(best.probability_first, seeds)}"
+        )
         sentences = [
             f"{best.title} has the best {metric} of {len(board)} losses{lead}{first}. This is one "
             f"experiment{seeds}."
@@ -103,11 +105,13 @@ def _concordance(study: Study) -> float:
 
 
 def _lead(study: Study, board: pd.DataFrame) -> str:
-    """How many points of the metric the first is above the second, on average."""
+    """How many points of the metric the first is above the second, mean over experiments."""
     scores = _ranked(study)
     chosen = scores[(scores.metric == study["metric"]) & (scores.role == "test")]
     chosen = chosen[chosen.selection == study["selection"]]
-    means = 100 * chosen.groupby("method")["value"].mean()
+    # Seeds first, as for the ranks: an experiment with more of them counts once.
+    cells = 100 * chosen.groupby([*EXPERIMENT, "method"])["value"].mean()
+    means = cells.groupby("method").mean()
     gain = means[board["method"].iloc[0]] - means[board["method"].iloc[1]]
     return f"{rounded(gain, 2)} points" if gain > 0 else ""
 
@@ -135,8 +139,9 @@ def _between(low: float, high: float, decimals: int) -> str:
     return f"[{rounded(low, decimals)}, {rounded(high, decimals)}]"
 
 
-def _share(probability: float) -> str:
-    return f"first in {rounded(100 * probability, 0)} % of draws of test images and seeds"
+def _share(probability: float, one_seed: str) -> str:
+    drawn = "test images" if one_seed else "test images and seeds"
+    return f"first in {rounded(100 * probability, 0)} % of draws of {drawn}"
 
 
 def _signed(value: float) -> str:

@@ -26,13 +26,17 @@ VERDICTS = (REPRODUCED, DIFFERS, NOT_RUN, CANNOT_BE, CITED)
 NEAR = 1.0
 """How far a printed number may be from one run of ours, in its own unit."""
 
+_NOISE = 1e-9
+"""Floating-point noise of a difference of percentages."""
+
 INTERVAL = "interval"
 DISTANCE = "distance"
 
 RULE = (
     "A printed number is reproduced if it lies where 95 % of numbers fall that come from the "
-    f"distribution of our runs; where we have one run, if it is within {NEAR:g} of ours. A number "
-    "cannot be if arithmetic alone contradicts it (`snakemake audit`)."
+    "distribution of our runs, so one in twenty of those differs by chance; where we have one run, "
+    f"if it is within {NEAR:g} of ours. A number cannot be if arithmetic alone contradicts it "
+    "(`snakemake audit`)."
 )
 
 COLUMNS = ["study", "table", "panel", *KEY, "printed", "ours", "ours_std", "seeds", "difference"]
@@ -104,7 +108,7 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
         parts.append(cells[["study", "table", "panel", *KEY]].merge(compared, on=KEY, how="left"))
     found = pd.concat(parts, ignore_index=True)
     ran = found["status"] == BOTH
-    near = found["difference"].abs() <= NEAR
+    near = found["difference"].abs() <= NEAR + _NOISE
     tested = found["inside"].notna()
     inside = found["inside"].astype("boolean").fillna(False).astype(bool)
     found["rule"] = np.select([ran & tested, ran], [INTERVAL, DISTANCE], "")
@@ -126,7 +130,7 @@ def summary(found: pd.DataFrame) -> dict[str, Any]:
         `printed`, how many numbers there are, without cited ones; how many have each verdict, by
         its name; `compared`, how many have a number of ours; `mean_difference`, the mean absolute
         difference; `rank_correlation`, Spearman's between printed and our order of methods,
-        averaged over the `orders` of at least three methods that are complete. Unknown values are
+        averaged over the `orders` with at least three methods that have both. Unknown values are
         None.
     """
     counts = {verdict: int((found["verdict"] == verdict).sum()) for verdict in VERDICTS}

@@ -16,6 +16,9 @@ OURS_ALONE = "ours alone"
 NOT_RUN = "not run"
 CITED = "cited"
 
+_NOISE = 1e-9
+"""Floating-point noise of a difference of percentages."""
+
 
 def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     """Every score of ours next to its printed number; neither is lost if the other is missing.
@@ -24,7 +27,11 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     distribution of ours. For a printed number of one run it is Student's prediction interval
     for one further run, mean +- t(n - 1) s sqrt(1 + 1/n); for a printed mean with its own standard
     error e it is Welch's, mean +- t(f) sqrt(s^2/n + e^2), with Satterthwaite's f degrees of
-    freedom. One run of ours gives no interval.
+    freedom. A printed mean without a spread, or with one of 0, is taken for one run, which makes
+    the interval too wide rather than too narrow. One run of ours gives no interval.
+
+    A printed number is inside if one that rounds to it is: intervals can be narrower than half a
+    last digit.
 
     Args:
         ours: the long table of scores (fractions) under one selection rule.
@@ -36,8 +43,8 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
         or `cited` for a number without a place among ours; `ours` and `printed` are percent,
         `ours_std` is an n-1 standard deviation, `printed_std` the spread as printed; `seeds` says
         how many runs `ours` averages (folds, if the printed number averages folds); `difference` is
-        ours - printed; `inside` says whether the printed number is between `low` and `high`.
-        Unknown values are missing.
+        ours - printed; `inside` says whether the printed number, give or take half its last
+        digit, is between `low` and `high`. Unknown values are missing.
 
     Raises:
         UserError: ours under several selection rules, or of several recipes for one key; two
@@ -52,7 +59,8 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     both["difference"] = both["ours"] - both["printed"]
     half = _half_width(both)
     both["low"], both["high"] = both["ours"] - half, both["ours"] + half
-    inside = both["printed"].between(both["low"], both["high"]).astype("boolean")
+    digit = 0.5 * 10.0 ** -both["decimals"].astype("float64") + _NOISE
+    inside = (both["difference"].abs() <= half + digit).astype("boolean")
     both["inside"] = inside.where(both["difference"].notna() & half.notna())
     return both[COLUMNS]
 
@@ -61,7 +69,7 @@ def _half_width(both: pd.DataFrame) -> pd.Series:
     """Half of each interval's width; missing for fewer than two runs of ours."""
     seeds = both["seeds"].where(both["seeds"] > 1)
     ours = both["ours_std"] ** 2 / seeds
-    theirs = both["error"] ** 2
+    theirs = both["error"].where(both["error"] > 0) ** 2
     welch = (ours + theirs) ** 2 / (ours**2 / (seeds - 1) + theirs**2 / (both["runs"] - 1))
     freedom = welch.fillna(seeds - 1)
     variance = ours + theirs.fillna(both["ours_std"] ** 2)
@@ -89,7 +97,7 @@ def _theirs(placed: pd.DataFrame) -> pd.DataFrame:
     for row in placed[placed.duplicated(KEY)].itertuples():
         key = _named(getattr(row, column) for column in KEY)
         raise UserError(f"two printed numbers for {key}; allowed: one, so compare fewer tables")
-    columns = [*KEY, "number", "printed_std", "error", "runs", "why"]
+    columns = [*KEY, "number", "decimals", "printed_std", "error", "runs", "why"]
     return placed[columns].rename(columns={"number": "printed"})
 
 

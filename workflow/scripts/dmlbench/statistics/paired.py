@@ -11,6 +11,9 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.statistics.aggregation import ROW
 
+_NOISE = 10
+"""Decimals beyond which a difference, in percent or not, is floating-point noise."""
+
 ALL_METHODS = ""
 """The method of rows that are means over several methods."""
 
@@ -44,11 +47,12 @@ def paired(differences: Sequence[float]) -> Paired:
     >>> paired([1.0, 2.0, 3.0]).mean
     2.0
     """
-    values = np.asarray(differences, dtype=float)
+    values = np.asarray(differences, dtype=float).round(_NOISE)
     count, mean = len(values), float(values.mean())
     half = p_value = np.nan
     if count > 1:
-        error = values.std(ddof=1) / np.sqrt(count)
+        # The deviation of equal numbers need not be 0 in floating point.
+        error = values.std(ddof=1) / np.sqrt(count) if np.ptp(values) else 0.0
         half = stats.t.ppf(0.975, count - 1) * error
         p_value = 2 * stats.t.sf(abs(mean) / error, count - 1) if error else np.nan
     up, down = int((values > 0).sum()), int((values < 0).sum())
@@ -107,14 +111,18 @@ def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
         1) and its 95 % interval, `low` to `high`, in fractions, `methods`, `seeds`.
 
     Raises:
-        UserError: fewer than two methods, or a seed that some methods lack.
+        UserError: fewer than two methods, or a seed that some methods lack or have twice.
     """
     alike = [column for column in ROW if column != "method"] + ["metric"]
     found = scores.groupby(alike, sort=False)["value"].agg(spread="std", methods="count")
-    if found["methods"].nunique() > 1 or found["methods"].min() < 2:
-        counts = ", ".join(map(str, sorted(found["methods"].unique())))
-        raise UserError(f"{counts} methods per seed; allowed: the same methods, at least 2, in all")
-    key = [column for column in alike if column != "seed"] + ["methods"]
+    key = [column for column in alike if column != "seed"]
+    there = scores.groupby(key, sort=False)["method"].nunique().rename("there").reset_index()
+    there = found.reset_index().merge(there, on=key)["there"].to_numpy()
+    counts = set(found["methods"])
+    if len(counts) > 1 or min(counts) < 2 or (found["methods"] != there).any():
+        listed = ", ".join(map(str, sorted({*counts, *there.tolist()})))
+        raise UserError(f"{listed} methods per seed; allowed: the same methods, at least 2, in all")
+    key = [*key, "methods"]
     rows = []
     for names, group in found.reset_index().groupby(key, sort=False):
         mean = paired(group["spread"])
@@ -163,11 +171,11 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
 
 def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:
     """The pairs' means over methods, for seeds that all methods of a variant have."""
-    groups = pairs.groupby(["dataset", "variant", "metric", "seed", "fold"], sort=False)
-    means = groups[["reference", "value", "difference"]].mean().assign(methods=groups.size())
-    means = means.reset_index()
-    most = means.groupby(["dataset", "variant", "metric"]).methods.transform("max")
-    return means[means.methods == most].assign(method=ALL_METHODS)
+    together = ["dataset", "variant", "metric"]
+    all_of = pairs.groupby(together, sort=False).method.transform("nunique")
+    groups = pairs.assign(all_of=all_of).groupby([*together, "seed", "fold"], sort=False)
+    means = groups[["reference", "value", "difference", "all_of"]].mean()
+    return means[groups.size() == means.all_of].reset_index().assign(method=ALL_METHODS)
 
 
 def _differences(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -110,7 +110,7 @@ def tournament(
         result = result.merge(rank_confidence(answers, methods=methods), on="method")
     else:
         result[["rank_low", "rank_high", "probability_first"]] = np.nan
-    several = len(table) > 1
+    several = min(table.shape) > 1
     result["friedman_p"] = friedman(table).p_value if several else np.nan
     result["critical_difference"] = critical_difference(*table.shape) if several else np.nan
     return result.sort_values("total_rank", kind="stable", ignore_index=True)

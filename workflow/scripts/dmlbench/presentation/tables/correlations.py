@@ -76,6 +76,6 @@ class Correlations:
         return (
             f"Correlation of measures of the {role[self.roles['x_role']]} images with "
             f"{name(titles, self.y)} of the {role[self.roles['y_role']]} images; a point is a "
-            f"method, the mean over its seeds. {selected(self.selection)} In 95 %: percentile "
-            "bootstrap over points."
+            f"method, the mean over its seeds. {selected(self.selection)} In 95 %: "
+            "bootstrap over points (expanded percentiles)."
         )
