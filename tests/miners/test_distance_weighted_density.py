@@ -53,6 +53,27 @@ def test_frequencies_follow_the_density(dimension, upper):
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("name", ["distance_weighted", "distance_weighted_pairs"])
+def test_the_only_negatives_of_a_plane_may_be_opposite(name):
+    """There the density is infinite; a tuple still has a negative, of another class."""
+    labels = torch.tensor([1, 1, 0, 0])
+    for dtype in (torch.float32, torch.float64):
+        embeddings = torch.tensor([[-1, 0], [-1, 0], [1, 0], [1, 0]], dtype=dtype)
+        torch.manual_seed(0)
+        drawn = torch.zeros(4, 4, dtype=torch.int64)
+        for _ in range(200):
+            mined = build_miner(name, upper_cutoff=2.0)(embeddings, labels)
+            if name == "distance_weighted":
+                anchor, positive = mined.valid.nonzero(as_tuple=True)
+                assert len(anchor) == 4
+                drawn[anchor, mined.negative[anchor, positive]] += 1
+            else:
+                drawn += mined.negative
+        assert (drawn.sum(1) == 200).all()
+        assert not drawn[labels[:, None] == labels].any()
+        assert stats.chisquare(drawn[0, 2:].numpy()).pvalue > 1e-4
+
+
 @pytest.mark.parametrize(
     ("name", "candidates"),
     [("random", range(4, 10)), ("semi_hard_random", range(6, 10)), ("soft_hard", range(4, 8))],

@@ -102,6 +102,21 @@ def test_p_switch_is_the_frequency_and_one_graph_computes_it(name):
     assert isinstance(compiled(all_pairs(labels)), Pairs)
 
 
+@pytest.mark.parametrize("per_class", [2, 5])
+def test_tuples_with_one_negative_are_exchanged_once(per_class):
+    """The rate that the docstring states: here each anchor's nearest negative serves all tuples."""
+    torch.manual_seed(0)
+    labels = torch.arange(20 * per_class) // per_class
+    centers = torch.nn.functional.normalize(torch.randn(20, 32, dtype=torch.float64))[labels]
+    embeddings = torch.nn.functional.normalize(centers + 0.01 * torch.randn_like(centers))
+    before = build_miner("semi_hard")(embeddings, labels)
+    k, p = per_class - 1, 0.35
+    assert before.valid.sum() == k * len(labels)
+    regularizer = build_regularizer("rho", p_switch=p)
+    switched = sum(int((before.valid & ~regularizer(before).valid).sum()) for _ in range(40))
+    assert stats.binomtest(switched, 40 * len(labels), 1 - (1 - p) ** k).pvalue > 1e-4
+
+
 def test_embedding_l2_is_the_mean_squared_norm():
     embeddings = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
     penalty = build_regularizer("embedding_l2", weight=0.02)(embeddings)

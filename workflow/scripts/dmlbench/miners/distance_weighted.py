@@ -56,6 +56,9 @@ class DistanceWeighted:
         dimension = embeddings.shape[1]
         cap = -_log_density(distance.new_full((), self.lower_cutoff), dimension)
         log_weight = torch.minimum(-_log_density(distance, dimension), cap)
+        # In two dimensions the density is infinite at distance 2: a weight of 0, but still a
+        # candidate, to be drawn where there is no other.
+        log_weight = log_weight.clamp_min(torch.finfo(log_weight.dtype).min)
         log_weight = log_weight.masked_fill(~candidate, -torch.inf)
         largest = log_weight.amax(1, keepdim=True)
         weight = torch.where(candidate, (log_weight - largest).exp(), 0)

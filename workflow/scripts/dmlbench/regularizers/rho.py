@@ -14,9 +14,12 @@ class Rho:
     `rho_anchor`.
 
     Of several exchanges that give an anchor the same new positive, only one is made. If anchors
-    have several positives, the rate is therefore below p_switch: 0.311 for 0.35 with eight images
-    per class, as measured. With one positive per anchor (SPC-2, or miners with `positives: one`)
-    the rate is p_switch. Draws come from torch's global generator of the tuples' device.
+    have several positives, the rate is therefore below p_switch, the more so the more tuples of an
+    anchor share their negative: k tuples that all share it are exchanged at a rate of
+    (1 - (1 - p_switch)^k) / k. That is the case of the miner `semi_hard` where an anchor's nearest
+    negative is farther than its positives: 0.205 for 0.35 with five images per class. With one
+    positive per anchor (SPC-2, or miners with `positives: one`) the rate is p_switch. Draws come
+    from torch's global generator of the tuples' device.
 
     Args:
         p_switch: probability in [0, 1]. Not printed for tables 4-6; the authors' public runs used
