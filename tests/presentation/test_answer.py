@@ -186,6 +186,17 @@ def test_one_pair_of_trainings_has_no_interval(tmp_path):
     )
 
 
+def spread_answer(scores, titles, csv):
+    """The answer of a study whose one table has the spread of these tuned losses."""
+    kind = MethodSpread(
+        id="spread", title="", metrics=["recall_at_1"], selection="last_epoch", against="tuned"
+    )
+    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
+    options = {"metrics": ["recall_at_1"], "against": "tuned"}
+    table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
+    return answer(BARE | {"tournament": None, "titles": titles, "tables": [table]})
+
+
 def test_spreads_of_several_data_sets_are_distinguished(tmp_path, synthetic_scores, titles):
     scores = pd.concat(
         [
@@ -197,14 +208,7 @@ def test_spreads_of_several_data_sets_are_distinguished(tmp_path, synthetic_scor
     half = scores.dataset == "sop"
     scores.loc[half, "value"] = 1 - (1 - scores.loc[half, "value"]) / 2
     titles = titles | {"cub200": "CUB", "sop": "SOP", "tuned": "tuned", "recall_at_1": "R@1"}
-    kind = MethodSpread(
-        id="spread", title="", metrics=["recall_at_1"], selection="last_epoch", against="tuned"
-    )
-    csv = tmp_path / "spread.csv"
-    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
-    options = {"metrics": ["recall_at_1"], "against": "tuned"}
-    table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
-    (said,) = answer(BARE | {"tournament": None, "titles": titles, "tables": [table]})
+    (said,) = spread_answer(scores, titles, tmp_path / "spread.csv")
     # Of 60, 50 and 80 percent, n - 1.
     assert said == (
         "The losses' R@1 has a standard deviation of 15.28 points tuned on CUB [15.28, 15.28] and "
@@ -214,14 +218,7 @@ def test_spreads_of_several_data_sets_are_distinguished(tmp_path, synthetic_scor
 
 def test_the_spread_of_one_seed_has_no_interval(tmp_path, synthetic_scores, titles):
     scores = synthetic_scores(dims=[64], variant="tuned")
-    kind = MethodSpread(
-        id="spread", title="", metrics=["recall_at_1"], selection="last_epoch", against="tuned"
-    )
-    csv = tmp_path / "spread.csv"
-    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
-    options = {"metrics": ["recall_at_1"], "against": "tuned"}
-    table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
-    (said,) = answer(BARE | {"tournament": None, "titles": titles, "tables": [table]})
+    (said,) = spread_answer(scores, titles, tmp_path / "spread.csv")
     assert said.endswith("15.28 points tuned (one seed).")
 
 
