@@ -228,7 +228,7 @@ def test_can2019_is_answered_by_the_losses_with_and_without_a_miner(tmp_path):
     mined, unmined = answer(page)
     scores = pd.read_parquet(page["scores"])
     chosen = scores[(scores.metric == "recall_at_1") & (scores.selection == "best_test_epoch")]
-    chosen = chosen[(chosen.network == "googlenet") & (chosen.dataset == "sop")]
+    chosen = chosen[(chosen.network == "googlenet_torchvision") & (chosen.dataset == "sop")]
     for said, methods, reference in (
         (mined, ["contrastive", "triplet", "margin"], "hard"),
         (unmined, ["lifted_structure", "n_pair", "angular", "multi_similarity"], ""),
