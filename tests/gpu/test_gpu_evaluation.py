@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import torch
-from dmlbench.evaluation import board, evaluate, products, speed
+from dmlbench.evaluation import board, evaluate, speed, tile_search
 from dmlbench.evaluation.names import CLUSTERING, RETRIEVAL, STRUCTURE
 from dmlbench.evaluation.torch_points import TorchPoints
 from dmlbench.training.device import use_precision
@@ -73,7 +73,7 @@ def test_sorted_rows_of_a_transposed_tile_lie_one_after_the_other_there():
     """As searchsorted wants them, which else copies all of them for each part of the rows."""
     values = torch.rand(30, 20, generator=torch.Generator().manual_seed(0))
     with pretended_gpu() as gpu:
-        ordered = products.sorted_rows(values.to(gpu).T)
+        ordered = tile_search.sorted_rows(values.to(gpu).T)
         assert ordered.is_contiguous()
         assert torch.equal(ordered.cpu(), values.T.sort(dim=1).values)
 

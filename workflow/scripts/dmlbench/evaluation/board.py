@@ -5,9 +5,10 @@ from typing import NamedTuple
 import torch
 
 from dmlbench.evaluation.pairs import Pairs
-from dmlbench.evaluation.products import Products, Tile, above, count_above, sorted_rows
+from dmlbench.evaluation.products import Products, Tile
 from dmlbench.evaluation.rounding import rounded_down, rounded_up
 from dmlbench.evaluation.slots import Slots
+from dmlbench.evaluation.tile_search import above, count_above, sorted_rows
 
 # Sorting keys: 8 * row - similarity. Similarities lie in [-1.5, 1.01], a row's stopper at -3.
 _ROW = 8.0
