@@ -33,7 +33,7 @@ def data(tmp_path_factory):
 @pytest.mark.parametrize("work", ["train", "pack", "embed", "search"])
 def test_what_is_killed_loses_nothing(data, tmp_path, work):
     (tmp_path / "data").symlink_to(data)
-    paths = (SCRIPTS, TESTS / "training", TESTS / "search", TESTS / "faults")
+    paths = (SCRIPTS, TESTS, TESTS / "training", TESTS / "search", TESTS / "faults")
     done = subprocess.run(
         [sys.executable, str(TESTS / "faults" / "killing.py"), work, str(tmp_path)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
