@@ -13,7 +13,7 @@ from dmlbench.files import atomic_write
 from dmlbench.plan.mapping import read_mapping
 from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.audit.check import CERTAIN, place
-from dmlbench.statistics.comparison import BOTH, CITED, OURS_ALONE, compare
+from dmlbench.statistics.comparison import BOTH, CITED, NOISE, OURS_ALONE, compare
 from dmlbench.statistics.placement import KEY, read_placed
 
 REPRODUCED = "reproduced"
@@ -25,9 +25,6 @@ VERDICTS = (REPRODUCED, DIFFERS, NOT_RUN, CANNOT_BE, CITED)
 
 NEAR = 1.0
 """How far a printed number may be from one run of ours, in its own unit."""
-
-_NOISE = 1e-9
-"""Floating-point noise of a difference of percentages."""
 
 INTERVAL = "interval"
 DISTANCE = "distance"
@@ -108,7 +105,7 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
         parts.append(cells[["study", "table", "panel", *KEY]].merge(compared, on=KEY, how="left"))
     found = pd.concat(parts, ignore_index=True)
     ran = found["status"] == BOTH
-    near = found["difference"].abs() <= NEAR + _NOISE
+    near = found["difference"].abs() <= NEAR + NOISE
     tested = found["inside"].notna()
     inside = found["inside"].astype("boolean").fillna(False).astype(bool)
     found["rule"] = np.select([ran & tested, ran], [INTERVAL, DISTANCE], "")

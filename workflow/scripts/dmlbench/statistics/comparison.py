@@ -16,7 +16,7 @@ OURS_ALONE = "ours alone"
 NOT_RUN = "not run"
 CITED = "cited"
 
-_NOISE = 1e-9
+NOISE = 1e-9
 """Floating-point noise of a difference of percentages."""
 
 
@@ -59,7 +59,7 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
     both["difference"] = both["ours"] - both["printed"]
     half = _half_width(both)
     both["low"], both["high"] = both["ours"] - half, both["ours"] + half
-    digit = 0.5 * 10.0 ** -both["decimals"].astype("float64") + _NOISE
+    digit = 0.5 * 10.0 ** -both["decimals"].astype("float64") + NOISE
     inside = (both["difference"].abs() <= half + digit).astype("boolean")
     both["inside"] = inside.where(both["difference"].notna() & half.notna())
     return both[COLUMNS]
