@@ -51,8 +51,8 @@ class Trainer:
         batches: what is trained on.
         optimizer: its groups hold `first_rate`, as those of `build_optimizer` do.
         settings: for how long, and how.
-        watch: scores the current network, returning a metric's name and value; None to watch
-            nothing.
+        watch: scores the current network after an epoch, returning a metric's name and value;
+            None to watch nothing.
         selection: selects the scored epoch whose weights are kept.
 
     Attributes:
@@ -68,7 +68,7 @@ class Trainer:
         batches: Batches,
         optimizer: torch.optim.Optimizer,
         settings: Settings,
-        watch: Callable[[], dict[str, float]] | None = None,
+        watch: Callable[[int], dict[str, float]] | None = None,
         selection: Selection | None = None,
     ):
         self.network, self.objective, self.batches = network, objective, batches
@@ -119,7 +119,7 @@ class Trainer:
         is_due = self.epoch % self.settings.evaluate_every == 0
         if self.watch is None or not (is_due or self.epoch == self.settings.epochs):
             return {}
-        return self.watch()
+        return self.watch(self.epoch)
 
     def end_epoch(self, scores: dict[str, float]) -> None:
         """Add the epoch to the history, and offer its weights for selection if it was scored."""
