@@ -44,7 +44,7 @@ def run(
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        LossError: the loss is not finite, or all examples together give a loss of 0.
+        LossError: the loss is not finite, or no weight learns.
         UserError: a signal to stop, after which the next call continues.
     """
     state = checkpoint.load()
@@ -122,7 +122,7 @@ def train(
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        LossError: the loss is not finite, or all examples together give a loss of 0.
+        LossError: the loss is not finite, or no weight learns.
         UserError: the split lacks what the selection needs; parts that do not fit each other;
             weights that are missing or do not fit; a GPU that is too small; a signal to stop, after
             which the next call continues.

@@ -13,7 +13,7 @@ from dmlbench.training.epoch import Epoch
 from dmlbench.training.objective import Objective
 from dmlbench.training.optimization import set_learning_rates
 from dmlbench.training.selection import Selection
-from dmlbench.training.watch import check_zero_losses
+from dmlbench.training.watch import check_gradients, check_steps, check_zero_losses
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Trainer:
         """Train an epoch, or the rest of one after a checkpoint; yields after every iteration.
 
         Raises:
-            LossError: the loss is not finite, or all examples together give a loss of 0.
+            LossError: the loss is not finite, or no weight learns.
         """
         if self.running is None:
             self._enter(self.epoch + 1)
@@ -95,12 +95,14 @@ class Trainer:
             running.losses.add(self.batches.ids(batch), loss)
             running.iteration += 1
             yield
-        running.losses.look()
-        check_zero_losses(
-            [*(row["zero_losses"] for row in self.history), running.losses.zeros],
-            is_idle=self.is_idle,
-            has_passed=self.done >= len(self.batches.sampler),
-        )
+        rows = [*self.history, running.row()]
+        state = {
+            "is_idle": self.is_idle,
+            "has_passed": self.done >= len(self.batches.sampler),
+        }
+        check_zero_losses([row["zero_losses"] for row in rows], **state)
+        check_gradients([row["loss"] for row in rows], **state)
+        check_steps(self.optimizer)
 
     def _step(self, batch: Batch, inputs: Tensor, labels: Tensor) -> Tensor:
         self.objective.begin(self.epoch if batch.projection is None else batch.projection)
