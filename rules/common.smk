@@ -19,6 +19,7 @@ from dmlbench.garbage import leave_garbage_at_exit
 from dmlbench.plan import cluster, combinations, data, naming, searches
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
+from dmlbench.plan.identity import identified
 from dmlbench.plan.index import FILE, RunIndex
 from dmlbench.plan.sources import stage_digest
 

@@ -10,6 +10,7 @@ and wherever a part is built. An annotation may be made of
 - the types of this module, and `Annotated[float, Interval(1e-3, 60)]` and the like;
 - `Literal["all", "one"]`, `X | None`, `list[X]`, `Sequence[X]`, `tuple[X, X]` (for which a list
   may be given) and `Mapping[str, X]`; no list is empty;
+- `Annotated[X, Added()]`: an option that finished results did not have yet;
 - `Fact[...]`: given by the pipeline, never by a configuration.
 
 Standard library only: a plan loads this.
@@ -89,6 +90,20 @@ class Rising:
 
     def narrow(self, words: str) -> str:
         return f"{words}, the smaller first"
+
+
+@dataclass(frozen=True)
+class Added:
+    """Marks an option that a part got later; its default is what the part did before.
+
+    With the default, no digest contains it, so nothing finished is made again.
+    """
+
+    def holds(self, value: object) -> bool:
+        return True
+
+    def narrow(self, words: str) -> str:
+        return words
 
 
 @dataclass(frozen=True)
