@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._geometry import unit
+from dmlbench.losses._geometry import products, unit
 from dmlbench.losses._gram import log_sum_exp_of_others
 from dmlbench.losses._proxies import new_proxies, pull_to_proxies
 from dmlbench.values import Positive
@@ -37,5 +37,5 @@ class PsomasProxy2(nn.Module):
         w, x = unit(self.proxies), unit(embeddings)
         own = (w[labels] * x).sum(1)
         pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
-        others = log_sum_exp_of_others(w @ x.T, self.alpha)
+        others = log_sum_exp_of_others(products(w, x), self.alpha)
         return pull + softplus(others + self.alpha * self.margin).mean()

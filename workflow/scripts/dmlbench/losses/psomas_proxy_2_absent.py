@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._geometry import unit
+from dmlbench.losses._geometry import products, unit
 from dmlbench.losses._gram import log_sum_exp_of_others
 from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
 from dmlbench.values import Positive
@@ -37,5 +37,5 @@ class PsomasProxy2Absent(nn.Module):
         own = (w[labels] * x).sum(1)
         pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
         absent = absent_classes(labels, len(w))
-        others = log_sum_exp_of_others(w @ x.T, self.alpha, absent)
+        others = log_sum_exp_of_others(products(w, x), self.alpha, absent)
         return pull + softplus(others + self.alpha * self.margin).mean()
