@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._geometry import unit
+from dmlbench.losses._geometry import products, unit
 from dmlbench.losses._gram import log_sum_exp_of_others
 from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
 from dmlbench.values import Added, Positive
@@ -48,5 +48,5 @@ class PsomasProxy2(nn.Module):
         own = (w[labels] * x).sum(1)
         pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
         among = absent_classes(labels, len(w)) if self.negatives == "absent" else None
-        others = log_sum_exp_of_others(w @ x.T, self.alpha, among)
+        others = log_sum_exp_of_others(products(w, x), self.alpha, among)
         return pull + softplus(others + self.alpha * self.margin).mean()
