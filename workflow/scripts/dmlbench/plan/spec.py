@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from dmlbench import registry
 from dmlbench.plan.catalogues import Network, Pooling, check_network
 from dmlbench.plan.choices import (
     Backbone,
@@ -79,7 +80,24 @@ class Spec(_Training):
         check_objective(self)
         if self.compile and any(part.name == "manifold_mixup" for part in self.regularizers):
             raise ValueError("regularizer manifold_mixup does not allow compile: true")
+        if self.memory is not None:
+            self._check_memory()
         return self
+
+    def _check_memory(self) -> None:
+        taken = self.loss and registry.annotation("losses", self.loss.name, "forward", "tuples")
+        if not taken or ("Pairs" not in taken and self.miner is None):
+            raise ValueError(
+                f"memory: loss {self.loss and self.loss.name}; allowed: one over pairs, or over "
+                "triplets with a miner"
+            )
+        for part in self.regularizers:
+            if part.name in ("rho", "rho_anchor", "manifold_mixup"):
+                raise ValueError(
+                    f"memory: regularizer {part.name}; allowed: embedding_l2, proximity"
+                )
+        if self.sampler.name.startswith("profs"):
+            raise ValueError(f"memory: sampler {self.sampler.name}; allowed: any but profs")
 
     def as_dict(self) -> dict:
         """Plain values, in a fixed order: what is written to YAML and compared between runs."""
@@ -97,7 +115,10 @@ class Spec(_Training):
     @property
     def known(self) -> dict:
         """Plain values as digests contain their parts: what is compared with finished results."""
-        return _with_parts(self.as_dict(), _identified)
+        values = _with_parts(self.as_dict(), _identified)
+        # finished results do not have fields that were added after them
+        added = {"memory"} if self.memory is None else set()
+        return {key: value for key, value in values.items() if key not in added}
 
     @property
     def digest(self) -> str:
@@ -131,8 +152,8 @@ def resolve(
 
 def without_training(values: dict) -> dict:
     """The values of a spec whose network is scored untrained."""
-    nothing = {"loss": None, "miner": None, "regularizers": [], "epochs": 0, "warmup_epochs": 0}
-    return values | nothing
+    nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None}
+    return values | nothing | {"epochs": 0, "warmup_epochs": 0}
 
 
 def complete(values: dict) -> dict:
