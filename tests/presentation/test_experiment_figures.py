@@ -122,7 +122,9 @@ def test_spaces_show_their_points_and_scores(arrays, scores):
 
 def test_an_absent_space_or_seed_is_one_line(arrays):
     with pytest.raises(UserError, match=r"'flt'; did you mean 'flat'"):
-        figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])(None, {})
+        figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])(
+            None, {}
+        )
     spaces = [{"array": "flat", "title": ""}]
     with pytest.raises(UserError, match="unknown seed of a figure '3'; allowed: 0"):
         figure_of("point_spaces", arrays, title="T", spaces=spaces, seed=3)(None, {})

@@ -51,7 +51,7 @@ def pick(
         if kept[column].nunique() > 1:
             values = ", ".join(map(str, sorted(kept[column].unique())))
             raise UserError(
-                f"the scores have several values of {column} ({values}); name the one to show in where"
+                f"the scores have several values of {column} ({values}); where must name one"
             )
     if kept.empty:
         raise UserError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ class SingularSpectra(Kind):
 
     arrays: Fact[Mapping[str, Mapping[str, np.ndarray]]]
     change: Sequence[str]
-    spectra: Sequence[str] = ("singular_values",)
+    spectra: Sequence[Literal["singular_values", "class_singular_values"]] = ("singular_values",)
     first: Count | None = None
     metric: Metric = "recall_at_1"
 

@@ -1,6 +1,7 @@
 """Numbers that an experiment computes, next to the printed ones."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ class Constants(Kind):
         decimals: of the computed numbers.
     """
 
-    numbers: Sequence[Mapping[str, str]]
+    numbers: Sequence[Mapping[Literal["label", "metric", "printed"], str]]
     decimals: int = 4
 
     def __call__(self, scores: pd.DataFrame) -> Table:

@@ -8,6 +8,7 @@ from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.values import TripletLoss
 
 _COLUMNS = (
     Column("printed_is_right", "printed", better=""),
@@ -24,7 +25,7 @@ class PrintedDerivatives(Kind):
         losses: rows, in order.
     """
 
-    losses: Sequence[str]
+    losses: Sequence[TripletLoss]
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of the experiment's first seed.
