@@ -28,7 +28,7 @@ def build(package, kind, **options):
 
 
 def table(values, **options):
-    return build("tables", "means_by_axis", id="t", values=values, better="lower", **options)
+    return build("tables", "means_by_axis", id="t", values=values, **options)
 
 
 def test_cells_are_means_in_percent_and_the_lower_is_better(scores):

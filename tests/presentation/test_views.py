@@ -85,7 +85,7 @@ def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts
         "rows": rows,
         "kind": "search_comparison",
         "selection": "best_validation_epoch",
-        "searches": {"mine": {"method": "triplet", "strategy": "tpe", "parameters": {}}},
+        "searches": {"mine": search},
         "options": {"printed": ["01"]},
     }
     files = {"printed": [tmp_path / "table_01.csv"], "trials": [trials], "scores": files}

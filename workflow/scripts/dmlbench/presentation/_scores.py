@@ -6,11 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-
-
-def of_rule(scores: pd.DataFrame, selection: str, role: str = "test") -> pd.DataFrame:
-    """The scores of one role under a selection rule; those without a selected epoch fit any."""
-    return scores[scores.selection.isin([selection, "none"]) & (scores.role == role)]
+from dmlbench.statistics.summary import select, summarize
 
 
 def pick(
@@ -23,7 +19,7 @@ def pick(
     along: str = "embedding_dim",
     **where: str | None,
 ) -> pd.DataFrame:
-    """Scores of one experiment family in percent, seeds summarized.
+    """Scores of one experiment family in the units of their metrics, seeds summarized.
 
     Args:
         scores: the long table of scores.
@@ -35,14 +31,14 @@ def pick(
         where: `dataset`, `network`, `split`: the value to keep; None if the scores have only one.
 
     Returns:
-        Frame with method, `along`, metric, mean, std (n-1; missing for one seed), seeds.
+        Frame with method, `along`, metric, and the columns of `summarize`.
 
     Raises:
         UserError: nothing is left, a column that must have one value has several, or a method has
             several recipes, variants or folds.
     """
-    kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
-    kept = of_rule(kept, selection, role)
+    kept = select(scores, selection=selection, role=role, metrics=metrics)
+    kept = kept[kept.method.isin(list(methods))]
     if along not in kept:
         there = {along: _variants.values_of(kept, along)}
         kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])
@@ -67,14 +63,11 @@ def pick(
         for column in ("recipe", "variant", "fold"):
             if column != along and rows[column].nunique() > 1:
                 raise UserError(f"method {method} has scores of several {column}s; allowed: one")
-    summary = kept.groupby(["method", along, "metric"], sort=False)["value"]
-    result = summary.agg(["mean", "std", "count"]).reset_index()
-    result[["mean", "std"]] *= 100
-    return result.rename(columns={"count": "seeds"})
+    return summarize(kept, ["method", along, "metric"])
 
 
 def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, float]:
-    """Printed test scores in percent, by columns of their places or axes of their variants.
+    """Printed test scores, as printed, by columns of their places or axes of their variants.
 
     Empty if nothing is printed.
 

@@ -11,7 +11,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
-from dmlbench.values import Fact, InnerShare, Metric, Printed
+from dmlbench.values import Fact, InnerShare, Printed, RankingMetric
 
 _ROW = 0.23
 _BAR = 0.13
@@ -30,7 +30,7 @@ class CriticalDifference:
     Args:
         title: printed above the figure.
         methods: the ranked methods; each must have a score in every experiment.
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         selection: the selection rule of the scores.
         level: confidence of the critical difference, in (0, 1).
         baseline: the method that is not ranked.
@@ -44,7 +44,7 @@ class CriticalDifference:
         *,
         title: Fact[str],
         methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
+        metric: RankingMetric = "recall_at_1",
         selection: Fact[str],
         level: InnerShare = 0.95,
         baseline: Fact[str | None] = "untrained",

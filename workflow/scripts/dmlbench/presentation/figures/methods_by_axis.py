@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dmlbench.presentation import style
 from dmlbench.presentation._axis import along_axis
-from dmlbench.presentation.names import name
+from dmlbench.presentation.names import name, with_unit
 from dmlbench.values import Fact
 
 _LOOKS = (("#332288", "o"), ("#ddaa33", "s"), ("#cc6677", "^"), ("#44aa99", "v"), ("#88ccee", "D"))
@@ -22,7 +22,7 @@ class MethodsByAxis:
     Args:
         title: printed above the figure.
         axis: the axis of the variants along x: `projection` for `projection=5`.
-        metric: any metric of the scores, also one of an experiment, in percent.
+        metric: any metric of the scores, also one of an experiment.
         label: of the y axis; the metric's own name by default.
         log: whether y is logarithmic.
         role: whose scores.
@@ -58,7 +58,7 @@ class MethodsByAxis:
             for place, (method, rows) in enumerate(found.groupby("method", sort=False)):
                 color, mark = _LOOKS[place % len(_LOOKS)]
                 rows = rows.sort_values("x")
-                middle, half = 100 * rows["mean"], 100 * rows["half"].fillna(0)
+                middle, half = rows["mean"], rows["half"].fillna(0)
                 label = name(titles, method)
                 axes.plot(rows.x, middle, color=color, marker=mark, ms=3.5, lw=1.5, label=label)
                 low, high = middle - half, middle + half
@@ -66,7 +66,8 @@ class MethodsByAxis:
             if self.log:
                 axes.set_yscale("log")
             axes.set_xlabel(name(titles, self.axis))
-            axes.set_ylabel(f"{self.label or name(titles, self.metric)} (%)")
+            labels = {self.metric: self.label} if self.label else titles
+            axes.set_ylabel(with_unit(labels, self.metric))
             axes.legend()
             seeds = found.seeds.max()
             note = "One seed." if seeds == 1 else f"Mean and 95% interval of {seeds} seeds."

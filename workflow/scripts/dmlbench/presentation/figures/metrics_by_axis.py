@@ -7,9 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
-from dmlbench.presentation._intervals import with_intervals
-from dmlbench.presentation.names import name
+from dmlbench.presentation.names import name, with_unit
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Fact, Metric
 
 _LOOKS = (
@@ -37,7 +38,6 @@ class MetricsByAxis:
         over: method -> the method into whose panel it is drawn.
         label: of the x axis; the axis's own name by default.
         log: whether x is logarithmic.
-        percent: whether values are fractions, shown in percent.
         role: which rows are drawn.
     """
 
@@ -51,7 +51,6 @@ class MetricsByAxis:
         over: Mapping[str, str] | None = None,
         label: str | None = None,
         log: bool = False,
-        percent: bool = True,
         role: str = "test",
     ):
         self.title = title
@@ -61,7 +60,6 @@ class MetricsByAxis:
         self.over = dict(over or {})
         self.label = label or axis.replace("_", " ")
         self.log = log
-        self.percent = percent
         self.role = role
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -80,7 +78,7 @@ class MetricsByAxis:
                 self._panel(axes, shown, panel, titles)
                 if len(panels) > 1:
                     axes.set_title(name(titles, panel), fontsize=9, fontweight="normal", pad=4)
-            all_axes[0].set_ylabel("%" if self.percent else "")
+            all_axes[0].set_ylabel("%" if self._units() == {True} else "")
             seeds = int(shown.groupby(["method", "x", "metric"])["value"].size().max())
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             all_axes[0].set_xlabel(f"{self.label}   ({_caption(seeds)})")
@@ -98,7 +96,11 @@ class MetricsByAxis:
                 f"no scores of {', '.join(self.metrics)} have a variant {self.axis}=<number> and "
                 f"role {self.role}; variants are, among others: {found or 'none'}"
             )
-        return kept
+        return in_units(kept)
+
+    def _units(self) -> set[bool]:
+        """Whether metrics are shown in percent; both if some are and others are plain numbers."""
+        return {quantity(metric).percent for metric in self.metrics}
 
     def _panel(self, axes, shown: pd.DataFrame, panel: str, titles: Mapping[str, str]) -> None:
         lines = {panel: "-"} | {over: "--" for over, under in self.over.items() if under == panel}
@@ -108,7 +110,7 @@ class MetricsByAxis:
                 if rows.empty:
                     continue
                 place, middle, half = self._summary(rows)
-                label = name(titles, metric)
+                label = (with_unit if len(self._units()) > 1 else name)(titles, metric)
                 if dash == "--":
                     label = f"{label}, {name(titles, method)}"
                     axes.plot(place, middle, dash, color=color, lw=1.2, label=label)
@@ -125,10 +127,8 @@ class MetricsByAxis:
 
     def _summary(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, mean and half the 95% interval (0 for one seed)."""
-        found = with_intervals(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
-        unit = 100 if self.percent else 1
-        mean, half = unit * found["mean"], unit * found["half"]
-        return found["x"].to_numpy(), mean.to_numpy(), half.to_numpy()
+        found = summarize(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
+        return tuple(found[column].to_numpy() for column in ("x", "mean", "half"))
 
 
 def _caption(seeds: int) -> str:

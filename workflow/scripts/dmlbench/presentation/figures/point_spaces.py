@@ -7,9 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation.names import name
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import brief
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Fact, Metric
 
 _COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
@@ -28,7 +30,6 @@ class PointSpaces:
         labels: the array with the class of each point, [N].
         seed: whose points are drawn.
         circle: whether to draw the unit circle.
-        ratios: metrics that are not fractions and not shown in percent.
         arrays: seed -> the arrays of that seed.
     """
 
@@ -42,7 +43,6 @@ class PointSpaces:
         labels: str = "labels",
         seed: int = 0,
         circle: bool = False,
-        ratios: Sequence[str] = ("pi_ratio", "pi_intra", "pi_inter", "rho"),
     ):
         if seed not in arrays:
             raise unknown("seed of a figure", str(seed), map(str, arrays))
@@ -56,7 +56,6 @@ class PointSpaces:
         self.labels = labels
         self.seed = seed
         self.circle = circle
-        self.ratios = set(ratios)
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         """The figure; scores in a long table, points from the arrays."""
@@ -115,9 +114,9 @@ class PointSpaces:
         kept = scores
         for column, value in where.items():
             kept = kept[kept[column] == value]
-        means = kept.groupby("metric")["value"].mean()
+        means = summarize(in_units(kept), ["metric"]).set_index("metric")["mean"]
         return [self._line(metric, means[metric], titles) for metric in self.metrics]
 
     def _line(self, metric: str, value: float, titles: Mapping) -> str:
-        shown = f"{value:.3g}" if metric in self.ratios else f"{rounded(100 * value, 1)}%"
-        return f"{name(titles, metric)}  {shown}"
+        unit = "%" if quantity(metric).percent else ""
+        return f"{name(titles, metric)}  {brief(metric, value)}{unit}"

@@ -11,8 +11,8 @@ from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
 from dmlbench.presentation.names import SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
-from dmlbench.statistics.tournament import rank_by_year, ranks
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.statistics.tournament import rank_by_year, ranked, ranks
+from dmlbench.values import Fact, Printed, RankingMetric
 
 _EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
 
@@ -26,7 +26,7 @@ class RankByYear:
     Args:
         title: printed above the figure.
         methods: the methods of our ranks.
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         selection: the selection rule of the scores.
         years: method -> year.
         printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
@@ -37,7 +37,7 @@ class RankByYear:
         *,
         title: Fact[str],
         methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
+        metric: RankingMetric = "recall_at_1",
         selection: Fact[str],
         years: Fact[Mapping[str, int]],
         printed: Printed | None = None,
@@ -85,7 +85,7 @@ class RankByYear:
             raise UserError(
                 f"no printed {self.metric} of {len(values)} losses with a year in one experiment"
             )
-        return complete.rank(ascending=False, method="average")
+        return ranked(complete, self.metric)
 
     def _correlation(self, table: pd.DataFrame) -> str:
         board = table.mean(axis="columns").rename("average_rank").reset_index()

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name, selected, with_unit
 from dmlbench.values import Fact, Metric, Printed
 
 _LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
@@ -115,7 +115,7 @@ class RecallByNetwork:
     def _frame(self, axes, methods, titles: Mapping[str, str]) -> None:
         note = selected(self.selection)
         style.head(axes, self.title, f"{note} Hollow: printed." if self.printed else note)
-        axes.set_ylabel(f"{name(titles, self.metric)} (%)")
+        axes.set_ylabel(with_unit(titles, self.metric))
         axes.set_xlim(-0.6, len(methods) - 0.4)
         axes.margins(y=0.12)
         labels = [name(titles, m) + self._year(m) for m in methods]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Fact, Printed, RankingMetric
 
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
 
@@ -33,7 +33,7 @@ class RelativeDistributions:
         *,
         title: Fact[str],
         axis: str,
-        metrics: Sequence[Metric],
+        metrics: Sequence[RankingMetric],
         selection: Fact[str],
         printed: Printed | None = None,
     ):

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation._intervals import tested, with_intervals
 from dmlbench.presentation.figures.scores_by_form import FORMS
 from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.statistics.summary import select, summarize
+from dmlbench.values import Fact, Printed, RankingMetric
 
 
 class RelativeImprovement:
@@ -33,7 +33,7 @@ class RelativeImprovement:
         *,
         title: Fact[str],
         references: Sequence[str],
-        metric: Metric,
+        metric: RankingMetric,
         selection: Fact[str],
         printed: Printed | None = None,
     ):
@@ -49,14 +49,14 @@ class RelativeImprovement:
         Raises:
             UserError: there are no scores of combined folds, or none of a reference.
         """
-        ours = tested(scores, self.selection, self.metric)
+        ours = select(scores, selection=self.selection, metrics=[self.metric])
         ours = ours[ours.fold.isin(list(FORMS))]
         datasets = list(dict.fromkeys(ours.dataset))
         with style.house():
             figure = Figure(figsize=(1.8 + 3.2 * len(self.references), 3.4))
             grid = figure.subplots(1, len(self.references), squeeze=False, sharey=True)[0]
             for reference, axes in zip(self.references, grid, strict=True):
-                found = with_intervals(improvements(ours, reference), ["dataset", "fold"])
+                found = summarize(improvements(ours, reference), ["dataset", "fold"])
                 self._panel(axes, found, datasets)
                 self._printed(axes, reference, datasets)
                 axes.set_xticks(range(len(datasets)), [name(titles, each) for each in datasets])

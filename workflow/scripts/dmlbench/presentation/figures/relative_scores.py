@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric
+from dmlbench.values import Fact, RankingMetric
 
 
 class RelativeScores:
@@ -32,7 +32,7 @@ class RelativeScores:
         title: Fact[str],
         methods: Fact[Sequence[str]],
         axes: Sequence[str],
-        metrics: Sequence[Metric],
+        metrics: Sequence[RankingMetric],
         reference: Mapping[str, str | int],
         selection: Fact[str],
     ):

@@ -6,9 +6,10 @@ from typing import Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._points import points
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name, selected, with_unit
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Fact, Metric
@@ -58,9 +59,10 @@ class ScatterWithCorrelation:
                 for x, axes in zip(self.x, row, strict=True):
                     self._panel(axes, ours, x, looks, titles)
                 where = f"{name(titles, dataset)}, " if len(datasets) > 1 else ""
-                row[0].set_ylabel(f"{where}{name(titles, self.y)} (%)")
+                row[0].set_ylabel(f"{where}{with_unit(titles, self.y)}")
             for x, axes in zip(self.x, grid[-1], strict=True):
-                axes.set_xlabel(f"{name(titles, x)} of the training images")
+                unit = " (%)" if quantity(x).percent else ""
+                axes.set_xlabel(f"{name(titles, x)} of the training images{unit}")
             note = f"{selected(self.selection)} r: Pearson, with its 95 % bootstrap interval."
             style.head_of_panels(figure, self.title, note)
             handles, labels = grid[0][0].get_legend_handles_labels()

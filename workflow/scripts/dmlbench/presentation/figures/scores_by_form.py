@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation._intervals import tested, with_intervals
 from dmlbench.presentation._scores import printed_values
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name, selected, with_unit
+from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Fact, Metric, Printed
 
 FORMS = {"concatenated": "#cc3311", "separated": "#117733"}
@@ -51,11 +51,11 @@ class ScoresByForm:
         Raises:
             UserError: no scores of combined folds.
         """
-        shown = tested(scores, self.selection, self.metric)
+        shown = select(scores, selection=self.selection, metrics=[self.metric])
         shown = shown[shown.fold.isin(list(FORMS))]
         if shown.empty:
             raise UserError(f"no scores of {self.metric} of combined folds at {self.selection}")
-        means = with_intervals(shown, ["dataset", "method", "fold"])
+        means = summarize(shown, ["dataset", "method", "fold"])
         datasets = list(dict.fromkeys(means.dataset))
         height = 1.0 + 2.1 * len(datasets)
         with style.house():
@@ -63,7 +63,7 @@ class ScoresByForm:
             grid = figure.subplots(len(datasets), 1, squeeze=False, sharex=True)[:, 0]
             for dataset, axes in zip(datasets, grid, strict=True):
                 self._panel(axes, means[means.dataset == dataset], titles)
-                axes.set_ylabel(f"{name(titles, dataset)}\n{name(titles, self.metric)} (%)")
+                axes.set_ylabel(f"{name(titles, dataset)}\n{with_unit(titles, self.metric)}")
             labels = [name(titles, method) for method in self.methods]
             grid[-1].set_xticks(range(len(labels)), labels, rotation=30, ha="right", fontsize=8)
             top = {"x": 0.02, "ha": "left", "va": "top"}

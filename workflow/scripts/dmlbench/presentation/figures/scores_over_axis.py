@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name, selected, with_unit
 from dmlbench.values import Fact, Metric
 
 
@@ -66,7 +66,7 @@ class ScoresOverAxis:
                 axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
                 axes.set_xlabel(name(titles, self.axis))
                 axes.margins(0.08)
-            panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
+            panels[0].set_ylabel(with_unit(titles, self.metric))
             panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 0.93))

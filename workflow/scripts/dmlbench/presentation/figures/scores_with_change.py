@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name, selected, with_unit
 from dmlbench.values import Fact, Metric, Printed
 
 WITHOUT, WITH = "#ee7733", "#117733"
@@ -66,7 +66,7 @@ class ScoresWithChange:
             for dataset, axes in zip(datasets, panels, strict=True):
                 self._panel(axes, shown, dataset, rows)
                 axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
-                axes.set_xlabel(f"{name(titles, self.metric)} (%)")
+                axes.set_xlabel(with_unit(titles, self.metric))
             labels = [_variants.labeled(titles, *row) for row in rows]
             panels[0].set_yticks(range(len(rows)), labels, fontsize=8)
             panels[0].invert_yaxis()

@@ -10,7 +10,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Fact, Metric
 
 _WITHOUT, _WITH = "#4477aa", "#cc3311"
@@ -106,7 +106,7 @@ class SingularSpectra:
             color = _WITH if changed else _WITHOUT
             label = "with" if changed else "without"
             if key in score:
-                label += f", {name(titles, self.metric)} {rounded(score[key], 1)}"
+                label += f", {name(titles, self.metric)} {brief(self.metric, score[key])}"
             axes.plot(x, mean, color=color, lw=1.5, label=label)
             if len(curves) > 1:
                 off = curves.std(axis=0, ddof=1)

@@ -6,6 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Fact
 
 
@@ -39,7 +40,7 @@ class Constants:
         Raises:
             UserError: the experiment does not have a metric.
         """
-        found = scores.groupby("metric").value.mean()
+        found = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
         for row in self.rows:
             if row["metric"] not in found:
                 raise unknown("metric of the experiment", row["metric"], found.index)

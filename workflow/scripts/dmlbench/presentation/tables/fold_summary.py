@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from dmlbench.presentation import _beside
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.table import Row, Table
+from dmlbench.presentation.names import in_percent, name, selected
+from dmlbench.presentation.table import Row, Table, legend
 from dmlbench.values import Fact, Metric, Printed
 
 
@@ -17,7 +17,7 @@ class FoldSummary:
         id: the table's id, for labels and links.
         title: printed above the table.
         methods: rows, in the study's order.
-        metrics: columns; percent, the higher the better.
+        metrics: columns.
         selection: the selection rule of the scores.
         printed: the printed means and deviations.
     """
@@ -72,8 +72,8 @@ class FoldSummary:
             id=self.id,
             title=self.title,
             caption=(
-                f"Test scores in percent, mean ± standard deviation over folds. "
-                f"{selected(self.selection)} Best in bold, second best underlined."
+                f"Test scores{in_percent(titles, self.metrics)}, mean ± standard deviation "
+                f"over folds. {selected(self.selection)}{legend(columns)}"
             ),
             row_header="Loss",
             columns=tuple(columns),

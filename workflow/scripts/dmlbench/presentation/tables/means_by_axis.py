@@ -6,14 +6,15 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._axis import along_axis
-from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.names import in_percent, name
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.values import Fact
 
 
 class MeansByAxis:
-    """Mean of one metric over seeds, in percent, at some numbers of an axis: `projection=5`.
+    """Mean of one metric over seeds at some numbers of an axis: `projection=5`.
 
     Args:
         id: the table's id, for labels and links.
@@ -21,7 +22,6 @@ class MeansByAxis:
         axis: the axis of the variants.
         values: the axis's numbers, in the order of the columns.
         metric: any metric of the scores, also one of an experiment.
-        better: whether the higher or the lower number is the better one.
         role: whose scores.
     """
 
@@ -33,7 +33,6 @@ class MeansByAxis:
         axis: str,
         values: Sequence[float],
         metric: str,
-        better: Literal["higher", "lower"] = "higher",
         role: Literal["train", "validation", "test"] = "test",
     ):
         self.id = id
@@ -41,7 +40,6 @@ class MeansByAxis:
         self.axis = axis
         self.values = list(values)
         self.metric = metric
-        self.better = better
         self.role = role
 
     def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
@@ -57,7 +55,10 @@ class MeansByAxis:
         cells = {(row.method, row.x): row for row in found.itertuples()}
         columns = [
             Column(
-                f"{self.axis}_{value:g}", f"{value:g}", name(titles, self.axis), better=self.better
+                f"{self.axis}_{value:g}",
+                f"{value:g}",
+                name(titles, self.axis),
+                better=quantity(self.metric).better,
             )
             for value in self.values
         ]
@@ -70,14 +71,12 @@ class MeansByAxis:
         ]
         seeds = found.seeds.max()
         over = f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ""
-        caption = (
-            f"{name(titles, self.metric).capitalize()} in percent{over}. "
-            "Best in bold, second best underlined."
-        )
+        shown = name(titles, self.metric).capitalize() + in_percent(titles, [self.metric])
+        caption = f"{shown}{over}.{legend(columns)}"
         return Table(self.id, self.title, caption, "Method", tuple(columns), tuple(rows))
 
 
 def _cell(row) -> Cell:
     if row is None:
         return Cell(None)
-    return Cell(100 * row.mean, 100 * row.std if row.seeds > 1 else None)
+    return Cell(row.mean, row.std if row.seeds > 1 else None)

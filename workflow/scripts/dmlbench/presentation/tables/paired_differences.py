@@ -7,10 +7,10 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
+from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Fact, Metric
 
 _BASE = "base"
@@ -42,7 +42,7 @@ class PairedDifferences:
         title: printed above the table.
         methods: the compared methods, in the study's (chronological) order; all if empty, as in a
             view of experiments.
-        metrics: one panel each; percent, except for measures of structure.
+        metrics: one panel each.
         selection: the selection rule of the scores.
         role: whose images are scored.
         between: the column in which a score and its reference differ.

@@ -6,10 +6,10 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _beside, _variants
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.names import in_percent, name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Fact, Metric, Printed
@@ -33,7 +33,7 @@ class ScoresBesidePrinted:
         title: printed above the table.
         methods: the order of the rows, the study's (chronological); variants of one method are
             in the order of the printed ones. Printed numbers without a run are "not run".
-        metrics: the groups of columns; percent, the higher the better.
+        metrics: the groups of columns.
         selection: the selection rule of the scores. Under any rule except `last_epoch` there is one
             more column, our first metric at the last epoch, if scored.
         printed: the printed numbers at their places; none for scores that are not printed.
@@ -100,12 +100,14 @@ class ScoresBesidePrinted:
             for panel, heading in self._headed(panels, titles)
             for method, variant in self._labels(shown[shown.panel == panel])
         ]
+        last_epoch = len(frames) > 1
+        columns = tuple(self._columns(columns, titles, style, last_epoch=last_epoch))
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(shown, style["printed"], last_epoch=len(frames) > 1),
+            caption=self._caption(shown, columns, titles, style["printed"], last_epoch=last_epoch),
             row_header="Variant" if one_method else "Loss",
-            columns=tuple(self._columns(columns, titles, style, last_epoch=len(frames) > 1)),
+            columns=columns,
             rows=tuple(rows),
             notes=_beside.note(shown),
         )
@@ -184,7 +186,8 @@ class ScoresBesidePrinted:
                 found += _beside.columns(metric, titles, prefix=prefix, group=group, **style)
             if last_epoch:
                 header = f"{above}{name(titles, first)}, last epoch"
-                found.append(Column(f"{prefix}{first}_last_epoch", header))
+                better = quantity(first).better
+                found.append(Column(f"{prefix}{first}_last_epoch", header, better=better))
         return found
 
     def _part(self, column: object) -> str:
@@ -199,11 +202,11 @@ class ScoresBesidePrinted:
         parts = [name(titles, method) + year, _variants.label(titles, variant)]
         return ", ".join(filter(None, parts))
 
-    def _caption(self, compared: pd.DataFrame, printed: bool, *, last_epoch: bool) -> str:
+    def _caption(self, compared, columns, titles, printed: bool, *, last_epoch: bool) -> str:
         images = {"test": "the test classes", "train": "the training classes"}
         where = images.get(self.role, "the validation classes")
-        shares = [metric for metric in self.metrics if metric not in STRUCTURE]
-        caption = f"Scores on {where}{' in percent' if shares else ''}. {selected(self.selection)}"
+        unit = in_percent(titles, self.metrics)
+        caption = f"Scores on {where}{unit}. {selected(self.selection)}"
         if last_epoch:
             caption += " The last-epoch column is free of that choice."
         most = compared.seeds.max()
@@ -213,8 +216,7 @@ class ScoresBesidePrinted:
         if (compared[compared.seeds > 0].fold == "best").any():
             caption += " Of the folds, the one with the best validation score."
         theirs = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
-        marks = " Best in bold, second best underlined." if shares else ""
-        return f"{caption}{theirs}{marks}"
+        return f"{caption}{theirs}{legend(columns)}"
 
 
 def _places(frame: pd.DataFrame) -> list[tuple[str, str]]:

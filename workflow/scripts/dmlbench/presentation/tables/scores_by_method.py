@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._scores import pick, present
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.names import in_percent, name, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.values import Fact, Metric
 
 
@@ -17,7 +18,7 @@ class ScoresByMethod:
         id: the table's id, for labels and links.
         title: printed above the table.
         methods: rows, in the study's (chronological) order.
-        metrics: columns within each embedding size; percent, the higher the better.
+        metrics: columns within each embedding size.
         selection: the selection rule of the scores. Under any rule except `last_epoch` each
             embedding size has one more column, the first metric at the last epoch.
         years: method -> year of publication, printed after its name.
@@ -86,7 +87,7 @@ class ScoresByMethod:
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(shown),
+            caption=self._caption(shown, columns, titles),
             row_header="Loss",
             columns=tuple(columns),
             rows=tuple(rows),
@@ -99,21 +100,23 @@ class ScoresByMethod:
             name=f"d{dim}_{metric}" + ("_last_epoch" if last else ""),
             header=f"{header}, last epoch" if last else header,
             group=f"{dim}-D",
+            better=quantity(metric).better,
         )
 
     def _label(self, method: str, titles: Mapping[str, str]) -> str:
         year = f" ({self.years[method]})" if method in self.years else ""
         return name(titles, method) + year
 
-    def _caption(self, shown: pd.DataFrame) -> str:
-        caption = f"Scores on the test classes in percent. {selected(self.selection)}"
+    def _caption(self, shown: pd.DataFrame, columns, titles: Mapping[str, str]) -> str:
+        unit = in_percent(titles, self.metrics)
+        caption = f"Scores on the test classes{unit}. {selected(self.selection)}"
         if self.selection != "last_epoch":
             caption += " The last-epoch column is free of that choice."
         if shown.seeds.max() > 1:
             fewest, most = shown.seeds.min(), shown.seeds.max()
             seeds = f"{most}" if fewest == most else f"{fewest} to {most}"
             caption += f" Mean ± standard deviation over {seeds} seeds."
-        return caption + " Best in bold, second best underlined."
+        return caption + legend(columns)
 
 
 def _cell(row) -> Cell:

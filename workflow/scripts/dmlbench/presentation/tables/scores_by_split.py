@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from dmlbench.presentation import _beside, _variants
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import in_percent, name, selected
 from dmlbench.presentation.table import Row, Table
 from dmlbench.values import Fact, Metric, Printed
 
@@ -18,7 +18,7 @@ class ScoresBySplit:
     Args:
         id: the table's id, for labels and links.
         title: printed above the table.
-        metric: what is shown; percent, the higher the better.
+        metric: what is shown.
         selection: the selection rule of the scores.
         printed: the printed numbers at their places.
         labels: split or fold -> label of the row; by default folds are numbered from 1.
@@ -70,7 +70,7 @@ class ScoresBySplit:
                 titles,
                 prefix=f"{role}_",
                 group=f"{name(titles, self.metric)}, {role} classes",
-                better="",
+                marked=False,
                 intervals=intervals,
             )
         ]
@@ -88,7 +88,7 @@ class ScoresBySplit:
         return Table(
             id=self.id,
             title=self.title,
-            caption=f"Scores in percent. {selected(self.selection)}",
+            caption=f"Scores{in_percent(titles, [self.metric])}. {selected(self.selection)}",
             row_header=self.row_header,
             columns=tuple(columns),
             rows=tuple(shown),

@@ -4,23 +4,28 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_trial, by_method, strategy_title
-from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation.names import in_percent, name
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.statistics.summary import select
+from dmlbench.values import Fact, Printed, RankingMetric
 
-_COLUMNS = (
-    Column("trials", "given", "Trials", decimals=0, better=""),
-    Column("trained", "trained", "Trials", decimals=0, better=""),
-    Column("pruned", "pruned", "Trials", decimals=0, better=""),
-    Column("failed", "failed", "Trials", decimals=0, better=""),
-    Column("hours", "Hours", decimals=2, better=""),
-    Column("validation", "best trial", "Validation"),
-    Column("validation_tuned", "tuned", "Validation"),
-    Column("test", "tuned", "Test"),
-    Column("test_printed", "printed", "Test", better=""),
-    Column("test_difference", "diff.", "Test", better="", signed=True),
-)
+
+def _columns(better: str) -> tuple[Column, ...]:
+    return (
+        Column("trials", "given", "Trials", decimals=0),
+        Column("trained", "trained", "Trials", decimals=0),
+        Column("pruned", "pruned", "Trials", decimals=0),
+        Column("failed", "failed", "Trials", decimals=0),
+        Column("hours", "Hours", decimals=2),
+        Column("validation", "best trial", "Validation", better=better),
+        Column("validation_tuned", "tuned", "Validation", better=better),
+        Column("test", "tuned", "Test", better=better),
+        Column("test_printed", "printed", "Test"),
+        Column("test_difference", "diff.", "Test", signed=True),
+    )
 
 
 class SearchComparison:
@@ -30,7 +35,7 @@ class SearchComparison:
         id: the table's id, for labels and links.
         title: printed above the table.
         searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
-        metric: of the validation and test scores; percent, the higher the better.
+        metric: of the validation and test scores: that of the searches.
         selection: the selection rule of the scores.
         printed: the printed test scores of tuned methods.
     """
@@ -41,7 +46,7 @@ class SearchComparison:
         id: Fact[str],
         title: Fact[str],
         searches: Fact[Mapping[str, dict]],
-        metric: Metric = "recall_at_1",
+        metric: RankingMetric = "recall_at_1",
         selection: Fact[str],
         printed: Printed,
     ):
@@ -65,7 +70,8 @@ class SearchComparison:
             titles: display names.
 
         Raises:
-            UserError: a search without a complete trial, or two of a method by one strategy.
+            UserError: a search without a complete trial, one for another metric, or two of a method
+                by one strategy.
         """
         rows = [
             Row(
@@ -76,23 +82,29 @@ class SearchComparison:
             for method, searches in by_method(self.searches, found.trials).items()
             for strategy, search in searches.items()
         ]
-        metric = name(titles, self.metric)
+        metric = name(titles, self.metric) + in_percent(titles, [self.metric])
+        columns = _columns(quantity(self.metric).better)
         return Table(
             id=self.id,
             title=self.title,
             caption=(
-                f"{metric} in percent. Best trial: the highest validation score of the search. "
+                f"{metric}. Best trial: the highest validation score of the search. "
                 "Tuned: the network trained in full with that trial's values; its epoch is the one "
                 "with the best validation score. Equal values are trained once; hours are those of "
-                "all trials. Best in bold, second best underlined, for each loss."
+                f"all trials.{legend(columns).removesuffix('.')}, for each loss."
             ),
             row_header="Strategy",
-            columns=_COLUMNS,
+            columns=columns,
             rows=tuple(rows),
         )
 
     def _values(self, search: str, method: str, found) -> list[float | int | None]:
         trials = found.trials[search]
+        if self.searches[search]["metric"] != self.metric:
+            raise UserError(
+                f"search {search} maximizes {self.searches[search]['metric']}, not {self.metric}; "
+                "allowed: searches for the metric of the table"
+            )
         best, printed = best_trial(search, trials), self.printed.get(method)
         tuned = found.scores[found.scores.variant == f"tuned={search}"]
         test = self._score(tuned, "test")
@@ -102,7 +114,7 @@ class SearchComparison:
             int((trials["state"] == "pruned").sum()),
             int((trials["state"] == "failed").sum()),
             trials["seconds"].sum() / 3600,
-            100 * best["validation"],
+            quantity(self.metric).factor * best["validation"],
             self._score(tuned, "validation"),
             test,
             printed,
@@ -110,9 +122,5 @@ class SearchComparison:
         ]
 
     def _score(self, scores: pd.DataFrame, role: str) -> float | None:
-        kept = scores[
-            (scores.role == role)
-            & (scores.selection == self.selection)
-            & (scores.metric == self.metric)
-        ]
-        return None if kept.empty else 100 * float(kept["value"].iloc[0])
+        kept = select(scores, selection=self.selection, role=role, metrics=[self.metric])
+        return None if kept.empty else float(kept["value"].iloc[0])

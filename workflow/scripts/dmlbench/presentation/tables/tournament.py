@@ -11,7 +11,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
-from dmlbench.values import Fact, Metric
+from dmlbench.values import Fact, RankingMetric
 
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
@@ -35,7 +35,7 @@ class Tournament:
         id: the table's id, for labels and links.
         title: printed above the table.
         methods: the ranked methods; each must have a score in every experiment.
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         selection: the selection rule of the scores.
         rows: the columns of each row of the scores.
         queries: for each row the file of its run's queries; with them each mean rank has an
@@ -48,7 +48,7 @@ class Tournament:
         id: Fact[str],
         title: Fact[str],
         methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
+        metric: RankingMetric = "recall_at_1",
         selection: Fact[str],
         rows: Fact[Sequence[Mapping[str, Any]]] = (),
         queries: Fact[Sequence[str | os.PathLike]] = (),

@@ -8,7 +8,7 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Fact, Printed, RankingMetric
 
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
@@ -29,7 +29,7 @@ class TournamentBesidePrinted:
         id: the table's id, for labels and links.
         title: printed above the table.
         methods: the ranked methods; each must have a score in every experiment.
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         selection: the selection rule of the scores.
         printed: the printed tournament, and the printed scores that it ranks.
     """
@@ -40,7 +40,7 @@ class TournamentBesidePrinted:
         id: Fact[str],
         title: Fact[str],
         methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
+        metric: RankingMetric = "recall_at_1",
         selection: Fact[str],
         printed: Printed,
     ):
