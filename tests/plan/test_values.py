@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -23,6 +24,7 @@ from dmlbench.plan.choices import (
     Transform,
 )
 from dmlbench.plan.read import read_yaml
+from dmlbench.presentation.kind import Kind
 from dmlbench.values import Infinity, Interval, Metric, MultipleOf, OtherThan, Printed, Rising, fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,7 +96,7 @@ NEEDED = {
     "over": "margin",
     "references": ["margin"],
     "reference": {"m": 1},
-    "rows": [{"label": "Label", "metric": "recall_at_1"}],
+    "numbers": [{"label": "Label", "metric": "recall_at_1"}],
     "spaces": [{"array": "points", "title": "Points"}],
     "std": [0.5],
     "values": [10.0],
@@ -261,10 +263,11 @@ def test_what_is_read_from_the_source_is_what_is_declared(package, name):
     if not options:
         return
     init = signature(package, name)
+    inherited = {each.name for each in fields(Kind)} if package.startswith("presentation") else ()
     arguments = {
         key: each
         for key, each in inspect.signature(init).parameters.items()
-        if each.kind is inspect.Parameter.KEYWORD_ONLY
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and key not in inherited
     }
     assert list(options) == list(arguments)
     hints = get_type_hints(init, include_extras=True)
