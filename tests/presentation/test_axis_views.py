@@ -28,7 +28,7 @@ def built(package, kind, **options):
 
 
 def table(values, **options):
-    return built("tables", "means_by_axis", values=values, better="lower", **options)
+    return built("tables", "means_by_axis", values=values, **options)
 
 
 def test_cells_are_means_in_percent_and_the_lower_is_better(scores):

@@ -16,7 +16,7 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import (
     Identifier,
     Loss,
-    Metric,
+    MaximizedMetric,
     Miner,
     Model,
     Regularizer,
@@ -124,7 +124,7 @@ class Training(Model):
         compile: whether torch.compile compiles the network's training step.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: the rule that selects the epoch whose weights are scored.
-        selection_metric: what "best" means.
+        selection_metric: what "best" means, the higher the better.
         patience: evaluations without improvement after which training stops.
     """
 
@@ -148,7 +148,7 @@ class Training(Model):
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1
     selection: Selection
-    selection_metric: Metric = "recall_at_1"
+    selection_metric: MaximizedMetric = "recall_at_1"
     patience: PositiveInt | None = None
 
 

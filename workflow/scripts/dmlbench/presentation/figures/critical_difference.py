@@ -12,7 +12,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
-from dmlbench.values import InnerShare, Metric, Printed
+from dmlbench.values import InnerShare, Printed, RankingMetric
 
 _ROW = 0.23
 _BAR = 0.13
@@ -29,14 +29,14 @@ class CriticalDifference(Kind):
     bar: this tournament does not distinguish them.
 
     Attributes:
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         level: confidence of the critical difference, in (0, 1).
         printed: printed scores that are ranked below ours, as `read_printed` gives them.
 
     Source: Demšar 2006, section 3.2.4.
     """
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     level: InnerShare = 0.95
     printed: Printed | None = None
 

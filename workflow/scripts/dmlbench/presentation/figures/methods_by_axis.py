@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from dmlbench.presentation import style
 from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import with_unit
 
 _LOOKS = (("#332288", "o"), ("#ddaa33", "s"), ("#cc6677", "^"), ("#44aa99", "v"), ("#88ccee", "D"))
 
@@ -19,7 +20,7 @@ class MethodsByAxis(Kind):
 
     Attributes:
         axis: the axis of the variants along x: `projection` for `projection=5`.
-        metric: any metric of the scores, also one of an experiment, in percent.
+        metric: any metric of the scores, also one of an experiment.
         label: of the y axis; the metric's own name by default.
         log: whether y is logarithmic.
         role: whose scores.
@@ -44,7 +45,7 @@ class MethodsByAxis(Kind):
             for place, (method, rows) in enumerate(found.groupby("method", sort=False)):
                 color, mark = _LOOKS[place % len(_LOOKS)]
                 rows = rows.sort_values("x")
-                middle, half = 100 * rows["mean"], 100 * rows["half"].fillna(0)
+                middle, half = rows["mean"], rows["half"].fillna(0)
                 label = self.name(method)
                 axes.plot(rows.x, middle, color=color, marker=mark, ms=3.5, lw=1.5, label=label)
                 low, high = middle - half, middle + half
@@ -52,7 +53,8 @@ class MethodsByAxis(Kind):
             if self.log:
                 axes.set_yscale("log")
             axes.set_xlabel(self.name(self.axis))
-            axes.set_ylabel(f"{self.label or self.name(self.metric)} (%)")
+            labels = {self.metric: self.label} if self.label else self.titles
+            axes.set_ylabel(with_unit(labels, self.metric))
             axes.legend()
             seeds = found.seeds.max()
             note = "One seed." if seeds == 1 else f"Mean and 95% interval of {seeds} seeds."

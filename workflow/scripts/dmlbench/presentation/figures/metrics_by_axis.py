@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
-from dmlbench.presentation._intervals import with_intervals
 from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import with_unit
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Metric
 
 _LOOKS = (
@@ -37,7 +39,6 @@ class MetricsByAxis(Kind):
         over: method -> the method into whose panel it is drawn.
         label: of the x axis; the axis's own name by default.
         log: whether x is logarithmic.
-        percent: whether values are fractions, shown in percent.
         role: which rows are drawn.
     """
 
@@ -47,7 +48,6 @@ class MetricsByAxis(Kind):
     over: Mapping[str, str] | None = None
     label: str | None = None
     log: bool = False
-    percent: bool = True
     role: Literal["train", "validation", "test"] = "test"
 
     def __call__(self, scores: pd.DataFrame) -> Figure:
@@ -66,7 +66,7 @@ class MetricsByAxis(Kind):
                 self._panel(axes, shown, panel)
                 if len(panels) > 1:
                     axes.set_title(self.name(panel), fontsize=9, fontweight="normal", pad=4)
-            all_axes[0].set_ylabel("%" if self.percent else "")
+            all_axes[0].set_ylabel("%" if self._units() == {True} else "")
             seeds = int(shown.groupby(["method", "x", "metric"])["value"].size().max())
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             label = self.label or self.axis.replace("_", " ")
@@ -85,7 +85,11 @@ class MetricsByAxis(Kind):
                 f"no scores of {', '.join(self.metrics)} have a variant {self.axis}=<number> and "
                 f"role {self.role}; variants are, among others: {found or 'none'}"
             )
-        return kept
+        return in_units(kept)
+
+    def _units(self) -> set[bool]:
+        """Whether metrics are shown in percent; both if some are and others are plain numbers."""
+        return {quantity(metric).percent for metric in self.metrics}
 
     def _panel(self, axes, shown: pd.DataFrame, panel: str) -> None:
         over = [method for method, under in (self.over or {}).items() if under == panel]
@@ -96,7 +100,8 @@ class MetricsByAxis(Kind):
                 if rows.empty:
                     continue
                 place, middle, half = self._summary(rows)
-                label = self.name(metric)
+                several = len(self._units()) > 1
+                label = with_unit(self.titles, metric) if several else self.name(metric)
                 if dash == "--":
                     label = f"{label}, {self.name(method)}"
                     axes.plot(place, middle, dash, color=color, lw=1.2, label=label)
@@ -113,10 +118,8 @@ class MetricsByAxis(Kind):
 
     def _summary(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, mean and half the 95% interval (0 for one seed)."""
-        found = with_intervals(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
-        unit = 100 if self.percent else 1
-        mean, half = unit * found["mean"], unit * found["half"]
-        return found["x"].to_numpy(), mean.to_numpy(), half.to_numpy()
+        found = summarize(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
+        return tuple(found[column].to_numpy() for column in ("x", "mean", "half"))
 
 
 def _caption(seeds: int) -> str:

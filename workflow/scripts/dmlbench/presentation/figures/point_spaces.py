@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import brief
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Fact, Metric
 
 _COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
@@ -28,7 +30,6 @@ class PointSpaces(Kind):
         labels: the array with the class of each point, [N].
         seed: whose points are drawn.
         circle: whether to draw the unit circle.
-        ratios: metrics that are not fractions and not shown in percent.
         arrays: seed -> the arrays of that seed.
     """
 
@@ -38,7 +39,6 @@ class PointSpaces(Kind):
     labels: str = "labels"
     seed: int = 0
     circle: bool = False
-    ratios: Sequence[str] = ("pi_ratio", "pi_intra", "pi_inter", "rho")
 
     def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure; scores in a long table, points from the arrays.
@@ -108,9 +108,9 @@ class PointSpaces(Kind):
         kept = scores
         for column, value in where.items():
             kept = kept[kept[column] == value]
-        means = kept.groupby("metric")["value"].mean()
+        means = summarize(in_units(kept), ["metric"]).set_index("metric")["mean"]
         return [self._line(metric, means[metric]) for metric in self.metrics or ()]
 
     def _line(self, metric: str, value: float) -> str:
-        shown = f"{value:.3g}" if metric in self.ratios else f"{rounded(100 * value, 1)}%"
-        return f"{self.name(metric)}  {shown}"
+        unit = "%" if quantity(metric).percent else ""
+        return f"{self.name(metric)}  {brief(metric, value)}{unit}"

@@ -10,8 +10,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import SELECTIONS
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
-from dmlbench.statistics.tournament import rank_by_year, ranks
-from dmlbench.values import Metric, Printed
+from dmlbench.statistics.tournament import rank_by_year, ranked, ranks
+from dmlbench.values import Printed, RankingMetric
 
 _EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
 
@@ -23,11 +23,11 @@ class RankByYear(Kind):
     Methods without a year are left out, as are experiments that lack one of the others.
 
     Attributes:
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
     """
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     printed: Printed | None = None
 
     def __call__(self, scores: pd.DataFrame) -> Figure:
@@ -66,7 +66,7 @@ class RankByYear(Kind):
             raise UserError(
                 f"no printed {self.metric} of {len(values)} losses with a year in one experiment"
             )
-        return complete.rank(ascending=False, method="average")
+        return ranked(complete, self.metric)
 
     def _correlation(self, table: pd.DataFrame) -> str:
         board = table.mean(axis="columns").rename("average_rank").reset_index()

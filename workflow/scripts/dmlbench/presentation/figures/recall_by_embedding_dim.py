@@ -8,11 +8,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.presentation.numbers import brief
 from dmlbench.values import Metric, Printed
 
 
@@ -53,10 +54,8 @@ class RecallByEmbeddingDim(Kind):
         with style.house():
             figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
             if len(baseline) and _far_below(baseline, losses):
-                heights = [
-                    _reach(losses["mean"]),
-                    min(_reach(baseline["mean"]), 0.4 * _reach(losses["mean"])),
-                ]
+                above, below = self._reach(losses["mean"]), self._reach(baseline["mean"])
+                heights = [above, min(below, 0.4 * above)]
                 panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
                 figure.subplots_adjust(hspace=0.12)
                 panels[0].spines["bottom"].set_visible(False)
@@ -70,7 +69,7 @@ class RecallByEmbeddingDim(Kind):
             panels[-1].set_xticks(list(place.values()), list(map(str, place)))
             panels[-1].set_xlim(-0.15, len(place) - 0.92)
             panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
-            panels[0].set_ylabel(f"{self.name(self.metric)} (%)")
+            panels[0].set_ylabel(with_unit(self.titles, self.metric))
             note = " Hollow: printed." if self._values else ""
             style.head(panels[0], self.title, selected(self.selection) + note)
         return figure
@@ -78,7 +77,7 @@ class RecallByEmbeddingDim(Kind):
     def _lines(self, axes, shown, place) -> None:
         printed = self._printed(shown)
         heights = pd.concat([shown["mean"], printed["mean"]])
-        middle, reach = (heights.min() + heights.max()) / 2, _reach(heights)
+        middle, reach = (heights.min() + heights.max()) / 2, self._reach(heights)
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
             x = [place[value] for value in marks.x]
@@ -130,11 +129,16 @@ class RecallByEmbeddingDim(Kind):
             axes.text(
                 1 + 0.25 * inch,
                 height,
-                f"{self.name(method)}  {rounded(ends[method], 1)}",
+                f"{self.name(method)}  {brief(self.metric, ends[method])}",
                 va="center",
                 fontsize=8.5,
                 transform=axes.get_yaxis_transform(),
             )
+
+    def _reach(self, heights: pd.Series) -> float:
+        """What a panel covers to show these scores with some margin, in the metric's unit."""
+        points = quantity(self.metric).factor / 100
+        return max(3.0 * points, 1.16 * float(np.ptp(heights)) + 1.5 * points)
 
 
 def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
@@ -166,11 +170,6 @@ def _mark_break(above, below) -> None:
         color=style.SOFT,
         fontsize=8,
     )
-
-
-def _reach(heights: pd.Series) -> float:
-    """Percentage points that a panel covers to show these scores with some margin."""
-    return max(3.0, 1.16 * float(np.ptp(heights)) + 1.5)
 
 
 def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Metric, Printed
 
 _HOLDS_A_NUMBER = 12
@@ -65,11 +66,13 @@ class RecallByMethod(Kind):
             axes = figure.subplots()
             self._bars(axes, shown, last, methods)
             self._baseline(axes, shown, len(methods))
-            bars = ", ".join(self.name(metric) for metric in self.metrics)
-            style.head(axes, self.title, f"Bars: {bars}. {self._note()}")
-            axes.set_ylabel("test images with a hit (%)")
+            recall = all(metric.startswith("recall_at_") for metric in self.metrics)
+            bars = [self.name(m) if recall else with_unit(self.titles, m) for m in self.metrics]
+            style.head(axes, self.title, f"Bars: {', '.join(bars)}. {self._note()}")
+            axes.set_ylabel("test images with a hit (%)" if recall else "")
             axes.set_xlim(-0.6, len(methods) - 0.4)
-            axes.set_ylim(0, 100)
+            if all(quantity(metric).percent for metric in self.metrics):
+                axes.set_ylim(0, 100)
             axes.set_xticks(range(len(methods)), labels, fontsize=8)
         return figure
 
@@ -94,9 +97,9 @@ class RecallByMethod(Kind):
                     self._first(axes, x, width, height, ends.loc[method, metric], fill)
 
     def _first(self, axes, x, width, height, end, fill) -> None:
-        inside = height >= _HOLDS_A_NUMBER
+        inside = quantity(self.metrics[0]).percent and height >= _HOLDS_A_NUMBER
         axes.annotate(
-            rounded(height, 1),
+            brief(self.metrics[0], height),
             (x, 0 if inside else height),
             xytext=(0, 5),
             textcoords="offset points",
@@ -115,7 +118,7 @@ class RecallByMethod(Kind):
         for row in rows.itertuples():
             # Behind the bars, because they have numbers at their bases.
             axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
-            floor = rounded(row.mean, 1)
+            floor = brief(self.metrics[0], row.mean)
             axes.annotate(
                 f"{self.name(self.baseline)}\n{self.name(self.metrics[0])} {floor}",
                 (1, row.mean),

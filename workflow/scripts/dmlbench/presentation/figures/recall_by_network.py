@@ -10,7 +10,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric, Printed
 
 _LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
@@ -96,7 +96,7 @@ class RecallByNetwork(Kind):
     def _frame(self, axes, methods) -> None:
         note = selected(self.selection)
         style.head(axes, self.title, f"{note} Hollow: printed." if self._values else note)
-        axes.set_ylabel(f"{self.name(self.metric)} (%)")
+        axes.set_ylabel(with_unit(self.titles, self.metric))
         axes.set_xlim(-0.6, len(methods) - 0.4)
         axes.margins(y=0.12)
         labels = [self.name(m) + self._year(m) for m in methods]

@@ -10,7 +10,7 @@ from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected
-from dmlbench.values import Metric, Printed
+from dmlbench.values import Printed, RankingMetric
 
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
 
@@ -29,7 +29,7 @@ class RelativeDistributions(Kind):
     """
 
     axis: str
-    metrics: Sequence[Metric]
+    metrics: Sequence[RankingMetric]
     printed: Printed | None = None
 
     def __call__(self, scores: pd.DataFrame) -> Figure:

@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation._intervals import tested, with_intervals
 from dmlbench.presentation.figures.scores_by_form import FORMS
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected
-from dmlbench.values import Metric, Printed
+from dmlbench.statistics.summary import select, summarize
+from dmlbench.values import Printed, RankingMetric
 
 
 class RelativeImprovement(Kind):
@@ -28,7 +28,7 @@ class RelativeImprovement(Kind):
     """
 
     references: Sequence[str]
-    metric: Metric
+    metric: RankingMetric
     printed: Printed | None = None
 
     def __call__(self, scores: pd.DataFrame) -> Figure:
@@ -37,14 +37,14 @@ class RelativeImprovement(Kind):
         Raises:
             UserError: there are no scores of combined folds, or none of a reference.
         """
-        ours = tested(scores, self.selection, self.metric)
+        ours = select(scores, selection=self.selection, metrics=[self.metric])
         ours = ours[ours.fold.isin(list(FORMS))]
         datasets = list(dict.fromkeys(ours.dataset))
         with style.house():
             figure = Figure(figsize=(1.8 + 3.2 * len(self.references), 3.4))
             grid = figure.subplots(1, len(self.references), squeeze=False, sharey=True)[0]
             for reference, axes in zip(self.references, grid, strict=True):
-                found = with_intervals(improvements(ours, reference), ["dataset", "fold"])
+                found = summarize(improvements(ours, reference), ["dataset", "fold"])
                 self._panel(axes, found, datasets)
                 self._printed(axes, reference, datasets)
                 axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])

@@ -9,7 +9,7 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected
-from dmlbench.values import Metric
+from dmlbench.values import RankingMetric
 
 
 class RelativeScores(Kind):
@@ -25,7 +25,7 @@ class RelativeScores(Kind):
     """
 
     axes: Sequence[str]
-    metrics: Sequence[Metric]
+    metrics: Sequence[RankingMetric]
     reference: Mapping[str, str | int]
 
     def __call__(self, scores: pd.DataFrame) -> Figure:

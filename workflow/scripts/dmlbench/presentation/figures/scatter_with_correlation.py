@@ -6,10 +6,11 @@ from typing import Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._points import points
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import selected, with_unit
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
@@ -44,9 +45,10 @@ class ScatterWithCorrelation(Kind):
                 for x, axes in zip(self.x, row, strict=True):
                     self._panel(axes, ours, x, looks)
                 where = f"{self.name(dataset)}, " if len(datasets) > 1 else ""
-                row[0].set_ylabel(f"{where}{self.name(self.y)} (%)")
+                row[0].set_ylabel(f"{where}{with_unit(self.titles, self.y)}")
             for x, axes in zip(self.x, grid[-1], strict=True):
-                axes.set_xlabel(f"{self.name(x)} of the training images")
+                unit = " (%)" if quantity(x).percent else ""
+                axes.set_xlabel(f"{self.name(x)} of the training images{unit}")
             note = f"{selected(self.selection)} r: Pearson, with its 95 % bootstrap interval."
             style.head_of_panels(figure, self.title, note)
             handles, labels = grid[0][0].get_legend_handles_labels()

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation._intervals import tested, with_intervals
 from dmlbench.presentation._scores import printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
 FORMS = {"concatenated": "#cc3311", "separated": "#117733"}
@@ -40,11 +40,11 @@ class ScoresByForm(Kind):
         Raises:
             UserError: no scores of combined folds.
         """
-        shown = tested(scores, self.selection, self.metric)
+        shown = select(scores, selection=self.selection, metrics=[self.metric])
         shown = shown[shown.fold.isin(list(FORMS))]
         if shown.empty:
             raise UserError(f"no scores of {self.metric} of combined folds at {self.selection}")
-        means = with_intervals(shown, ["dataset", "method", "fold"])
+        means = summarize(shown, ["dataset", "method", "fold"])
         datasets = list(dict.fromkeys(means.dataset))
         height = 1.0 + 2.1 * len(datasets)
         with style.house():
@@ -52,7 +52,7 @@ class ScoresByForm(Kind):
             grid = figure.subplots(len(datasets), 1, squeeze=False, sharex=True)[:, 0]
             for dataset, axes in zip(datasets, grid, strict=True):
                 self._panel(axes, means[means.dataset == dataset])
-                axes.set_ylabel(f"{self.name(dataset)}\n{self.name(self.metric)} (%)")
+                axes.set_ylabel(f"{self.name(dataset)}\n{with_unit(self.titles, self.metric)}")
             labels = [self.name(method) for method in self.methods]
             grid[-1].set_xticks(range(len(labels)), labels, rotation=30, ha="right", fontsize=8)
             top = {"x": 0.02, "ha": "left", "va": "top"}

@@ -10,10 +10,10 @@ from matplotlib.ticker import MaxNLocator
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation._intervals import tested, with_intervals
 from dmlbench.presentation._scores import printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import points, selected, with_unit
+from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
 _APART = 0.13
@@ -48,18 +48,18 @@ class ScoresByYear(Kind):
         Raises:
             UserError: no scores fit.
         """
-        shown = tested(scores, self.selection, self.metric)
+        shown = select(scores, selection=self.selection, metrics=[self.metric])
         shown = shown[(shown.fold == (self.fold or "")) & shown.method.isin(self.dated)]
         if shown.empty:
             raise UserError(f"no scores of {self.metric} at {self.selection} with a year")
-        means = with_intervals(shown, ["dataset", "method"])
+        means = summarize(shown, ["dataset", "method"])
         datasets = list(dict.fromkeys(means.dataset))
         with style.house():
             figure = Figure(figsize=(1.8 + 3.0 * len(datasets), 3.6))
             grid = figure.subplots(1, len(datasets), squeeze=False)[0]
             for dataset, axes in zip(datasets, grid, strict=True):
                 self._panel(axes, means[means.dataset == dataset])
-            grid[0].set_ylabel(f"{self.name(self.metric)} (%)")
+            grid[0].set_ylabel(with_unit(self.titles, self.metric))
             figure.suptitle(self.title, x=0.02, y=0.985, ha="left", fontsize=11, fontweight="bold")
             note = f"{selected(self.selection)} Whisker: 95% interval over seeds."
             note += " Hollow: printed." if self._values else ""
@@ -91,6 +91,6 @@ class ScoresByYear(Kind):
             axes.plot(
                 ends, height + slope * (ends - years.mean()), color=style.SOFT, lw=0.9, ls="--"
             )
-            heading += f": {slope:+.2f} points a year"
+            heading += f": {slope:+.2f}{points(self.metric)} a year"
         axes.set_title(heading, fontsize=9, fontweight="normal", pad=5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -9,7 +9,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric
 
 
@@ -54,7 +54,7 @@ class ScoresOverAxis(Kind):
                 axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
                 axes.set_xlabel(self.name(self.axis))
                 axes.margins(0.08)
-            panels[0].set_ylabel(f"{self.name(self.metric)} (%)")
+            panels[0].set_ylabel(with_unit(self.titles, self.metric))
             panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 0.93))

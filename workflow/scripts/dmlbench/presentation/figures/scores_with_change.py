@@ -11,7 +11,7 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric, Printed
 
 WITHOUT, WITH = "#ee7733", "#117733"
@@ -51,7 +51,7 @@ class ScoresWithChange(Kind):
             for dataset, axes in zip(datasets, panels, strict=True):
                 self._panel(axes, shown, dataset, rows)
                 axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
-                axes.set_xlabel(f"{self.name(self.metric)} (%)")
+                axes.set_xlabel(with_unit(self.titles, self.metric))
             labels = [_variants.labeled(self.titles, *row) for row in rows]
             panels[0].set_yticks(range(len(rows)), labels, fontsize=8)
             panels[0].invert_yaxis()

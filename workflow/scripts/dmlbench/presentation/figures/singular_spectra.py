@@ -13,7 +13,7 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Fact, Metric
 
 _WITHOUT, _WITH = "#4477aa", "#cc3311"
@@ -98,7 +98,7 @@ class SingularSpectra(Kind):
             color = _WITH if changed else _WITHOUT
             label = "with" if changed else "without"
             if key in score:
-                label += f", {self.name(self.metric)} {rounded(score[key], 1)}"
+                label += f", {self.name(self.metric)} {brief(self.metric, score[key])}"
             axes.plot(x, mean, color=color, lw=1.5, label=label)
             if len(curves) > 1:
                 off = curves.std(axis=0, ddof=1)

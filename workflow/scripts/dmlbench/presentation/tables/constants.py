@@ -8,6 +8,7 @@ import pandas as pd
 from dmlbench.errors import unknown
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.summary import in_units, summarize
 
 
 class Constants(Kind):
@@ -28,7 +29,7 @@ class Constants(Kind):
         Raises:
             UserError: the experiment does not have a metric.
         """
-        found = scores.groupby("metric").value.mean()
+        found = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
         for row in self.numbers:
             if row["metric"] not in found:
                 raise unknown("metric of the experiment", row["metric"], found.index)

@@ -6,8 +6,8 @@ import pandas as pd
 
 from dmlbench.presentation import _beside
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
-from dmlbench.presentation.table import Row, Table
+from dmlbench.presentation.names import in_percent, selected
+from dmlbench.presentation.table import Row, Table, legend
 from dmlbench.values import Metric, Printed
 
 
@@ -15,7 +15,7 @@ class FoldSummary(Kind):
     """Test scores of every method as mean and deviation over folds, like psomas2020's table 12.
 
     Attributes:
-        metrics: columns; percent, the higher the better.
+        metrics: columns.
         printed: the printed means and deviations.
     """
 
@@ -55,8 +55,8 @@ class FoldSummary(Kind):
             id=self.id,
             title=self.title,
             caption=(
-                f"Test scores in percent, mean ± standard deviation over folds. "
-                f"{selected(self.selection)} Best in bold, second best underlined."
+                f"Test scores{in_percent(self.titles, self.metrics)}, mean ± standard deviation "
+                f"over folds. {selected(self.selection)}{legend(columns)}"
             ),
             row_header="Loss",
             columns=tuple(columns),

@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import in_percent, name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.summary import half_width, select, summarize
 from dmlbench.values import Metric, Printed
 
 
@@ -20,7 +18,7 @@ class GainsBesidePrinted(Kind):
     """Scores minus those of one method, seed by seed, next to the printed difference.
 
     Attributes:
-        metrics: the groups of columns; percentage points.
+        metrics: the groups of columns.
         over: the method that is subtracted; it has no variant.
         printed: the printed numbers at their places.
         role: whose images are scored: train, validation or test.
@@ -37,12 +35,12 @@ class GainsBesidePrinted(Kind):
         Raises:
             UserError: the method to subtract has no scores.
         """
-        shown = of_rule(scores, self.selection, self.role)
-        shown = shown[shown.metric.isin(self.metrics)]
+        shown = select(scores, selection=self.selection, role=self.role, metrics=self.metrics)
         if self.over not in set(shown.method):
             raise unknown("method to subtract", self.over, sorted(set(shown.method)))
         ours = _less(shown, self.over, "value", ["seed", "metric"])
-        found = ours.groupby([*_LABEL, "metric"], sort=False)["gain"].agg(["mean", "std", "count"])
+        keys = [*_LABEL, "metric"]
+        found = summarize(ours.assign(value=ours["gain"]), keys).set_index(keys)
         numbers = self.printed[(self.printed.why == "") & (self.printed.role == self.role)]
         theirs = _less(numbers, self.over, "number", ["metric"])
         printed = theirs.set_index([*_LABEL, "metric"])["gain"]
@@ -60,10 +58,11 @@ class GainsBesidePrinted(Kind):
         columns = tuple(
             column for metric in self.metrics for column in _columns(metric, self.titles)
         )
+        unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
-            f"Percentage points more than {self.name(self.over)}, of the same draw. "
-            f"{selected(self.selection)} Mean ± standard deviation over {found['count'].max()} "
-            "seeds."
+            f"{unit.removeprefix(' in ').capitalize() or 'How much'} more than "
+            f"{self.name(self.over)}, of the same draw. {selected(self.selection)} "
+            f"Mean ± standard deviation over {found.seeds.max()} seeds."
         )
         return Table(self.id, self.title, caption, "Loss", columns, rows, (_INTERVAL,))
 
@@ -96,9 +95,9 @@ def _cells(found: pd.DataFrame, printed: pd.Series, key: tuple[str, str, str]) -
     theirs = printed.get(key)
     if key not in found.index:
         return [Cell("not run"), Cell(theirs), Cell(None)]
-    mean, std, seeds = found.loc[key]
-    if seeds < 2 or theirs is None:
-        return [Cell(100 * mean), Cell(theirs), Cell(None)]
-    half = stdtrit(seeds - 1, 0.975) * 100 * std * np.sqrt(1 + 1 / seeds)
-    inside = "yes" if abs(100 * mean - theirs) <= half else "no"
-    return [Cell(100 * mean, 100 * std), Cell(theirs), Cell(inside)]
+    ours = found.loc[key]
+    if ours.seeds < 2 or theirs is None:
+        return [Cell(ours["mean"]), Cell(theirs), Cell(None)]
+    half = half_width(ours["std"], ours.seeds, further=1)
+    inside = "yes" if abs(ours["mean"] - theirs) <= half else "no"
+    return [Cell(ours["mean"], ours["std"]), Cell(theirs), Cell(inside)]

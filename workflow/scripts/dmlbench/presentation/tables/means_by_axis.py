@@ -6,26 +6,26 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.names import in_percent
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 
 
 class MeansByAxis(Kind):
-    """Mean of one metric over seeds, in percent, at some numbers of an axis: `projection=5`.
+    """Mean of one metric over seeds at some numbers of an axis: `projection=5`.
 
     Attributes:
         axis: the axis of the variants.
         values: the axis's numbers, in the order of the columns.
         metric: any metric of the scores, also one of an experiment.
-        better: whether the higher or the lower number is the better one.
         role: whose scores.
     """
 
     axis: str
     values: Sequence[float]
     metric: str
-    better: Literal["higher", "lower"] = "higher"
     role: Literal["train", "validation", "test"] = "test"
 
     def __call__(self, scores: pd.DataFrame) -> Table:
@@ -40,7 +40,12 @@ class MeansByAxis(Kind):
                 raise UserError(f"no scores of {self.metric} at {self.axis}={value:g}")
         cells = {(row.method, row.x): row for row in found.itertuples()}
         columns = [
-            Column(f"{self.axis}_{value:g}", f"{value:g}", self.name(self.axis), better=self.better)
+            Column(
+                f"{self.axis}_{value:g}",
+                f"{value:g}",
+                self.name(self.axis),
+                better=quantity(self.metric).better,
+            )
             for value in self.values
         ]
         rows = [
@@ -52,14 +57,12 @@ class MeansByAxis(Kind):
         ]
         seeds = found.seeds.max()
         over = f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ""
-        caption = (
-            f"{self.name(self.metric).capitalize()} in percent{over}. "
-            "Best in bold, second best underlined."
-        )
+        shown = self.name(self.metric).capitalize() + in_percent(self.titles, [self.metric])
+        caption = f"{shown}{over}.{legend(columns)}"
         return Table(self.id, self.title, caption, "Method", tuple(columns), tuple(rows))
 
 
 def _cell(row) -> Cell:
     if row is None:
         return Cell(None)
-    return Cell(100 * row.mean, 100 * row.std if row.seeds > 1 else None)
+    return Cell(row.mean, row.std if row.seeds > 1 else None)

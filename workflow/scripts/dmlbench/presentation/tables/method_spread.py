@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import in_percent, name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import spread_of_methods
+from dmlbench.statistics.summary import select
 from dmlbench.values import Metric
 
 
@@ -17,7 +18,7 @@ class MethodSpread(Kind):
     """The standard deviation of the methods' scores: one row per variant, by data set.
 
     Attributes:
-        metrics: the groups of columns; percentage points.
+        metrics: the groups of columns.
         against: the variant that is first.
     """
 
@@ -30,8 +31,8 @@ class MethodSpread(Kind):
         Raises:
             UserError: methods lack a seed or a variant of the others.
         """
-        shown = of_rule(scores, self.selection)
-        found = spread_of_methods(shown[shown.metric.isin(self.metrics)])
+        shown = select(scores, selection=self.selection, metrics=self.metrics)
+        found = spread_of_methods(shown)
         cells = {(row.dataset, row.variant, row.metric): row for row in found.itertuples()}
         variants = sorted(dict.fromkeys(found.variant), key=lambda name: name != self.against)
         datasets = list(dict.fromkeys(found.dataset))
@@ -39,7 +40,7 @@ class MethodSpread(Kind):
             Row(
                 _variants.label(self.titles, variant) or "as the recipe says",
                 tuple(
-                    Cell(100 * value)
+                    Cell(value)
                     for metric in self.metrics
                     for row in [cells[dataset, variant, metric]]
                     for value in (row.spread, row.low, row.high)
@@ -50,9 +51,10 @@ class MethodSpread(Kind):
             for variant in variants
             if (dataset, variant, self.metrics[0]) in cells
         ]
+        unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
-            f"Standard deviation of the test scores of {found.methods.max()} losses, in percentage "
-            f"points. {selected(self.selection)}"
+            f"Standard deviation of the test scores of {found.methods.max()} losses"
+            f"{unit and ','}{unit}. {selected(self.selection)}"
         )
         if found.seeds.max() > 1:
             caption += (
@@ -73,7 +75,7 @@ class MethodSpread(Kind):
 def _columns(metric: str, titles: Mapping[str, str]) -> list[Column]:
     group = name(titles, metric)
     return [
-        Column(metric, "std", group, better="lower"),
+        Column(metric, "std", group, better="lower" if quantity(metric).better else ""),
         Column(f"{metric}_low", "from", group, better=""),
         Column(f"{metric}_high", "to", group, better=""),
     ]

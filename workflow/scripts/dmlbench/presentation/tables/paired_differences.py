@@ -7,11 +7,11 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
+from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Metric
 
 _BASE = "base"
@@ -39,7 +39,7 @@ class PairedDifferences(Kind):
     """One row per method and variant: how much it scores above its reference.
 
     Attributes:
-        metrics: one panel each; percent, except for measures of structure.
+        metrics: one panel each.
         role: whose images are scored.
         between: the column in which a score and its reference differ.
         against: the common reference: a variant (`base` for none), or a method.

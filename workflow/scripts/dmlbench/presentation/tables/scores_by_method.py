@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._scores import pick, present
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.names import in_percent, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.values import Metric
 
 
@@ -15,7 +16,7 @@ class ScoresByMethod(Kind):
     """Scores of every method on one data set and network, like psomas2020's tables 6 to 10.
 
     Attributes:
-        metrics: columns within each embedding size; percent, the higher the better.
+        metrics: columns within each embedding size.
     """
 
     metrics: Sequence[Metric]
@@ -58,7 +59,7 @@ class ScoresByMethod(Kind):
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(shown),
+            caption=self._caption(shown, columns),
             row_header="Loss",
             columns=tuple(columns),
             rows=tuple(rows),
@@ -71,21 +72,23 @@ class ScoresByMethod(Kind):
             name=f"d{dim}_{metric}" + ("_last_epoch" if last else ""),
             header=f"{header}, last epoch" if last else header,
             group=f"{dim}-D",
+            better=quantity(metric).better,
         )
 
     def _label(self, method: str) -> str:
         year = f" ({self.years[method]})" if method in self.years else ""
         return self.name(method) + year
 
-    def _caption(self, shown: pd.DataFrame) -> str:
-        caption = f"Scores on the test classes in percent. {selected(self.selection)}"
+    def _caption(self, shown: pd.DataFrame, columns: Sequence[Column]) -> str:
+        unit = in_percent(self.titles, self.metrics)
+        caption = f"Scores on the test classes{unit}. {selected(self.selection)}"
         if self.selection != "last_epoch":
             caption += " The last-epoch column is free of that choice."
         if shown.seeds.max() > 1:
             fewest, most = shown.seeds.min(), shown.seeds.max()
             seeds = f"{most}" if fewest == most else f"{fewest} to {most}"
             caption += f" Mean ± standard deviation over {seeds} seeds."
-        return caption + " Best in bold, second best underlined."
+        return caption + legend(columns)
 
 
 def _cell(row) -> Cell:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
+from dmlbench.presentation.names import in_percent, selected
 from dmlbench.presentation.table import Row, Table
 from dmlbench.values import Metric, Printed
 
@@ -17,7 +17,7 @@ class ScoresBySplit(Kind):
     """One row per fold or validation split, like psomas2020's tables 13 and 14.
 
     Attributes:
-        metric: what is shown; percent, the higher the better.
+        metric: what is shown.
         printed: the printed numbers at their places.
         labels: split or fold -> label of the row; by default folds are numbered from 1.
         row_header: header of the row labels.
@@ -54,7 +54,7 @@ class ScoresBySplit(Kind):
                 self.titles,
                 prefix=f"{role}_",
                 group=f"{self.name(self.metric)}, {role} classes",
-                better="",
+                marked=False,
                 intervals=intervals,
             )
         ]
@@ -72,7 +72,7 @@ class ScoresBySplit(Kind):
         return Table(
             id=self.id,
             title=self.title,
-            caption=f"Scores in percent. {selected(self.selection)}",
+            caption=f"Scores{in_percent(self.titles, [self.metric])}. {selected(self.selection)}",
             row_header=self.row_header,
             columns=tuple(columns),
             rows=tuple(shown),

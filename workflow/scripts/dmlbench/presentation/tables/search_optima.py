@@ -66,12 +66,14 @@ class SearchOptima(Kind):
             *(Column(s, strategy_title(s), "Best value", better="") for s in strategies),
             Column("printed", "printed", "Best value", better=""),
         )
+        judged = dict.fromkeys(self.searches[search]["metric"] for search in found.trials)
+        metrics = " or ".join(self.name(metric) for metric in judged)
         return Table(
             id=self.id,
             title=self.title,
             caption=(
-                "The values with the best R@1 on the validation classes, by strategy, all with the "
-                "same budget of trials; of equal scores the first found."
+                f"The values with the best {metrics} on the validation classes, by strategy, all "
+                "with the same budget of trials; of equal scores the first found."
             ),
             row_header="Parameter",
             columns=columns,

@@ -4,8 +4,10 @@ import json
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_trial
 from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table
 
 _COLUMNS = (
@@ -33,6 +35,7 @@ class SearchOutcomes(Kind):
         Raises:
             UserError: a search without a complete trial.
         """
+        metrics = dict.fromkeys(described["metric"] for described in self.searches.values())
         rows = [
             row
             for search, described in self.searches.items()
@@ -42,8 +45,8 @@ class SearchOutcomes(Kind):
             id=self.id,
             title=self.title,
             caption=(
-                "The values of the best trial, with the validation scores of the complete trials "
-                "in percent: with folds, means of theirs."
+                "The values of the best trial, with the validation scores of the complete trials"
+                f"{in_percent(self.titles, metrics)}: with folds, means of theirs."
             ),
             row_header="Parameter",
             columns=_COLUMNS,
@@ -52,7 +55,8 @@ class SearchOutcomes(Kind):
 
     def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[Row]:
         best = json.loads(best_trial(search, trials)["values"])
-        scores = 100 * trials.loc[trials["state"] == "complete", "validation"]
+        scores = trials.loc[trials["state"] == "complete", "validation"]
+        scores = quantity(described["metric"]).factor * scores
         failed = int((trials["state"] == "failed").sum())
         facts = [scores.max(), scores.median(), scores.min(), len(trials), failed]
         facts.append(trials["seconds"].sum() / 3600)

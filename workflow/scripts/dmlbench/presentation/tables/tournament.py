@@ -11,7 +11,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
-from dmlbench.values import Fact, Metric
+from dmlbench.values import Fact, RankingMetric
 
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
@@ -32,10 +32,10 @@ class Tournament(Kind):
     """Each method's rank over all experiments of a study, like psomas2020's table 11.
 
     Attributes:
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
     """
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     queries: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:

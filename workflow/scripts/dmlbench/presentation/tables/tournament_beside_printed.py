@@ -9,7 +9,7 @@ from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
-from dmlbench.values import Metric, Printed
+from dmlbench.values import Printed, RankingMetric
 
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
@@ -27,11 +27,11 @@ class TournamentBesidePrinted(Kind):
     that do not follow from printed scores are visible.
 
     Attributes:
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         printed: the printed tournament, and the printed scores that it ranks.
     """
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     printed: Printed
 
     def __call__(self, scores: pd.DataFrame) -> Table:

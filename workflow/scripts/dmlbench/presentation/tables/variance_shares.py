@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
     FIRST,
     REST,
@@ -46,7 +47,7 @@ class VarianceShares(Kind):
         Raises:
             UserError: losses lack a value of the axis or a seed that others have.
         """
-        ours = self._factors(of_rule(scores, self.selection))
+        ours = self._factors(select(scores, selection=self.selection))
         seeds = ours.seed.nunique()
         intervals = seeds > 2
         rows = [
@@ -88,7 +89,7 @@ class VarianceShares(Kind):
         if self.printed is None:
             return
         printed = self._factors(self.printed[self.printed.dataset.isin(ours.dataset)])
-        printed = printed.assign(value=printed.number / 100, std=printed.printed_std / 100)
+        printed = printed.assign(value=printed.number, std=printed.printed_std)
         for dataset, numbers in printed.groupby("dataset", sort=False):
             by_metric = [numbers[numbers.metric == metric] for metric in self.metrics]
             yield (
@@ -130,8 +131,8 @@ def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Ro
     cells = []
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
-        cells += [_cell(100 * value) for value in (*percents, source.deviation)]
-        cells.append(_cell(source.p_value))
+        cells += [_cell(100 * value) for value in percents]
+        cells += [_cell(source.deviation), _cell(source.p_value)]
     return Row(label, tuple(cells), panel=panel)
 
 
@@ -149,6 +150,6 @@ def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list
     return [
         Column(f"{metric}_share", "percent", group, **percent),
         *(interval if intervals else []),
-        Column(f"{metric}_std", "points", group, better=""),
+        Column(f"{metric}_std", "points" if quantity(metric).percent else "std", group),
         Column(f"{metric}_p", "p", group, decimals=3, better=""),
     ]
