@@ -16,7 +16,7 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import (
     Identifier,
     Loss,
-    Metric,
+    MaximizedMetric,
     Miner,
     Model,
     Regularizer,
@@ -138,7 +138,7 @@ class Training(Model):
         memory: of a loss over pairs, or over triplets with a miner; none for batches alone.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: the rule that selects the epoch whose weights are scored.
-        selection_metric: what "best" means.
+        selection_metric: what "best" means, the higher the better.
         patience: evaluations without improvement after which training stops.
     """
 
@@ -163,7 +163,7 @@ class Training(Model):
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1
     selection: Selection
-    selection_metric: Metric = "recall_at_1"
+    selection_metric: MaximizedMetric = "recall_at_1"
     patience: PositiveInt | None = None
 
 
