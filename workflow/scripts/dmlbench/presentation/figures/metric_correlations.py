@@ -13,6 +13,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "points_of_metrics"
+
 
 class MetricCorrelations:
     """One matrix per data set: Pearson's coefficients, ours below the diagonal, printed above.

@@ -13,6 +13,8 @@ from dmlbench.presentation._intervals import with_intervals
 from dmlbench.presentation.names import name
 from dmlbench.values import Fact, Metric
 
+NEEDS = "any_number_of_an_axis"
+
 _LOOKS = (
     ("#332288", "o"),
     ("#44aa99", "s"),

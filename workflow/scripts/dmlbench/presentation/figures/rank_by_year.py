@@ -14,6 +14,8 @@ from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.tournament import rank_by_year, ranks
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "ranks_of_dated"
+
 _EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
 
 

@@ -13,6 +13,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "one_family"
+
 
 class RecallByEmbeddingDim:
     """R@1 over the embedding size, one labeled line per loss, like psomas2020's figures 28 to 30.

@@ -13,6 +13,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Count, Fact, Metric, Printed
 
+NEEDS = "one_family"
+
 _HOLDS_A_NUMBER = 12
 """Percent above which a bar is high enough for its number."""
 

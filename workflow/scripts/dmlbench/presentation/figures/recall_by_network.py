@@ -12,6 +12,8 @@ from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "one_family_of_each_network"
+
 _LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
 _APART = 0.2
 

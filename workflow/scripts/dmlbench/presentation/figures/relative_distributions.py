@@ -10,6 +10,8 @@ from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "values_of_axes"
+
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
 
 

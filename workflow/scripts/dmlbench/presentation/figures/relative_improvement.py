@@ -12,6 +12,8 @@ from dmlbench.presentation.figures.scores_by_form import FORMS
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "combined_folds_with_references"
+
 
 class RelativeImprovement:
     """One panel for each reference, two bars for each data set, like musgrave2020's figure 5.

@@ -10,6 +10,8 @@ from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric
 
+NEEDS = "values_of_axes"
+
 
 class RelativeScores:
     """One panel for each data set (rows) and axis (columns), one line for each loss.

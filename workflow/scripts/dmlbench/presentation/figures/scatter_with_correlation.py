@@ -13,6 +13,8 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Fact, Metric
 
+NEEDS = "points"
+
 
 class ScatterWithCorrelation:
     """One panel for each data set (rows) and measure (columns), its correlation above it.

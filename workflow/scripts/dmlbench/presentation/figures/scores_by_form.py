@@ -12,6 +12,8 @@ from dmlbench.presentation._scores import printed_values
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "combined_folds"
+
 FORMS = {"concatenated": "#cc3311", "separated": "#117733"}
 """Form of combined folds -> color."""
 

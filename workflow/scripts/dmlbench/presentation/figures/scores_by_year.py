@@ -15,6 +15,8 @@ from dmlbench.presentation._scores import printed_values
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "dated_methods"
+
 _APART = 0.13
 """Years between the marks of losses of one year."""
 

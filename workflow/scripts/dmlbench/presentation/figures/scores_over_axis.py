@@ -11,6 +11,8 @@ from dmlbench.presentation._relative import means
 from dmlbench.presentation.names import name, selected
 from dmlbench.values import Fact, Metric
 
+NEEDS = "change_of_an_axis"
+
 
 class ScoresOverAxis:
     """One panel per data set; dashed lines are without the change, like roth2020's figure 8.

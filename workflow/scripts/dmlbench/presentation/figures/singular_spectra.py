@@ -14,6 +14,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Count, Fact, Metric
 
+NEEDS = "spectra"
+
 _WITHOUT, _WITH = "#4477aa", "#cc3311"
 
 

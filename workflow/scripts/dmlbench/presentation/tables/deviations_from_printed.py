@@ -10,6 +10,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "next_to_printed"
+
 
 class DeviationsFromPrinted:
     """(Printed - ours) / standard deviation of our seeds: one row per method and variant.

@@ -9,6 +9,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "folds_of_one_split"
+
 
 class FoldSummary:
     """Test scores of every method as mean and deviation over folds, like psomas2020's table 12.

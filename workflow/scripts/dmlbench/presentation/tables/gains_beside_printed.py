@@ -14,6 +14,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "has_reference"
+
 
 class GainsBesidePrinted:
     """Scores minus those of one method, seed by seed, next to the printed difference.

@@ -11,6 +11,8 @@ from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Fact
 
+NEEDS = "numbers_of_an_axis"
+
 
 class MeansByAxis:
     """Mean of one metric over seeds, in percent, at some numbers of an axis: `projection=5`.

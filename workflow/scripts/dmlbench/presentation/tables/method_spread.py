@@ -11,6 +11,8 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import spread_of_methods
 from dmlbench.values import Fact, Metric
 
+NEEDS = "equal_methods"
+
 
 class MethodSpread:
     """The standard deviation of the methods' scores: one row per variant, by data set.

@@ -13,6 +13,8 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.values import Fact, Metric
 
+NEEDS = "pairs"
+
 _BASE = "base"
 _TEST = (
     "Differences are between trainings of one seed, which begin with the same weights; interval "

@@ -9,6 +9,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Fact, Metric
 
+NEEDS = "one_family"
+
 
 class ScoresByMethod:
     """Scores of every method on one data set and network, like psomas2020's tables 6 to 10.

@@ -9,6 +9,8 @@ from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "one_method"
+
 _ROLES = ("validation", "test")
 
 

@@ -20,6 +20,8 @@ from dmlbench.statistics.variance import (
 )
 from dmlbench.values import Fact, Metric, Printed
 
+NEEDS = "two_factors"
+
 
 class VarianceShares:
     """Analysis of variance of losses with each value of an axis: one panel per data set.
