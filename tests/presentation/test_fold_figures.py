@@ -4,10 +4,10 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation._intervals import with_intervals
 from dmlbench.presentation.figures.relative_improvement import improvements
+from kinds import build
 from scipy import stats
 
 BASE = {
@@ -50,9 +50,7 @@ def printed(scores):
 
 def drawn(kind, scores, **options):
     given = {"title": "T", "selection": "best_validation_epoch", "methods": list(YEARS)}
-    known = registry.options("presentation/figures", kind)
-    context = {key: value for key, value in (given | {"years": YEARS}).items() if key in known}
-    return registry.build("presentation/figures", kind, context=context, **options)(scores, TITLES)
+    return build("figures", kind, years=YEARS, **(given | options))(scores, TITLES)
 
 
 def bars(figure):

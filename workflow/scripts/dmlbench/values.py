@@ -1,8 +1,8 @@
-"""Types and ranges of a part's options, declared in its signature.
+"""Types and ranges of a part's options, declared in its signature or its fields.
 
     def __init__(self, *, margin: NotNegative = 0.1, positives: Literal["all", "one"] = "all"):
 
-`dmlbench.registry` reads such signatures from the source and checks options by them, in a plan
+`dmlbench.registry` reads such declarations from the source and checks options by them, in a plan
 and wherever a part is built. An annotation may be made of
 
 - `float` (a finite number; an integer is one), `int`, `bool` (which is not a number), `str`,
@@ -172,7 +172,7 @@ class PartThat:
 
 
 class Fact:
-    """`Fact[X]`: an argument of type X that the pipeline gives, not a configuration."""
+    """`Fact[X]`: an argument or field of type X that the pipeline gives, not a configuration."""
 
     def __class_getitem__(cls, kind: Any) -> Any:
         return Annotated[kind, cls]

@@ -1,6 +1,7 @@
 """One line per loss: recall over the embedding size, or over an axis of the variants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -9,61 +10,41 @@ from matplotlib.ticker import MaxNLocator
 
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._scores import pick, present, printed_values
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
 
 NEEDS = "one_family"
 
 
-class RecallByEmbeddingDim:
+class RecallByEmbeddingDim(Kind):
     """R@1 over the embedding size, one labeled line per loss, like psomas2020's figures 28 to 30.
 
     Printed numbers are hollow marks in the color of their line.
 
-    Args:
-        title: printed above the figure.
-        methods: the losses, in the study's order.
+    Attributes:
         metric: what is drawn.
         axis: what is drawn over: `embedding_dim`, or an axis of the variants such as `lambda`
             (can2019, figures 2 and 3).
-        selection: the selection rule of the scores.
-        baseline: the method drawn gray and dashed, in its own panel if it is far below.
         printed: the printed numbers.
-        dataset, network, split: which scores; None if the scores have only one.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
-        axis: str = "embedding_dim",
-        selection: Fact[str],
-        baseline: Fact[str | None] = "untrained",
-        printed: Printed | None = None,
-        dataset: str | None = None,
-        network: str | None = None,
-        split: str | None = None,
-    ):
-        self.title = title
-        self.methods = [method for method in methods if method != baseline]
-        self.metric = metric
-        self.axis = axis
-        self.selection = selection
-        self.baseline = baseline
-        self.printed = printed_values(printed, "metric", "method", axis)
-        self.where = {"dataset": dataset, "network": network, "split": split}
+    metric: Metric = "recall_at_1"
+    axis: str = "embedding_dim"
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    @cached_property
+    def _values(self) -> dict[tuple, float]:
+        return printed_values(self.printed, "metric", "method", self.axis)
+
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores; a method without any is left out.
 
         Raises:
             UserError: no scores fit, or more than one data set, network, split or recipe does.
         """
-        everyone = [*self.methods, *([self.baseline] if self.baseline else [])]
-        options = {"methods": everyone, "metrics": [self.metric], **self.where}
+        options = {"methods": self.everyone, "metrics": [self.metric]}
         shown = pick(scores, selection=self.selection, along=self.axis, **options)
         shown = shown.rename(columns={self.axis: "x"})
         losses, baseline = (
@@ -81,22 +62,22 @@ class RecallByEmbeddingDim:
                 panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
                 figure.subplots_adjust(hspace=0.12)
                 panels[0].spines["bottom"].set_visible(False)
-                self._lines(panels[0], losses, place, titles)
-                self._lines(panels[1], baseline, place, titles)
+                self._lines(panels[0], losses, place)
+                self._lines(panels[1], baseline, place)
                 panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
                 _mark_break(*panels)
             else:
                 panels = [figure.subplots()]
-                self._lines(panels[0], shown, place, titles)
+                self._lines(panels[0], shown, place)
             panels[-1].set_xticks(list(place.values()), list(map(str, place)))
             panels[-1].set_xlim(-0.15, len(place) - 0.92)
             panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
-            panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
-            note = " Hollow: printed." if self.printed else ""
+            panels[0].set_ylabel(f"{self.name(self.metric)} (%)")
+            note = " Hollow: printed." if self._values else ""
             style.head(panels[0], self.title, selected(self.selection) + note)
         return figure
 
-    def _lines(self, axes, shown, place, titles) -> None:
+    def _lines(self, axes, shown, place) -> None:
         printed = self._printed(shown)
         heights = pd.concat([shown["mean"], printed["mean"]])
         middle, reach = (heights.min() + heights.max()) / 2, _reach(heights)
@@ -105,14 +86,14 @@ class RecallByEmbeddingDim:
             x = [place[value] for value in marks.x]
             look = {"color": style.color(method), "marker": style.marker(method)}
             style.printed(axes, x, marks["mean"], **look)
-        for method in present(shown, [*self.methods, self.baseline]):
+        for method in present(shown, self.everyone):
             self._line(axes, shown[shown.method == method], place, method)
-        self._label(axes, shown, place, titles)
+        self._label(axes, shown, place)
 
     def _printed(self, shown: pd.DataFrame) -> pd.DataFrame:
         """The printed numbers of what is drawn, in the columns of `shown`."""
         keys = zip(shown.method, shown.x, strict=True)
-        found = [(method, x, self.printed.get((self.metric, method, x))) for method, x in keys]
+        found = [(method, x, self._values.get((self.metric, method, x))) for method, x in keys]
         return pd.DataFrame(found, columns=["method", "x", "mean"]).dropna()
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
@@ -133,7 +114,7 @@ class RecallByEmbeddingDim:
             capsize=2,
         )
 
-    def _label(self, axes, shown, place, titles) -> None:
+    def _label(self, axes, shown, place) -> None:
         ends = shown.sort_values("x", key=lambda values: values.map(place))
         ends = ends.groupby("method").tail(1)
         ends = ends.set_index("method")["mean"].to_dict()
@@ -151,7 +132,7 @@ class RecallByEmbeddingDim:
             axes.text(
                 1 + 0.25 * inch,
                 height,
-                f"{name(titles, method)}  {rounded(ends[method], 1)}",
+                f"{self.name(method)}  {rounded(ends[method], 1)}",
                 va="center",
                 fontsize=8.5,
                 transform=axes.get_yaxis_transform(),

@@ -10,46 +10,30 @@ from scipy.special import stdtrit
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
 from dmlbench.presentation._scores import of_rule
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
 
 NEEDS = "has_reference"
 
 
-class GainsBesidePrinted:
+class GainsBesidePrinted(Kind):
     """Scores minus those of one method, seed by seed, next to the printed difference.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         metrics: the groups of columns; percentage points.
-        selection: the selection rule of the scores.
         over: the method that is subtracted; it has no variant.
         printed: the printed numbers at their places.
         role: whose images are scored: train, validation or test.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        over: str,
-        printed: Printed,
-        role: Literal["train", "validation", "test"] = "test",
-    ):
-        self.id = id
-        self.title = title
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.over = over
-        self.printed = printed
-        self.role = role
+    metrics: Sequence[Metric]
+    over: str
+    printed: Printed
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
@@ -66,7 +50,7 @@ class GainsBesidePrinted:
         printed = theirs.set_index([*_LABEL, "metric"])["gain"]
         rows = tuple(
             Row(
-                ", ".join(filter(None, [name(titles, method), _variants.label(titles, variant)])),
+                ", ".join(filter(None, [self.name(method), _variants.label(self.titles, variant)])),
                 tuple(
                     cell
                     for metric in self.metrics
@@ -75,9 +59,11 @@ class GainsBesidePrinted:
             )
             for method, variant in dict.fromkeys(zip(theirs.method, theirs.variant, strict=True))
         )
-        columns = tuple(column for metric in self.metrics for column in _columns(metric, titles))
+        columns = tuple(
+            column for metric in self.metrics for column in _columns(metric, self.titles)
+        )
         caption = (
-            f"Percentage points more than {name(titles, self.over)}, of the same draw. "
+            f"Percentage points more than {self.name(self.over)}, of the same draw. "
             f"{selected(self.selection)} Mean ± standard deviation over {found['count'].max()} "
             "seeds."
         )

@@ -1,25 +1,22 @@
 """Rows of methods, columns of numbers on an axis of the variants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation._axis import along_axis
-from dmlbench.presentation.names import name
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
 
 NEEDS = "numbers_of_an_axis"
 
 
-class MeansByAxis:
+class MeansByAxis(Kind):
     """Mean of one metric over seeds, in percent, at some numbers of an axis: `projection=5`.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         axis: the axis of the variants.
         values: the axis's numbers, in the order of the columns.
         metric: any metric of the scores, also one of an experiment.
@@ -27,26 +24,13 @@ class MeansByAxis:
         role: whose scores.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        axis: str,
-        values: Sequence[float],
-        metric: str,
-        better: Literal["higher", "lower"] = "higher",
-        role: Literal["train", "validation", "test"] = "test",
-    ):
-        self.id = id
-        self.title = title
-        self.axis = axis
-        self.values = list(values)
-        self.metric = metric
-        self.better = better
-        self.role = role
+    axis: str
+    values: Sequence[float]
+    metric: str
+    better: Literal["higher", "lower"] = "higher"
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a long table, methods in its order.
 
         Raises:
@@ -58,14 +42,12 @@ class MeansByAxis:
                 raise UserError(f"no scores of {self.metric} at {self.axis}={value:g}")
         cells = {(row.method, row.x): row for row in found.itertuples()}
         columns = [
-            Column(
-                f"{self.axis}_{value:g}", f"{value:g}", name(titles, self.axis), better=self.better
-            )
+            Column(f"{self.axis}_{value:g}", f"{value:g}", self.name(self.axis), better=self.better)
             for value in self.values
         ]
         rows = [
             Row(
-                name(titles, method),
+                self.name(method),
                 tuple(_cell(cells.get((method, value))) for value in self.values),
             )
             for method in dict.fromkeys(found.method)
@@ -73,7 +55,7 @@ class MeansByAxis:
         seeds = found.seeds.max()
         over = f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ""
         caption = (
-            f"{name(titles, self.metric).capitalize()} in percent{over}. "
+            f"{self.name(self.metric).capitalize()} in percent{over}. "
             "Best in bold, second best underlined."
         )
         return Table(self.id, self.title, caption, "Method", tuple(columns), tuple(rows))

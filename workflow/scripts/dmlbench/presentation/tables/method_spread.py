@@ -6,41 +6,27 @@ import pandas as pd
 
 from dmlbench.presentation import _variants
 from dmlbench.presentation._scores import of_rule
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import spread_of_methods
-from dmlbench.values import Fact, Metric
+from dmlbench.values import Metric
 
 NEEDS = "equal_methods"
 
 
-class MethodSpread:
+class MethodSpread(Kind):
     """The standard deviation of the methods' scores: one row per variant, by data set.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         metrics: the groups of columns; percentage points.
-        selection: the selection rule of the scores.
         against: the variant that is first.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        against: str,
-    ):
-        self.id = id
-        self.title = title
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.against = against
+    metrics: Sequence[Metric]
+    against: str
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
@@ -53,14 +39,14 @@ class MethodSpread:
         datasets = list(dict.fromkeys(found.dataset))
         rows = [
             Row(
-                _variants.label(titles, variant) or "as the recipe says",
+                _variants.label(self.titles, variant) or "as the recipe says",
                 tuple(
                     Cell(100 * value)
                     for metric in self.metrics
                     for row in [cells[dataset, variant, metric]]
                     for value in (row.spread, row.low, row.high)
                 ),
-                panel=name(titles, dataset) if len(datasets) > 1 else "",
+                panel=self.name(dataset) if len(datasets) > 1 else "",
             )
             for dataset in datasets
             for variant in variants
@@ -79,7 +65,9 @@ class MethodSpread:
             title=self.title,
             caption=caption,
             row_header="Variant",
-            columns=tuple(column for metric in self.metrics for column in _columns(metric, titles)),
+            columns=tuple(
+                column for metric in self.metrics for column in _columns(metric, self.titles)
+            ),
             rows=tuple(rows),
         )
 

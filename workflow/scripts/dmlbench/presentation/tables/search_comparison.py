@@ -1,13 +1,13 @@
 """Search strategies at one budget: what each finds, and what it costs."""
 
-from collections.abc import Mapping
+from functools import cached_property
 
 import pandas as pd
 
 from dmlbench.presentation._searches import best_trial, by_method, strategy_title
-from dmlbench.presentation.names import name
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
 
 _COLUMNS = (
     Column("trials", "given", "Trials", decimals=0, better=""),
@@ -23,40 +23,26 @@ _COLUMNS = (
 )
 
 
-class SearchComparison:
+class SearchComparison(Kind):
     """What strategies find with one budget, next to the printed scores of psomas2020's table 16.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
+    Attributes:
         metric: of the validation and test scores; percent, the higher the better.
-        selection: the selection rule of the scores.
         printed: the printed test scores of tuned methods.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        searches: Fact[Mapping[str, dict]],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        printed: Printed,
-    ):
-        self.id = id
-        self.title = title
-        self.searches = searches
-        self.metric = metric
-        self.selection = selection
-        self.printed = {
+    metric: Metric = "recall_at_1"
+    printed: Printed
+
+    @cached_property
+    def _printed(self) -> dict[str, float]:
+        return {
             row.method: row.number
-            for row in printed.itertuples()
-            if row.metric == metric and row.role == "test"
+            for row in self.printed.itertuples()
+            if row.metric == self.metric and row.role == "test"
         }
 
-    def __call__(self, found, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found) -> Table:
         """The table of the searches' trials and of the tuned networks' scores.
 
         Args:
@@ -71,12 +57,12 @@ class SearchComparison:
             Row(
                 strategy_title(strategy),
                 tuple(map(Cell, self._values(search, method, found))),
-                panel=name(titles, method),
+                panel=self.name(method),
             )
             for method, searches in by_method(self.searches, found.trials).items()
             for strategy, search in searches.items()
         ]
-        metric = name(titles, self.metric)
+        metric = self.name(self.metric)
         return Table(
             id=self.id,
             title=self.title,
@@ -93,7 +79,7 @@ class SearchComparison:
 
     def _values(self, search: str, method: str, found) -> list[float | int | None]:
         trials = found.trials[search]
-        best, printed = best_trial(search, trials), self.printed.get(method)
+        best, printed = best_trial(search, trials), self._printed.get(method)
         tuned = found.scores[found.scores.variant == f"tuned={search}"]
         test = self._score(tuned, "test")
         return [

@@ -1,13 +1,12 @@
 """What each search found, value by value, and a summary of its trials."""
 
 import json
-from collections.abc import Mapping
 
 import pandas as pd
 
 from dmlbench.presentation._searches import best_trial
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
 
 _COLUMNS = (
     Column("range", "Range", better=""),
@@ -21,21 +20,10 @@ _COLUMNS = (
 )
 
 
-class SearchOutcomes:
-    """One row per parameter of each search; the summary of its trials is in the first row.
+class SearchOutcomes(Kind):
+    """One row per parameter of each search; the summary of its trials is in the first row."""
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
-    """
-
-    def __init__(self, *, id: Fact[str], title: Fact[str], searches: Fact[Mapping[str, dict]]):
-        self.id = id
-        self.title = title
-        self.searches = searches
-
-    def __call__(self, found, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found) -> Table:
         """The table of the searches' trials.
 
         Args:
