@@ -154,13 +154,8 @@ def _check_needs(plan: Plan, study: str, view, where: str) -> None:
     rule = "ranks" if isinstance(view, Tournament) else None
     if isinstance(view, Table | Figure):
         rule = registry.constant(view.kind.package, view.kind.name, "NEEDS")
-        shows = "searches" in registry.options(view.kind.package, view.kind.name)
-        searches = views.searches_of(view)
-        if shows != bool(searches):
-            allowed = "at least 1" if shows else "none"
-            raise UserError(
-                f"{where}.searches: {len(searches)} for kind {view.kind.name}; allowed: {allowed}"
-            )
+        if views.searches_of(view) and rule not in needs.OF_SEARCHES:
+            raise UserError(f"{where}.searches: kind {view.kind.name} shows none; allowed: none")
     if rule is None or getattr(view, "experiments", None):
         return
     try:
@@ -199,6 +194,7 @@ def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> needs.Kn
         years=years,
         printed=printed,
         arrays=frozenset(array for each in measures for array in each.arrays),
+        searches={name: plan.searches[name] for name in views.searches_of(view)},
     )
 
 

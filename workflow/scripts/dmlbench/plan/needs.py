@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.printed import Number
 from dmlbench.plan.rows import Row
+from dmlbench.plan.searches import Search
 from dmlbench.plan.variants import read_value
 from dmlbench.plan.where import Combined
 
@@ -39,6 +40,7 @@ class Known:
         years: method -> year.
         printed: the printed numbers that it shows; None if it shows none.
         arrays: those of its measures.
+        searches: those that it shows.
     """
 
     rows: Sequence[Row]
@@ -48,6 +50,7 @@ class Known:
     years: Mapping[str, int]
     printed: Sequence[Number] | None
     arrays: frozenset[str]
+    searches: Mapping[str, Search]
 
     @property
     def wanted(self) -> list[str]:
@@ -369,6 +372,26 @@ def spectra(known: Known) -> None:
             _refuse(f"measures: {unknown('array of its measures', name, known.arrays)}")
 
 
+def searches(known: Known) -> None:
+    """Searches."""
+    if not known.searches:
+        _refuse("its kind shows searches; allowed: with searches")
+
+
+def one_search_per_strategy(known: Known) -> None:
+    """Searches, of a method by a strategy at most one."""
+    searches(known)
+    found = defaultdict(list)
+    for name, search in known.searches.items():
+        found[search.run.method, search.strategy.name].append(name)
+    for (method, strategy), names in found.items():
+        if len(names) > 1:
+            _refuse(f"{' and '.join(names)} search {method} by {strategy}; allowed: one search")
+
+
+OF_SEARCHES = {"searches", "one_search_per_strategy"}
+"""Rules of kinds that show searches; only they may."""
+
 RULES: dict[str, Callable[[Known], None]] = {
     rule.__name__: rule
     for rule in (
@@ -386,12 +409,14 @@ RULES: dict[str, Callable[[Known], None]] = {
         one_family_of_each_network,
         one_method,
         one_row_per_cell,
+        one_search_per_strategy,
         pairs,
         points,
         points_of_metrics,
         ranks,
         ranks_of_dated,
         ranks_of_several,
+        searches,
         spectra,
         two_factors,
         values_of_axes,

@@ -9,6 +9,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_search_per_strategy"
+
 _COLUMNS = (
     Column("trials", "given", "Trials", decimals=0, better=""),
     Column("trained", "trained", "Trials", decimals=0, better=""),

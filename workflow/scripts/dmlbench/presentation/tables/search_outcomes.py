@@ -8,6 +8,8 @@ from dmlbench.presentation._searches import best_trial
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 
+NEEDS = "searches"
+
 _COLUMNS = (
     Column("range", "Range", better=""),
     Column("best", "Best value", better=""),
