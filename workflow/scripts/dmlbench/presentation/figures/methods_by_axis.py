@@ -10,6 +10,8 @@ from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import with_unit
 
+NEEDS = "numbers_of_an_axis"
+
 _LOOKS = (("#332288", "o"), ("#ddaa33", "s"), ("#cc6677", "^"), ("#44aa99", "v"), ("#88ccee", "D"))
 
 

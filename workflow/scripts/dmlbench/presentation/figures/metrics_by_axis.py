@@ -15,6 +15,8 @@ from dmlbench.presentation.names import with_unit
 from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Metric
 
+NEEDS = "any_number_of_an_axis"
+
 _LOOKS = (
     ("#332288", "o"),
     ("#44aa99", "s"),

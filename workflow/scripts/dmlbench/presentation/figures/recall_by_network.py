@@ -13,6 +13,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_family_of_each_network"
+
 _LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
 _APART = 0.2
 

@@ -12,6 +12,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "values_of_axes"
+
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
 
 

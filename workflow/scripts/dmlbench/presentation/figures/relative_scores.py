@@ -11,6 +11,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected
 from dmlbench.values import RankingMetric
 
+NEEDS = "values_of_axes"
+
 
 class RelativeScores(Kind):
     """One panel for each data set (rows) and axis (columns), one line for each loss.

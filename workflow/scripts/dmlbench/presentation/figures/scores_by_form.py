@@ -13,6 +13,8 @@ from dmlbench.presentation.names import selected, with_unit
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
+NEEDS = "combined_folds"
+
 FORMS = {"concatenated": "#cc3311", "separated": "#117733"}
 """Form of combined folds -> color."""
 

@@ -12,6 +12,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric
 
+NEEDS = "change_of_an_axis"
+
 
 class ScoresOverAxis(Kind):
     """One panel per data set; dashed lines are without the change, like roth2020's figure 8.

@@ -12,6 +12,8 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
 
+NEEDS = "points"
+
 _COLUMNS = (
     Column("pearson", "Pearson", better="", signed=True),
     Column("low", "from", "In 95 %", better="", signed=True),

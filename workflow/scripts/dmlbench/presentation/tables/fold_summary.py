@@ -10,6 +10,8 @@ from dmlbench.presentation.names import in_percent, selected
 from dmlbench.presentation.table import Row, Table, legend
 from dmlbench.values import Metric, Printed
 
+NEEDS = "folds_of_one_split"
+
 
 class FoldSummary(Kind):
     """Test scores of every method as mean and deviation over folds, like psomas2020's table 12.

@@ -13,6 +13,8 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.summary import half_width, select, summarize
 from dmlbench.values import Metric, Printed
 
+NEEDS = "has_reference"
+
 
 class GainsBesidePrinted(Kind):
     """Scores minus those of one method, seed by seed, next to the printed difference.

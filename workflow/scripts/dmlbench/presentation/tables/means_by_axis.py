@@ -12,6 +12,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 
+NEEDS = "numbers_of_an_axis"
+
 
 class MeansByAxis(Kind):
     """Mean of one metric over seeds at some numbers of an axis: `projection=5`.

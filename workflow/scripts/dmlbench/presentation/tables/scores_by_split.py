@@ -10,6 +10,8 @@ from dmlbench.presentation.names import in_percent, selected
 from dmlbench.presentation.table import Row, Table
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_method"
+
 _ROLES = ("validation", "test")
 
 

@@ -11,6 +11,8 @@ from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "ranks"
+
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
 _GROUPS = {
