@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from dmlbench import registry
 from dmlbench.plan.catalogues import Network, Pooling, check_network
 from dmlbench.plan.choices import (
     Backbone,
@@ -80,7 +81,24 @@ class Spec(_Training):
         check_objective(self)
         if self.compile and any(part.name == "manifold_mixup" for part in self.regularizers):
             raise ValueError("regularizer manifold_mixup does not allow compile: true")
+        if self.memory is not None:
+            self._check_memory()
         return self
+
+    def _check_memory(self) -> None:
+        taken = self.loss and registry.annotation("losses", self.loss.name, "forward", "tuples")
+        if not taken or ("Pairs" not in taken and self.miner is None):
+            raise ValueError(
+                f"memory: loss {self.loss and self.loss.name}; allowed: one over pairs, or over "
+                "triplets with a miner"
+            )
+        for part in self.regularizers:
+            if part.name in ("rho", "rho_anchor", "manifold_mixup"):
+                raise ValueError(
+                    f"memory: regularizer {part.name}; allowed: embedding_l2, proximity"
+                )
+        if self.sampler.name.startswith("profs"):
+            raise ValueError(f"memory: sampler {self.sampler.name}; allowed: any but profs")
 
     def as_dict(self) -> dict:
         """Plain values, in a fixed order: what is written to YAML and compared between runs."""
@@ -136,8 +154,8 @@ def resolve(
 
 def without_training(values: dict) -> dict:
     """The values of a spec whose network is scored untrained."""
-    nothing = {"loss": None, "miner": None, "regularizers": [], "epochs": 0, "warmup_epochs": 0}
-    return values | nothing
+    nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None}
+    return values | nothing | {"epochs": 0, "warmup_epochs": 0}
 
 
 def complete(values: dict) -> dict:
