@@ -1,6 +1,6 @@
 """The schema of the catalogues of methods and recipes: how a network is trained."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     Field,
@@ -16,7 +16,7 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.plan.choices import (
     Identifier,
     Loss,
-    Metric,
+    MaximizedMetric,
     Miner,
     Model,
     Regularizer,
@@ -25,6 +25,7 @@ from dmlbench.plan.choices import (
 )
 from dmlbench.plan.places import merged
 from dmlbench.plan.variants import Change
+from dmlbench.values import Added
 
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
 
@@ -137,7 +138,7 @@ class Training(Model):
         memory: of a loss over pairs, or over triplets with a miner; none for batches alone.
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: the rule that selects the epoch whose weights are scored.
-        selection_metric: what "best" means.
+        selection_metric: what "best" means, the higher the better.
         patience: evaluations without improvement after which training stops.
     """
 
@@ -158,11 +159,11 @@ class Training(Model):
     normalize: bool = True
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     compile: bool = False
-    memory: Memory | None = None
+    memory: Annotated[Memory | None, Added()] = None
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1
     selection: Selection
-    selection_metric: Metric = "recall_at_1"
+    selection_metric: MaximizedMetric = "recall_at_1"
     patience: PositiveInt | None = None
 
 

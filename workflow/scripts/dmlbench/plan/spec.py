@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from dmlbench import registry
 from dmlbench.plan.catalogues import Network, Pooling, check_network
@@ -26,6 +26,7 @@ from dmlbench.plan.naming import digest_of
 from dmlbench.plan.places import merged
 from dmlbench.plan.recipes import Method, Recipe, check_objective
 from dmlbench.plan.recipes import Training as _Training
+from dmlbench.values import Added
 
 
 class SpecWeights(Model):
@@ -108,17 +109,18 @@ class Spec(_Training):
         """The values that identify it: `known` without those that equal a field's default.
 
         So adding a field whose default is the earlier behavior does not change the digests of
-        finished trainings. A default must never be changed.
+        finished trainings. A default must never be changed. Searches and Snakemake compare `known`,
+        so the field must be `Added`: `accumulate: Annotated[int, Added()] = 1`.
         """
         return _with_parts(self.model_dump(mode="json", exclude_defaults=True), _identified)
 
     @property
     def known(self) -> dict:
-        """Plain values as digests contain their parts: what is compared with finished results."""
-        values = _with_parts(self.as_dict(), _identified)
-        # finished results do not have fields that were added after them
-        added = {"memory"} if self.memory is None else set()
-        return {key: value for key, value in values.items() if key not in added}
+        """Plain values that are compared with finished results.
+
+        Fields and options that are `Added` and have their default are left out.
+        """
+        return _with_parts(self.model_dump(mode="json", exclude=_added(self)), _identified)
 
     @property
     def digest(self) -> str:
@@ -181,6 +183,18 @@ def _with_parts(values: dict, changed: Callable[[type[Choice], Any], dict]) -> d
             for role, steps in values["transforms"].items()
         }
     return found
+
+
+def _added(model: BaseModel) -> dict:
+    """The fields of a model, and of the models in it, that are `Added` and have their default."""
+    found = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if Added() in field.metadata and value == field.default:
+            found[name] = True
+        elif isinstance(value, BaseModel):
+            found[name] = _added(value)
+    return {name: inner for name, inner in found.items() if inner}
 
 
 def _identified(kind: type[Choice], part: dict) -> dict:
