@@ -12,7 +12,6 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected, with_unit
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Metric, Printed
 
@@ -37,12 +36,8 @@ class RecallByEmbeddingDim(Kind):
     def _values(self) -> dict[tuple, float]:
         return printed_values(self.printed, "metric", "method", self.axis)
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores; a method without any is left out.
-
-        Raises:
-            UserError: no scores fit, or more than one data set, network, split or recipe does.
-        """
         options = {"methods": self.everyone, "metrics": [self.metric]}
         shown = pick(scores, selection=self.selection, along=self.axis, **options)
         shown = shown.rename(columns={self.axis: "x"})
@@ -51,27 +46,26 @@ class RecallByEmbeddingDim(Kind):
             shown[shown.method == self.baseline],
         )
         place = {value: x for x, value in enumerate(_variants.in_order(shown.x))}
-        with style.house():
-            figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
-            if len(baseline) and _far_below(baseline, losses):
-                above, below = self._reach(losses["mean"]), self._reach(baseline["mean"])
-                heights = [above, min(below, 0.4 * above)]
-                panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
-                figure.subplots_adjust(hspace=0.12)
-                panels[0].spines["bottom"].set_visible(False)
-                self._lines(panels[0], losses, place)
-                self._lines(panels[1], baseline, place)
-                panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
-                _mark_break(*panels)
-            else:
-                panels = [figure.subplots()]
-                self._lines(panels[0], shown, place)
-            panels[-1].set_xticks(list(place.values()), list(map(str, place)))
-            panels[-1].set_xlim(-0.15, len(place) - 0.92)
-            panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
-            panels[0].set_ylabel(with_unit(self.titles, self.metric))
-            note = " Hollow: printed." if self._values else ""
-            style.head(panels[0], self.title, selected(self.selection) + note)
+        figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
+        if len(baseline) and _far_below(baseline, losses):
+            above, below = self._reach(losses["mean"]), self._reach(baseline["mean"])
+            heights = [above, min(below, 0.4 * above)]
+            panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
+            figure.subplots_adjust(hspace=0.12)
+            panels[0].spines["bottom"].set_visible(False)
+            self._lines(panels[0], losses, place)
+            self._lines(panels[1], baseline, place)
+            panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
+            _mark_break(*panels)
+        else:
+            panels = [figure.subplots()]
+            self._lines(panels[0], shown, place)
+        panels[-1].set_xticks(list(place.values()), list(map(str, place)))
+        panels[-1].set_xlim(-0.15, len(place) - 0.92)
+        panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
+        panels[0].set_ylabel(self.with_unit(self.metric))
+        note = " Hollow: printed." if self._values else ""
+        style.head(panels[0], self.title, self.selected + note)
         return figure
 
     def _lines(self, axes, shown, place) -> None:
@@ -81,7 +75,7 @@ class RecallByEmbeddingDim(Kind):
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
             x = [place[value] for value in marks.x]
-            look = {"color": style.color(method), "marker": style.marker(method)}
+            look = style.look(method)
             style.printed(axes, x, marks["mean"], **look)
         for method in present(shown, self.everyone):
             self._line(axes, shown[shown.method == method], place, method)
@@ -160,16 +154,8 @@ def _mark_break(above, below) -> None:
     stroke = {"marker": [(-1, -0.6), (1, 0.6)], "ms": 10, "ls": "", "color": style.SOFT, "mew": 1.2}
     for axes, edge in ((above, 0), (below, 1)):
         axes.plot([0], [edge], transform=axes.transAxes, clip_on=False, gid="break", **stroke)
-    above.annotate(
-        "scale broken",
-        (0, 0),
-        xycoords="axes fraction",
-        xytext=(10, -2),
-        textcoords="offset points",
-        va="top",
-        color=style.SOFT,
-        fontsize=8,
-    )
+    faint = {"va": "top", "color": style.SOFT, "fontsize": 8}
+    style.note_at(above, "scale broken", (0, 0), (10, -2), xycoords="axes fraction", **faint)
 
 
 def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:

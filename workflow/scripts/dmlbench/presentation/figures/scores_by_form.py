@@ -9,7 +9,6 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected, with_unit
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
@@ -34,34 +33,25 @@ class ScoresByForm(Kind):
     def _values(self) -> dict[tuple, float]:
         return printed_values(self.printed, "dataset", "method", "fold", metric=self.metric)
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores of combined folds.
-
-        Raises:
-            UserError: no scores of combined folds.
-        """
         shown = select(scores, selection=self.selection, metrics=[self.metric])
         shown = shown[shown.fold.isin(list(FORMS))]
         if shown.empty:
             raise UserError(f"no scores of {self.metric} of combined folds at {self.selection}")
         means = summarize(shown, ["dataset", "method", "fold"])
         datasets = list(dict.fromkeys(means.dataset))
-        height = 1.0 + 2.1 * len(datasets)
-        with style.house():
-            figure = Figure(figsize=(1.6 + 0.75 * len(self.methods), height))
-            grid = figure.subplots(len(datasets), 1, squeeze=False, sharex=True)[:, 0]
-            for dataset, axes in zip(datasets, grid, strict=True):
-                self._panel(axes, means[means.dataset == dataset])
-                axes.set_ylabel(f"{self.name(dataset)}\n{with_unit(self.titles, self.metric)}")
-            labels = [self.name(method) for method in self.methods]
-            grid[-1].set_xticks(range(len(labels)), labels, rotation=30, ha="right", fontsize=8)
-            top = {"x": 0.02, "ha": "left", "va": "top"}
-            figure.suptitle(self.title, **top, y=1 - 0.08 / height, fontsize=11, fontweight="bold")
-            note = f"{selected(self.selection)} Whisker: 95% interval over seeds."
-            note += " Diamond: printed." if self._values else ""
-            figure.text(0.02, 1 - 0.34 / height, note, va="top", color=style.SOFT, fontsize=8.5)
-            figure.tight_layout(rect=(0, 0, 1, 1 - 0.5 / height))
-            grid[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
+        figure = Figure(figsize=(1.6 + 0.75 * len(self.methods), 1.0 + 2.1 * len(datasets)))
+        grid = figure.subplots(len(datasets), 1, squeeze=False, sharex=True)[:, 0]
+        for dataset, axes in zip(datasets, grid, strict=True):
+            self._panel(axes, means[means.dataset == dataset])
+            axes.set_ylabel(f"{self.name(dataset)}\n{self.with_unit(self.metric)}")
+        labels = [self.name(method) for method in self.methods]
+        grid[-1].set_xticks(range(len(labels)), labels, rotation=30, ha="right", fontsize=8)
+        note = f"{self.selected} Whisker: 95% interval over seeds."
+        note += " Diamond: printed." if self._values else ""
+        style.head_of_panels(figure, self.title, note)
+        style.legend(grid[0])
         return figure
 
     def _panel(self, axes, means: pd.DataFrame) -> None:

@@ -49,17 +49,6 @@ class SearchComparison(Kind):
         }
 
     def __call__(self, found) -> Table:
-        """The table of the searches' trials and of the tuned networks' scores.
-
-        Args:
-            found: the searches' `trials`, and the long table of `scores` with their tuned runs,
-                as `presentation.views.Searched` holds them.
-            titles: display names.
-
-        Raises:
-            UserError: a search without a complete trial, one for another metric, or two of a method
-                by one strategy.
-        """
         rows = [
             Row(
                 strategy_title(strategy),
@@ -71,18 +60,16 @@ class SearchComparison(Kind):
         ]
         metric = self.name(self.metric) + in_percent(self.titles, [self.metric])
         columns = _columns(quantity(self.metric).better)
-        return Table(
-            id=self.id,
-            title=self.title,
+        return self.table(
+            "Strategy",
+            columns,
+            rows,
             caption=(
                 f"{metric}. Best trial: the highest validation score of the search. "
                 "Tuned: the network trained in full with that trial's values; its epoch is the one "
                 "with the best validation score. Equal values are trained once; hours are those of "
                 f"all trials.{legend(columns).removesuffix('.')}, for each loss."
             ),
-            row_header="Strategy",
-            columns=columns,
-            rows=tuple(rows),
         )
 
     def _values(self, search: str, method: str, found) -> list[float | int | None]:

@@ -22,15 +22,6 @@ class SearchOptima(Kind):
     printed_settings: Printed
 
     def __call__(self, found) -> Table:
-        """The table of the searches' best trials.
-
-        Args:
-            found: the searches' `trials`, as `presentation.views.Searched` holds them.
-            titles: display names.
-
-        Raises:
-            UserError: a search without a complete trial, or two of a method by one strategy.
-        """
         best = {
             search: json.loads(best_trial(search, trials)["values"])
             for search, trials in found.trials.items()
@@ -61,24 +52,22 @@ class SearchOptima(Kind):
                         "its range and step."
                     )
         columns = (
-            Column("range", "Range", better=""),
-            Column("step", "Step", better=""),
-            *(Column(s, strategy_title(s), "Best value", better="") for s in strategies),
-            Column("printed", "printed", "Best value", better=""),
+            Column("range", "Range"),
+            Column("step", "Step"),
+            *(Column(s, strategy_title(s), "Best value") for s in strategies),
+            Column("printed", "printed", "Best value"),
         )
         judged = dict.fromkeys(self.searches[search]["metric"] for search in found.trials)
         metrics = " or ".join(self.name(metric) for metric in judged)
-        return Table(
-            id=self.id,
-            title=self.title,
+        return self.table(
+            "Parameter",
+            columns,
+            rows,
             caption=(
                 f"The values with the best {metrics} on the validation classes, by strategy, all "
                 "with the same budget of trials; of equal scores the first found."
             ),
-            row_header="Parameter",
-            columns=columns,
-            rows=tuple(rows),
-            notes=tuple(notes),
+            notes=notes,
         )
 
 

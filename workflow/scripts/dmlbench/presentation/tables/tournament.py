@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
@@ -16,14 +15,14 @@ from dmlbench.values import Fact, RankingMetric
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
     Column("average_rank", "Mean", "Rank", better="lower"),
-    Column("rank_std", "Std", "Rank", better=""),
-    Column("best_rank", "Best", "Rank", decimals=1, better=""),
-    Column("worst_rank", "Worst", "Rank", decimals=1, better=""),
-    Column("ties", "Ties", decimals=0, better=""),
+    Column("rank_std", "Std", "Rank"),
+    Column("best_rank", "Best", "Rank", decimals=1),
+    Column("worst_rank", "Worst", "Rank", decimals=1),
+    Column("ties", "Ties", decimals=0),
 )
 _CONFIDENCE = (
-    Column("rank_low", "Low", "Mean rank, 95 %", better=""),
-    Column("rank_high", "High", "Mean rank, 95 %", better=""),
+    Column("rank_low", "Low", "Mean rank, 95 %"),
+    Column("rank_high", "High", "Mean rank, 95 %"),
     Column("percent_first", "First (%)", decimals=0, better="higher"),
 )
 
@@ -39,11 +38,6 @@ class Tournament(Kind):
     queries: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The tournament's table, the winner first.
-
-        Raises:
-            UserError: a method is absent from an experiment.
-        """
         frame = rank_methods(
             scores,
             metric=self.metric,
@@ -64,9 +58,9 @@ class Tournament(Kind):
         )
         caption = (
             f"Rank by {self.name(self.metric)} in {experiments} experiment{plural} (data set, "
-            f"network, embedding size); 1 is best. {selected(self.selection)}"
+            f"network, embedding size); 1 is best. {self.selected}"
         )
-        return Table(self.id, self.title, caption, "Loss", columns, rows, _notes(frame))
+        return self.table("Loss", columns, rows, caption=caption, notes=_notes(frame))
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
