@@ -186,7 +186,5 @@ def test_a_dashed_line_is_the_score_without_the_change():
     assert curve.get_xdata().tolist() == [0.1, 0.4]
     assert curve.get_ydata() == pytest.approx([50, 60])
     assert dashed.get_ydata() == pytest.approx([45, 45])
-    with pytest.raises(
-        UserError, match="with role test have a variant margin=<number>"
-    ):
+    with pytest.raises(UserError, match="with role test have a variant margin=<number>"):
         drawn("scores_by_axis", scores, axis="margin", change=["margin"], **options)

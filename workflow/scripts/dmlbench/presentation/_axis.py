@@ -8,7 +8,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 from dmlbench.statistics.summary import select, summarize
 
-_LINE = ["dataset", "method", "rest", "metric"]
+LINE = ("dataset", "method", "rest", "metric")
 
 
 def along_axis(
@@ -19,6 +19,7 @@ def along_axis(
     selection: str,
     role: str,
     change: Sequence[str] = (),
+    line: Sequence[str] = LINE,
 ) -> pd.DataFrame:
     """Means over seeds of each line, by the number of an axis of the variants.
 
@@ -28,10 +29,11 @@ def along_axis(
         metrics: any metrics of the table, also of an experiment.
         selection, role: which scores.
         change: further parts of the variants that do not distinguish lines.
+        line: what distinguishes lines; `rest` is the variant without axis and change.
 
     Returns:
-        Frame with dataset, method, rest (the variant without axis and change), metric, x, and the
-        columns of `summarize`, metrics in the given order.
+        Frame with the columns of `line`, x, and the columns of `summarize`, metrics in the given
+        order.
 
     Raises:
         UserError: no scores match, or two have the same line, number and seed.
@@ -45,12 +47,12 @@ def along_axis(
             f"no scores of {', '.join(metrics)} with role {role} have a variant {axis}=<number>; "
             f"variants are, among others: {', '.join(sorted(set(scores.variant))[:5]) or 'none'}"
         )
-    repeated = kept[kept.duplicated([*_LINE, "x", "seed"])]
+    repeated = kept[kept.duplicated([*line, "x", "seed"])]
     if len(repeated):
         first = repeated.iloc[0]
         raise UserError(
             f"method {first.method} has several scores at {axis}={first.x:g}; allowed: one"
         )
     place = {metric: number for number, metric in enumerate(metrics)}
-    found = summarize(kept, [*_LINE, "x"])
-    return found.sort_values("metric", key=lambda metric: metric.map(place), kind="stable")
+    kept = kept.sort_values("metric", key=lambda metric: metric.map(place), kind="stable")
+    return summarize(kept, [*line, "x"])

@@ -13,6 +13,8 @@ from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
 from dmlbench.values import InnerShare, Printed, RankingMetric
 
+NEEDS = "ranks_of_several"
+
 _ROW = 0.23
 _BAR = 0.13
 _ABOVE = 0.45

@@ -14,6 +14,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Metric, Printed
 
+NEEDS = "points_of_metrics"
+
 
 class MetricCorrelations(Kind):
     """One matrix per data set: Pearson's coefficients, ours below the diagonal, printed above.

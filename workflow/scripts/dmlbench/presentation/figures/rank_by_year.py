@@ -13,6 +13,8 @@ from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.tournament import rank_by_year, ranked, ranks
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "ranks_of_dated"
+
 _EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
 
 

@@ -15,6 +15,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_family"
+
 
 class RecallByEmbeddingDim(Kind):
     """R@1 over the embedding size, one labeled line per loss, like psomas2020's figures 28 to 30.

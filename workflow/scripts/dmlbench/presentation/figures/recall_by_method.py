@@ -15,6 +15,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Metric, Printed
 
+NEEDS = "one_family"
+
 _HOLDS_A_NUMBER = 12
 """Percent above which a bar is high enough for its number."""
 

@@ -11,6 +11,8 @@ from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_family_of_networks"
+
 _LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
 _APART = 0.2
 

@@ -11,6 +11,8 @@ from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "values_of_axes"
+
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
 
 

@@ -13,6 +13,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "combined_folds_with_references"
+
 
 class RelativeImprovement(Kind):
     """One panel for each reference, two bars for each data set, like musgrave2020's figure 5.

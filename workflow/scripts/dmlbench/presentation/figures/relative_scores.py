@@ -10,6 +10,8 @@ from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.kind import Kind
 from dmlbench.values import RankingMetric
 
+NEEDS = "values_of_axes"
+
 
 class RelativeScores(Kind):
     """One panel for each data set (rows) and axis (columns), one line for each loss.

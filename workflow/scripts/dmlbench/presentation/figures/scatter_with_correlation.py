@@ -14,6 +14,8 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
 
+NEEDS = "points"
+
 
 class ScatterWithCorrelation(Kind):
     """One panel for each data set (rows) and measure (columns), its correlation above it.

@@ -13,6 +13,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric
 
+NEEDS = "lines_along_an_axis"
+
 _LOOKS = (
     ("#332288", "o"),
     ("#44aa99", "s"),

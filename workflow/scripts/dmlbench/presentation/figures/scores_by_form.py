@@ -12,6 +12,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
+NEEDS = "combined_folds"
+
 FORMS = {"concatenated": "#cc3311", "separated": "#117733"}
 """Form of combined folds -> color."""
 

@@ -16,6 +16,8 @@ from dmlbench.presentation.names import points
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
+NEEDS = "dated_methods"
+
 _APART = 0.13
 """Years between the marks of losses of one year."""
 

@@ -16,6 +16,8 @@ from dmlbench.presentation.names import name
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Fact, Metric
 
+NEEDS = "spectra"
+
 _WITHOUT, _WITH = "#4477aa", "#cc3311"
 
 

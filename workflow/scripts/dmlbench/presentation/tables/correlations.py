@@ -11,6 +11,8 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
 
+NEEDS = "points"
+
 _COLUMNS = (
     Column("pearson", "Pearson", signed=True),
     Column("low", "from", "In 95 %", signed=True),

@@ -11,6 +11,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Metric, Printed
 
+NEEDS = "next_to_printed"
+
 
 class DeviationsFromPrinted(Kind):
     """(Printed - ours) / standard deviation of our seeds: one row per method and variant.

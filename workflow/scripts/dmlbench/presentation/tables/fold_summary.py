@@ -10,6 +10,7 @@ from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Table, legend
 from dmlbench.values import Metric, Printed
 
+NEEDS = "folds_of_one_split"
 _OVER_FOLDS = (
     "In 95 %: whether the printed mean lies where 95 % of means over {} folds fall that come from "
     "the distribution of ours (Welch, from both deviations)."

@@ -15,6 +15,7 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.summary import half_width, select, summarize
 from dmlbench.values import Metric, Printed
 
+NEEDS = "has_reference"
 _KEY = ["method", "variant", "metric"]
 _INTERVAL = (
     "In 95 %: whether the printed gain lies where 95 % of gains of one draw fall that come from "

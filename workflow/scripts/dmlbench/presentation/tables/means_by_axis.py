@@ -12,6 +12,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Column, Row, Table, legend, summarized
 
+NEEDS = "numbers_of_an_axis"
+
 
 class MeansByAxis(Kind):
     """Mean of one metric over seeds at some numbers of an axis: `projection=5`.
@@ -30,7 +32,7 @@ class MeansByAxis(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": [self.metric], "selection": self.selection, "role": self.role}
-        found = along_axis(scores, axis=self.axis, **which)
+        found = along_axis(scores, axis=self.axis, line=["method"], **which)
         for value in self.values:
             if not (found.x == value).any():
                 raise UserError(f"no scores of {self.metric} at {self.axis}={value:g}")

@@ -14,6 +14,8 @@ from dmlbench.statistics.paired import spread_of_methods
 from dmlbench.statistics.summary import select
 from dmlbench.values import Metric
 
+NEEDS = "equal_methods"
+
 
 class MethodSpread(Kind):
     """The standard deviation of the methods' scores: one row per variant, by data set.

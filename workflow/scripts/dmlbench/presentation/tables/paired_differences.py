@@ -13,6 +13,8 @@ from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Metric
 
+NEEDS = "pairs"
+
 _BASE = "base"
 _TEST = (
     "Differences are between trainings of one seed, which begin with the same weights; interval "

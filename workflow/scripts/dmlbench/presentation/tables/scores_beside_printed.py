@@ -15,6 +15,8 @@ from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_row_per_cell"
+
 _HEADINGS = {"embedding_dim": "embedding size {}"}
 _FOLDS = {
     "": "no folds",

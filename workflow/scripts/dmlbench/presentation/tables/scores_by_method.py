@@ -11,6 +11,8 @@ from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Column, Row, Table, legend, summarized
 from dmlbench.values import Metric
 
+NEEDS = "one_family"
+
 
 class ScoresByMethod(Kind):
     """Scores of every method on one data set and network, like psomas2020's tables 6 to 10.

@@ -10,6 +10,8 @@ from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Table
 from dmlbench.values import Metric, Printed
 
+NEEDS = "one_method"
+
 _ROLES = ("validation", "test")
 
 

@@ -13,6 +13,8 @@ from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.statistics.summary import select
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "one_search_per_strategy"
+
 
 def _columns(better: str) -> tuple[Column, ...]:
     return (

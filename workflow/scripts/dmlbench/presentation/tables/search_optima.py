@@ -8,6 +8,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Printed
 
+NEEDS = "one_search_per_strategy"
+
 _NOT_PRINTED = "not printed"
 
 

@@ -10,6 +10,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table
 
+NEEDS = "searches"
+
 _COLUMNS = (
     Column("range", "Range"),
     Column("best", "Best value"),

@@ -12,6 +12,8 @@ from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
 from dmlbench.values import Fact, RankingMetric
 
+NEEDS = "ranks"
+
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
     Column("average_rank", "Mean", "Rank", better="lower"),

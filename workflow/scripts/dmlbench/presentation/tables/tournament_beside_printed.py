@@ -10,6 +10,8 @@ from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
 from dmlbench.values import Printed, RankingMetric
 
+NEEDS = "ranks"
+
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
 _GROUPS = {_OURS: "Our scores", _PRINTED: "As printed", _RECOMPUTED: "From the printed scores"}

@@ -22,6 +22,8 @@ from dmlbench.statistics.variance import (
 )
 from dmlbench.values import Metric, Printed
 
+NEEDS = "two_factors"
+
 
 class VarianceShares(Kind):
     """Analysis of variance of losses with each value of an axis: one panel per data set.
