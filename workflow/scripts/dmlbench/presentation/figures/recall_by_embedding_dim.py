@@ -43,10 +43,8 @@ class RecallByEmbeddingDim(Kind):
         options = {"methods": self.everyone, "metrics": [self.metric]}
         shown = pick(scores, selection=self.selection, along=self.axis, **options)
         shown = shown.rename(columns={self.axis: "x"})
-        losses, baseline = (
-            shown[shown.method != self.baseline],
-            shown[shown.method == self.baseline],
-        )
+        is_baseline = shown.method == self.baseline
+        losses, baseline = shown[~is_baseline], shown[is_baseline]
         place = {value: x for x, value in enumerate(_variants.in_order(shown.x))}
         figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
         if len(baseline) and _far_below(baseline, losses):
@@ -77,8 +75,7 @@ class RecallByEmbeddingDim(Kind):
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
             x = [place[value] for value in marks.x]
-            look = style.look(method)
-            style.printed(axes, x, marks["mean"], **look)
+            style.printed(axes, x, marks["mean"], **style.look(method))
         for method in present(shown, self.everyone):
             self._line(axes, shown[shown.method == method], place, method)
         self._label(axes, shown, place)
@@ -91,45 +88,22 @@ class RecallByEmbeddingDim(Kind):
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
         rows = rows.sort_values("x", key=lambda values: values.map(place))
-        axes.errorbar(
-            [place[value] for value in rows.x],
-            rows["mean"],
-            rows["std"] if rows["std"].notna().any() else None,
-            color=style.color(method),
-            clip_on=False,
-            marker=style.marker(method),
-            ls="--" if method == self.baseline else "-",
-            lw=1.8,
-            ms=6,
-            mec="white",
-            mew=0.8,
-            elinewidth=0.8,
-            capsize=2,
-        )
+        look = {"lw": 1.8, "ms": 6, "mec": "white", "mew": 0.8, "elinewidth": 0.8, "capsize": 2}
+        look |= style.look(method) | {"ls": "--" if method == self.baseline else "-"}
+        x, spread = rows.x.map(place), rows["std"] if rows["std"].notna().any() else None
+        axes.errorbar(x, rows["mean"], spread, clip_on=False, **look)
 
     def _label(self, axes, shown, place) -> None:
         ends = shown.sort_values("x", key=lambda values: values.map(place))
-        ends = ends.groupby("method").tail(1)
-        ends = ends.set_index("method")["mean"].to_dict()
+        ends = ends.groupby("method")["mean"].last().to_dict()
         line = float(np.ptp(axes.get_ylim())) * 0.052 if len(ends) > 1 else 0
         inch = 1 / (axes.get_position().width * axes.figure.get_figwidth())
         for method, height in spread_out(ends, gap=line).items():
-            axes.plot(
-                [1 + 0.02 * inch, 1 + 0.2 * inch],
-                [ends[method], height],
-                color=style.color(method),
-                lw=1,
-                clip_on=False,
-                transform=axes.get_yaxis_transform(),
-            )
-            axes.text(
-                1 + 0.25 * inch,
-                height,
-                f"{self.name(method)}  {brief(self.metric, ends[method])}",
-                va="center",
-                fontsize=8.5,
-                transform=axes.get_yaxis_transform(),
-            )
+            right = {"transform": axes.get_yaxis_transform()}
+            x, y = [1 + 0.02 * inch, 1 + 0.2 * inch], [ends[method], height]
+            axes.plot(x, y, color=style.color(method), lw=1, clip_on=False, **right)
+            text = f"{self.name(method)}  {brief(self.metric, ends[method])}"
+            axes.text(1 + 0.25 * inch, height, text, va="center", fontsize=8.5, **right)
 
     def _reach(self, heights: pd.Series) -> float:
         """What a panel covers to show these scores with some margin, in the metric's unit."""

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import placed_values
-from dmlbench.presentation.figures.scores_by_form import FORMS
+from dmlbench.presentation.figures.scores_by_form import FORMS, form_bars
 from dmlbench.presentation.kind import Kind
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Printed, RankingMetric
@@ -43,8 +43,7 @@ class RelativeImprovement(Kind):
         )
         for reference, axes in panels.items():
             found = summarize(improvements(ours, reference), ["dataset", "fold"])
-            self._panel(axes, found, datasets)
-            self._printed(axes, reference, datasets)
+            form_bars(axes, found, "dataset", datasets, self._printed(reference))
             axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])
             style.heading(axes, f"over {self.name(reference)}")
             axes.axhline(0, color=style.INK, lw=0.8)
@@ -55,23 +54,12 @@ class RelativeImprovement(Kind):
         style.legend(axes)
         return figure
 
-    def _panel(self, axes, found: pd.DataFrame, datasets: Sequence[str]) -> None:
-        for side, (form, color) in zip((-0.2, 0.2), FORMS.items(), strict=True):
-            rows = found[found.fold == form].set_index("dataset").reindex(list(datasets))
-            xs = [place + side for place in range(len(datasets))]
-            axes.bar(xs, rows["mean"], 0.37, color=style.tint(color, 0.75), label=f"folds {form}")
-            axes.errorbar(xs, rows["mean"], rows["half"], ls="", color=style.INK, lw=0.8, capsize=2)
-
-    def _printed(self, axes, reference: str, datasets: Sequence[str]) -> None:
+    def _printed(self, reference: str) -> dict[tuple[str, str], float]:
         if self.printed is None:
-            return
+            return {}
         numbers = placed_values(self.printed).query("metric == @self.metric").assign(seed=0)
         numbers = numbers[numbers.fold.isin(list(FORMS))]
-        found = improvements(numbers, reference).set_index(["dataset", "fold"])["value"]
-        for (dataset, form), value in found.items():
-            if dataset in datasets:
-                side = -0.2 if form == "concatenated" else 0.2
-                style.printed(axes, [datasets.index(dataset) + side], [value])
+        return improvements(numbers, reference).set_index(["dataset", "fold"])["value"].to_dict()
 
 
 def improvements(scores: pd.DataFrame, reference: str) -> pd.DataFrame:

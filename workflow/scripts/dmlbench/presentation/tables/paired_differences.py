@@ -104,12 +104,8 @@ class PairedDifferences(Kind):
         return rows
 
     def _panel(self, metric, dataset, frame: pd.DataFrame) -> str:
-        parts = []
-        if frame.dataset.nunique() > 1:
-            parts.append(self.name(dataset))
-        if len(self.metrics) > 1:
-            parts.append(self.name(metric))
-        return ", ".join(parts)
+        parts = [self.name(dataset)] if frame.dataset.nunique() > 1 else []
+        return ", ".join(parts + ([self.name(metric)] if len(self.metrics) > 1 else []))
 
     def _label(self, method: str, variant: str) -> str:
         of = "All losses" if method == ALL_METHODS else self.name(method)
@@ -126,9 +122,8 @@ class PairedDifferences(Kind):
         shown = ", ".join(self.name(metric) for metric in self.metrics)
         images = {"test": "test", "train": "training", "validation": "validation"}[self.role]
         most = frame.pairs.max()
-        together = ""
-        if (frame.method == ALL_METHODS).any():
-            together = " All losses: mean over losses, seed by seed."
+        all_losses = (frame.method == ALL_METHODS).any()
+        together = " All losses: mean over losses, seed by seed." if all_losses else ""
         return (
             f"{shown} of the {images} images less that of {against}, mean over {most} "
             f"{'pair' if most == 1 else 'pairs'} of trainings. {self.selected}{together}"
@@ -138,4 +133,4 @@ class PairedDifferences(Kind):
 def _cells(row, tested: bool) -> tuple[Cell, ...]:
     values = [row.reference, row.value, row.difference]
     values += [row.low, row.high, row.p_value, row.sign, row.holm] if tested else []
-    return tuple(Cell(None if pd.isna(value) else value) for value in values)
+    return tuple(map(Cell, values))

@@ -1,9 +1,8 @@
 """What searches found, parameter by parameter, next to the printed optima."""
 
-import json
 from decimal import Decimal
 
-from dmlbench.presentation._searches import best_trial, by_method, strategy_title
+from dmlbench.presentation._searches import best_values, by_method, strategy_title
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Printed
@@ -24,10 +23,7 @@ class SearchOptima(Kind):
     printed_settings: Printed
 
     def __call__(self, found) -> Table:
-        best = {
-            search: json.loads(best_trial(search, trials)["values"])
-            for search, trials in found.trials.items()
-        }
+        best = {search: best_values(search, trials) for search, trials in found.trials.items()}
         methods = by_method(self.searches, found.trials)
         strategies = list(dict.fromkeys(s for searches in methods.values() for s in searches))
         printed_optima = {
@@ -61,16 +57,11 @@ class SearchOptima(Kind):
         )
         judged = dict.fromkeys(self.searches[search]["metric"] for search in found.trials)
         metrics = " or ".join(self.name(metric) for metric in judged)
-        return self.table(
-            "Parameter",
-            columns,
-            rows,
-            caption=(
-                f"The values with the best {metrics} on the validation classes, by strategy, all "
-                "with the same budget of trials; of equal scores the first found."
-            ),
-            notes=notes,
+        caption = (
+            f"The values with the best {metrics} on the validation classes, by strategy, all "
+            "with the same budget of trials; of equal scores the first found."
         )
+        return self.table("Parameter", columns, rows, caption, notes)
 
 
 def _range(parameter: dict) -> str:

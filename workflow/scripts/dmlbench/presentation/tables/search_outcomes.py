@@ -1,11 +1,9 @@
 """What each search found, value by value, and a summary of its trials."""
 
-import json
-
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation._searches import best_trial
+from dmlbench.presentation._searches import best_values, hours
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table
@@ -34,23 +32,18 @@ class SearchOutcomes(Kind):
             for search, described in self.searches.items()
             for row in self._rows(search, described, found.trials[search])
         ]
-        return self.table(
-            "Parameter",
-            _COLUMNS,
-            rows,
-            caption=(
-                "The values of the best trial, with the validation scores of the complete trials"
-                f"{in_percent(self.titles, metrics)}: with folds, means of theirs."
-            ),
+        caption = (
+            "The values of the best trial, with the validation scores of the complete trials"
+            f"{in_percent(self.titles, metrics)}: with folds, means of theirs."
         )
+        return self.table("Parameter", _COLUMNS, rows, caption)
 
     def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[Row]:
-        best = json.loads(best_trial(search, trials)["values"])
+        best = best_values(search, trials)
         scores = trials.loc[trials["state"] == "complete", "validation"]
         scores = quantity(described["metric"]).factor * scores
         failed = int((trials["state"] == "failed").sum())
-        facts = [scores.max(), scores.median(), scores.min(), len(trials), failed]
-        facts.append(trials["seconds"].sum() / 3600)
+        facts = [scores.max(), scores.median(), scores.min(), len(trials), failed, hours(trials)]
         rows = []
         for position, (place, parameter) in enumerate(described["parameters"].items()):
             cells = [_range(parameter), _text(best[place])]

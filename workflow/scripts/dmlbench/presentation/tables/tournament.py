@@ -34,6 +34,8 @@ class Tournament(Kind):
 
     Attributes:
         metric: the metric to rank by.
+        queries: for each row the file of its run's queries; with them each mean rank has an
+            interval, and each method the probability of being first.
     """
 
     metric: RankingMetric = "recall_at_1"
@@ -50,19 +52,23 @@ class Tournament(Kind):
             ),
         )
         frame["percent_first"] = 100 * frame.probability_first
-        experiments = int(frame.experiments.iloc[0])
-        plural = "s" if experiments > 1 else ""
         shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
         columns = tuple(_without_halves(column, frame) for column in shown)
         rows = tuple(
             Row(self.name(record["method"]), tuple(Cell(record[c.name]) for c in columns))
             for record in frame.to_dict("records")
         )
-        caption = (
-            f"Rank by {self.name(self.metric)} in {experiments} experiment{plural} (data set, "
-            f"network, embedding size); 1 is best. {self.selected}"
-        )
-        return self.table("Loss", columns, rows, caption=caption, notes=_notes(frame))
+        caption = f"{ranked_by(self, frame)}. {self.selected}"
+        return self.table("Loss", columns, rows, caption, _notes(frame))
+
+
+def ranked_by(kind: Kind, frame: pd.DataFrame) -> str:
+    """What a tournament's ranks are of."""
+    experiments = int(frame.experiments.iloc[0])
+    return (
+        f"Rank by {kind.name(kind.metric)} in {experiments} experiment"
+        f"{'s' if experiments > 1 else ''} (data set, network, embedding size); 1 is best"
+    )
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:

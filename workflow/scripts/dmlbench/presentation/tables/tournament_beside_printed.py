@@ -6,6 +6,7 @@ import pandas as pd
 
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.tables.tournament import ranked_by
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
 from dmlbench.values import Printed, RankingMetric
@@ -46,13 +47,11 @@ class TournamentBesidePrinted(Kind):
             )
             for method in boards[_OURS].index
         ]
-        experiments = int(boards[_OURS].experiments.iloc[0])
         caption = (
-            f"Rank by {self.name(self.metric)} in {experiments} experiments (data set, network, "
-            f"embedding size); 1 is best, equal scores share the average of their ranks. "
+            f"{ranked_by(self, boards[_OURS])}, equal scores share the average of their ranks. "
             f"{self.selected} Best in bold, second best underlined."
         )
-        return self.table("Loss", _columns(boards), rows, caption=caption)
+        return self.table("Loss", _columns(boards), rows, caption)
 
     def _ranks(self, scores: pd.DataFrame) -> pd.DataFrame:
         found = tournament(

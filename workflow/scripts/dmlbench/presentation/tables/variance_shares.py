@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
@@ -126,13 +125,9 @@ def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Ro
     cells = []
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
-        cells += [_cell(100 * value) for value in percents]
-        cells += [_cell(source.deviation), _cell(source.p_value)]
+        values = [*(100 * share for share in percents), source.deviation, source.p_value]
+        cells += map(Cell, values)
     return Row(label, tuple(cells), panel=panel)
-
-
-def _cell(value: float) -> Cell:
-    return Cell(None if np.isnan(value) else value)
 
 
 def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list[Column]:
