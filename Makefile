@@ -86,10 +86,11 @@ rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studi
 		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
 .PHONY: benchmark
-benchmark: .venv/ready ## time losses, evaluation and input against the libraries everyone uses
+benchmark: .venv/ready ## time losses, evaluation, input and whole trainings against the libraries everyone uses
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/input.py
+	@$(BIN)/python benchmarks/training.py
 
 .PHONY: gpu-check
 gpu-check: .venv/ready ## is this GPU right and fast? a table and results/benchmarks/gpu-<name>.json, minutes
@@ -112,6 +113,10 @@ record-training: .venv/ready ## record the code of training and data, once versi
 .PHONY: protocols
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
+
+.PHONY: gallery
+gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again
+	@$(BIN)/python docs/gallery.py
 
 # The site has its own environment, so that the environment for experiments does not change.
 .venv-docs/ready: docs/requirements.lock

@@ -6,15 +6,15 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
+from kinds import build
 
 TITLES = {"random": "random embeddings", "closed_form": "equation 7"}
 
 
-def build(kind, arrays=None, **options):
-    return registry.build("presentation/figures", kind, context={"arrays": arrays}, **options)
+def figure_of(kind, arrays=None, **options):
+    return build("figures", kind, arrays=arrays, **options)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def scores():
         {"method": "closed_form", "variant": f"classes={n}", "seed": 0, "value": 0.5}
         for n in (100, 1000)
     ]
-    return pd.DataFrame(rows).assign(metric="nmi", role="test")
+    return pd.DataFrame(rows).assign(dataset="", metric="nmi", role="test", selection="none")
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def texts(figure):
 
 
 def axis_figure(**options):
-    given = {"title": "T", "axis": "classes", "metrics": ["nmi"], "over": {"closed_form": "random"}}
-    return build("metrics_by_axis", **(given | options))
+    given = {"axis": "classes", "panel": "method", "over": {"closed_form": "random"}}
+    return figure_of("scores_by_axis", metrics=["nmi"], **(given | options))
 
 
 def test_lines_are_means_over_the_axis_and_bands_are_intervals(scores):
-    figure = axis_figure(log=True)(scores, TITLES)
+    figure = axis_figure(log="x")(scores, TITLES)
     assert len(figure.axes) == 1
     measured, formula = lines(figure)
     assert measured.get_xdata().tolist() == [10, 100, 1000]
@@ -90,7 +90,7 @@ def test_lines_are_means_over_the_axis_and_bands_are_intervals(scores):
     assert heights.max() == pytest.approx(61 + 12.706, abs=0.01)
     assert heights.min() == pytest.approx(11 - 12.706, abs=0.01)
     assert "95% interval of 2 seeds" in texts(figure)
-    assert "NMI, equation 7" in texts(figure)
+    assert "equation 7" in texts(figure)
 
 
 def test_methods_have_panels_unless_drawn_over_others(scores):
@@ -100,7 +100,7 @@ def test_methods_have_panels_unless_drawn_over_others(scores):
 
 
 def test_an_axis_without_scores_is_one_line(scores):
-    with pytest.raises(UserError, match="variant margin=<number> and role test; variants are"):
+    with pytest.raises(UserError, match="with role test have a variant margin=<number>; variants"):
         axis_figure(axis="margin")(scores, TITLES)
 
 
@@ -110,7 +110,7 @@ def test_spaces_show_their_points_and_scores(arrays, scores):
         {"array": "round", "title": "right"},
     ]
     options = {"title": "T", "spaces": spaces, "metrics": ["nmi"], "circle": True}
-    figure = build("point_spaces", arrays, **options)(scores, TITLES)
+    figure = figure_of("point_spaces", arrays, **options)(scores, TITLES)
     for axes, name in zip(figure.axes, ("flat", "round"), strict=True):
         drawn = np.concatenate([group.get_offsets() for group in axes.collections])
         order = np.argsort(arrays[0]["labels"], kind="stable")
@@ -122,14 +122,16 @@ def test_spaces_show_their_points_and_scores(arrays, scores):
 
 def test_an_absent_space_or_seed_is_one_line(arrays):
     with pytest.raises(UserError, match=r"'flt'; did you mean 'flat'"):
-        build("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])
+        figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])(
+            None, {}
+        )
     spaces = [{"array": "flat", "title": ""}]
     with pytest.raises(UserError, match="unknown seed of a figure '3'; allowed: 0"):
-        build("point_spaces", arrays, title="T", spaces=spaces, seed=3)
+        figure_of("point_spaces", arrays, title="T", spaces=spaces, seed=3)(None, {})
 
 
 def test_arrows_start_at_the_points_and_follow_the_forces(forces):
-    figure = build("force_field", forces, title="T", figure="3_6", scale=0.5)(None, TITLES)
+    figure = figure_of("force_field", forces, title="T", figure="3_6", scale=0.5)(None, TITLES)
     assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["r=0", "r=2"]
     arrows = [
         text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None) is not None
@@ -139,7 +141,7 @@ def test_arrows_start_at_the_points_and_follow_the_forces(forces):
 
 
 def test_regions_are_drawn_between_their_corners(forces):
-    figure = build("force_field", forces, title="T", figure="3_5")(None, TITLES)
+    figure = figure_of("force_field", forces, title="T", figure="3_5")(None, TITLES)
     [image] = figure.axes[0].images
     np.testing.assert_array_equal(image.get_array(), np.eye(5))
     assert image.get_extent() == [-1, 1, -2, 2]
@@ -147,16 +149,16 @@ def test_regions_are_drawn_between_their_corners(forces):
 
 def test_an_unknown_figure_of_forces_names_those_there_are(forces):
     with pytest.raises(UserError, match="allowed: 3_5, 3_6"):
-        build("force_field", forces, title="T", figure="3_8")
+        figure_of("force_field", forces, title="T", figure="3_8")(None, {})
 
 
 def test_the_same_outcome_gives_the_same_bytes(arrays, forces, scores, tmp_path):
     def drawn():
         yield axis_figure()(scores, TITLES)
-        yield build("point_spaces", arrays, title="T", spaces=[{"array": "flat", "title": ""}])(
+        yield figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flat", "title": ""}])(
             scores, TITLES
         )
-        yield build("force_field", forces, title="T", figure="3_6")(scores, TITLES)
+        yield figure_of("force_field", forces, title="T", figure="3_6")(scores, TITLES)
 
     digests = []
     for _ in range(2):
@@ -171,7 +173,7 @@ def test_a_figure_with_arrows_and_regions_draws_what_is_asked_for(forces):
     both = {0: forces[0] | {"region_3_6_r=0": np.eye(5, dtype=bool)}}
     both[0] |= {"extent_3_6": np.array([-1.0, 1.0, -1.0, 1.0]), "points_3_6": np.zeros((2, 2))}
     for draws, panels in (("arrows", 2), ("regions", 1)):
-        figure = build("force_field", both, title="T", figure="3_6", draws=draws)(None, TITLES)
+        figure = figure_of("force_field", both, title="T", figure="3_6", draws=draws)(None, TITLES)
         assert sum(bool(axes.get_title(loc="left")) for axes in figure.axes) == panels
     images = [axes for axes in figure.axes if axes.images]
     assert len(images) == 1

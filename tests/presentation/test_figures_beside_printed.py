@@ -5,14 +5,14 @@ import re
 import matplotlib.colors as colors
 import pytest
 from beside_printed import SELECTION, ours, printed
-from dmlbench import registry
 from dmlbench.errors import UserError
+from kinds import build
 
 
 def figure(kind, frame, scores, **options):
     context = {"title": "T", "selection": SELECTION, "baseline": None, "years": {}}
     context["methods"] = list(dict.fromkeys(frame.method))
-    view = registry.build("presentation/figures", kind, context=context, **options)
+    view = build("figures", kind, **(context | options))
     return view(scores, {key: key for key in ("resnet50", "bninception", "googlenet")})
 
 
@@ -55,5 +55,5 @@ def test_figures_mark_the_printed_numbers(kind, tables, where, options):
 
 def test_networks_of_several_sizes_do_not_go_into_one_figure():
     frame = printed("06", "07", metric="recall_at_1")
-    with pytest.raises(UserError, match="several embedding sizes"):
+    with pytest.raises(UserError, match="several values of embedding_dim"):
         figure("recall_by_network", frame, ours(frame))

@@ -45,6 +45,24 @@ def test_an_empty_file_is_named(project, file):
     path.write_text("# nothing\n")
     output = project.snakemake("--dry-run", "demo", check=False)
     path.write_text(text)
-    (line,) = (line for line in output.splitlines() if line.startswith("dmlbench:"))
+    *_, line = (line for line in output.splitlines() if line.startswith("dmlbench:"))
     assert f"config/{file}.yaml: is empty" in line
     assert "Traceback" not in output
+
+
+def test_a_broken_study_stops_only_what_needs_it(project):
+    """The demo is planned, with one line of warning; the broken study and all studies are not."""
+    path = project.folder / "config" / "studies" / "torn.yaml"
+    path.write_text("title: [\n")
+    said = {}
+    for target in ("demo", "torn", "all"):
+        output = project.snakemake(target, "--dry-run", "--quiet", "all", check=False)
+        lines = [line for line in output.splitlines() if line.startswith("dmlbench:")]
+        said[target] = [line for line in lines if "studies/torn.yaml: not YAML" in line]
+        assert any("22 trainings" in line for line in lines) == (target == "demo")
+        assert "Traceback" not in output
+    path.unlink()
+    warning = "dmlbench: warning: study left out: "
+    assert [line.startswith(warning) for line in said["demo"]] == [True]
+    for target in ("torn", "all"):
+        assert [line.startswith(warning) for line in said[target]] == [True, False]

@@ -1,8 +1,8 @@
-"""Types and ranges of a part's options, declared in its signature.
+"""Types and ranges of a part's options, declared in its signature or its fields.
 
     def __init__(self, *, margin: NotNegative = 0.1, positives: Literal["all", "one"] = "all"):
 
-`dmlbench.registry` reads such signatures from the source and checks options by them, in a plan
+`dmlbench.registry` reads such declarations from the source and checks options by them, in a plan
 and wherever a part is built. An annotation may be made of
 
 - `float` (a finite number; an integer is one), `int`, `bool` (which is not a number), `str`,
@@ -10,6 +10,7 @@ and wherever a part is built. An annotation may be made of
 - the types of this module, and `Annotated[float, Interval(1e-3, 60)]` and the like;
 - `Literal["all", "one"]`, `X | None`, `list[X]`, `Sequence[X]`, `tuple[X, X]` (for which a list
   may be given) and `Mapping[str, X]`; no list is empty;
+- `Annotated[X, Added()]`: an option that finished results did not have yet;
 - `Fact[...]`: given by the pipeline, never by a configuration.
 
 Standard library only: a plan loads this.
@@ -23,7 +24,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import check_metric, metric_names
+from dmlbench.evaluation.names import check_metric, metric_names, quantity
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,20 @@ class Rising:
 
 
 @dataclass(frozen=True)
+class Added:
+    """Marks an option that a part got later; its default is what the part did before.
+
+    With the default, no digest contains it, so nothing finished is made again.
+    """
+
+    def holds(self, value: object) -> bool:
+        return True
+
+    def narrow(self, words: str) -> str:
+        return words
+
+
+@dataclass(frozen=True)
 class _Infinite:
     def holds(self, value: object) -> bool:
         return isinstance(value, Real) and value == math.inf
@@ -114,6 +129,16 @@ class _Metric:
 
 
 @dataclass(frozen=True)
+class _Directed:
+    def holds(self, name: str) -> bool:
+        return quantity(name).better != ""
+
+    def narrow(self, words: str) -> str:
+        ranking = (each for each in metric_names() if quantity(each).better)
+        return f"a metric of which higher or lower is better ({', '.join(ranking)})"
+
+
+@dataclass(frozen=True)
 class _ReadFromFiles:
     """File names as in a configuration, or what was read from those files."""
 
@@ -125,8 +150,39 @@ class _ReadFromFiles:
         return "a list of the names of printed tables"
 
 
+@dataclass(frozen=True)
+class PartThat:
+    """Names of a package's parts, by what one of their functions takes or gives.
+
+    Attributes:
+        function: of the part, such as `forward`.
+        argument: of the function; `return` for its result.
+        annotation: what its annotation contains, such as `Triplets`.
+    """
+
+    package: str
+    function: str
+    argument: str
+    annotation: str
+
+    def names(self) -> list[str]:
+        from dmlbench import registry  # which imports this module
+
+        found = {
+            name: registry.annotation(self.package, name, self.function, self.argument)
+            for name in registry.available(self.package)
+        }
+        return [name for name, annotation in found.items() if self.annotation in (annotation or "")]
+
+    def holds(self, name: str) -> bool:
+        return name in self.names()
+
+    def narrow(self, words: str) -> str:
+        return ", ".join(self.names())
+
+
 class Fact:
-    """`Fact[X]`: an argument of type X that the pipeline gives, not a configuration."""
+    """`Fact[X]`: an argument or field of type X that the pipeline gives, not a configuration."""
 
     def __class_getitem__(cls, kind: Any) -> Any:
         return Annotated[kind, cls]
@@ -149,6 +205,10 @@ Seed = CountOrZero
 CropSize = Count
 """A side in pixels, at most that of the images."""
 Metric = Annotated[str, _Metric()]
+RankingMetric = Annotated[Metric, _Directed()]
+"""A metric that says which of two methods is better: none of those whose direction is neither."""
+PairMiner = Annotated[str, PartThat("miners", "__call__", "return", "Pairs")]
+TripletLoss = Annotated[str, PartThat("losses", "forward", "tuples", "Triplets")]
 Printed = Annotated[object, _ReadFromFiles()]
 """Printed tables: a configuration names them, a part gets their rows."""
 

@@ -13,7 +13,9 @@ from pydantic import (
 )
 
 from dmlbench import registry
-from dmlbench.evaluation.names import check_metric
+from dmlbench.errors import UserError
+from dmlbench.evaluation.names import check_metric, check_ranking_metric, quantity
+from dmlbench.plan.identity import current
 
 
 def _is_no_fold(name: str) -> str:
@@ -60,7 +62,22 @@ def _checked_metric(name: str) -> str:
     return name
 
 
+def _ranks(name: str) -> str:
+    check_ranking_metric(name)
+    return name
+
+
+def _is_maximized(name: str) -> str:
+    check_ranking_metric(name)
+    if quantity(name).better != "higher":
+        raise UserError(f"metric {name!r}: the lower the better; allowed: one to be maximized")
+    return name
+
+
 Metric = Annotated[str, BeforeValidator(_checked_metric)]
+RankingMetric = Annotated[str, BeforeValidator(_ranks)]
+MaximizedMetric = Annotated[str, BeforeValidator(_is_maximized)]
+"""Trainings and searches keep the epoch or trial with the highest score."""
 
 
 class Model(BaseModel):
@@ -77,7 +94,8 @@ _CHECKED: set[tuple[str, str, str]] = set()
 class Choice(BaseModel):
     """A part of a package with its options: `{name: proxy_anchor, margin: 0.1}`.
 
-    A part without options may be written as its name alone.
+    A part without options may be written as its name alone. An earlier part is read as the one that
+    replaces it.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, ser_json_inf_nan="constants")
@@ -87,7 +105,8 @@ class Choice(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
+        value = {"name": value} if isinstance(value, str) else value
+        return current(cls.package, value) if isinstance(value, dict) and "name" in value else value
 
     @model_validator(mode="after")
     def _exists(self) -> "Choice":

@@ -4,7 +4,9 @@ import hashlib
 import json
 from typing import Any
 
+from dmlbench import registry
 from dmlbench.plan.choices import Choice
+from dmlbench.plan.identity import identified
 
 
 def digest_of(values: Any, digits: int) -> str:
@@ -14,6 +16,12 @@ def digest_of(values: Any, digits: int) -> str:
 
 
 def slug(choice: Choice) -> str:
-    """A choice as part of a file name: its name and the values of its options, `fixed-0.1`."""
-    values = (str(value) for _, value in sorted(choice.hyperparameters.items()))
-    return "-".join([choice.name, *values])
+    """A choice as part of a file name: its name and the values of its options, `fixed-0-0.1`.
+
+    The version of its code follows if it was raised, `half-v2`, so that the file is made again.
+    """
+    options = identified(choice.package, choice.model_dump())
+    name = options.pop("name")
+    version = registry.version(choice.package, choice.name)
+    raised = [f"v{version}"] if version > 1 else []
+    return "-".join([name, *(str(value) for _, value in sorted(options.items())), *raised])

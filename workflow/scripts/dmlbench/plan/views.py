@@ -41,9 +41,7 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
     Raises:
         UserError: the study has no such view.
     """
-    if study not in plan.studies:
-        raise unknown("study", study, plan.studies)
-    description = plan.studies[study]
+    description = plan.study(study)
     if kind == "tournament":
         if description.tournament is None:
             raise UserError(f"study {study} has no tournament")
@@ -128,6 +126,12 @@ def trained_rows(plan: Plan, study: str, where: Where) -> list[Row]:
         if where.holds(row):
             found |= dict.fromkeys(together.folds)
     return list(found)
+
+
+def rows(plan: Plan, study: str, where: Where) -> list[Row]:
+    """The rows that a view shows: runs, and folds that are combined if `where` names their form."""
+    together = combinations(plan, study) if where.fold else {}
+    return [*plan.rows(study, where), *(row for row in together if where.holds(row))]
 
 
 def methods(plan: Plan, study: str, where: Where) -> list[str]:

@@ -1,17 +1,19 @@
 """The effect of a variant or a method: differences between trainings of equal seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
-from dmlbench.values import Fact, Metric
+from dmlbench.statistics.summary import of_rule
+from dmlbench.values import Metric
+
+NEEDS = "pairs"
 
 _BASE = "base"
 _TEST = (
@@ -21,29 +23,24 @@ _TEST = (
 )
 _ONE_PAIR = "One pair of trainings: the interval of the difference is unknown."
 _MEANS = (
-    Column("reference", "reference", "Mean", better=""),
-    Column("value", "changed", "Mean", better=""),
-    Column("difference", "mean", "Difference", better="", signed=True),
+    Column("reference", "reference", "Mean"),
+    Column("value", "changed", "Mean"),
+    Column("difference", "mean", "Difference", signed=True),
 )
 _INTERVAL = (
-    Column("low", "from", "In 95 %", better="", signed=True),
-    Column("high", "to", "In 95 %", better="", signed=True),
-    Column("p", "p", decimals=3, better=""),
-    Column("sign", "p (signs)", decimals=3, better=""),
-    Column("holm", "p (Holm)", decimals=3, better=""),
+    Column("low", "from", "In 95 %", signed=True),
+    Column("high", "to", "In 95 %", signed=True),
+    Column("p", "p", decimals=3),
+    Column("sign", "p (signs)", decimals=3),
+    Column("holm", "p (Holm)", decimals=3),
 )
 
 
-class PairedDifferences:
+class PairedDifferences(Kind):
     """One row per method and variant: how much it scores above its reference.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: the compared methods, in the study's (chronological) order; all if empty, as in a
-            view of experiments.
-        metrics: one panel each; percent, except for measures of structure.
-        selection: the selection rule of the scores.
+    Attributes:
+        metrics: one panel each.
         role: whose images are scored.
         between: the column in which a score and its reference differ.
         against: the common reference: a variant (`base` for none), or a method.
@@ -52,37 +49,21 @@ class PairedDifferences:
             is `miner=D`.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        role: Literal["train", "validation", "test"] = "test",
-        between: Literal["method", "variant"] = "variant",
-        against: str = "base",
-        change: Sequence[str] | None = None,
-    ):
-        if change and (between == "method" or against != _BASE):
-            raise UserError(f"table {id}: change is of variants, and allows no against")
-        self.id = id
-        self.title = title
-        self.methods = list(methods)
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.role = role
-        self.between = between
-        self.against = "" if against == _BASE else against
-        self.change = tuple(change or ())
+    metrics: Sequence[Metric]
+    role: Literal["train", "validation", "test"] = "test"
+    between: Literal["method", "variant"] = "variant"
+    against: str = "base"
+    change: Sequence[str] | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
-        """The table of a study's scores.
+    def __post_init__(self):
+        if self.change and (self.between == "method" or self.against != _BASE):
+            raise UserError(f"table {self.id}: change is of variants, and allows no against")
 
-        Raises:
-            UserError: no scores of a metric; what `statistics.paired` refuses.
-        """
+    @property
+    def _reference(self) -> str:
+        return "" if self.against == _BASE else self.against
+
+    def __call__(self, scores: pd.DataFrame) -> Table:
         kept = of_rule(scores, self.selection, self.role)
         if self.methods:
             kept = kept[kept.method.isin(self.methods)]
@@ -93,13 +74,11 @@ class PairedDifferences:
         kept = kept[kept.metric.isin(self.metrics)]
         frame = paired_differences(kept, self._references(kept), between=self.between)
         tested = bool(frame.low.notna().any())
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=self._caption(frame, titles),
-            row_header="Loss",
-            columns=_MEANS + (_INTERVAL if tested else ()),
-            rows=tuple(self._rows(frame, titles, tested)),
+        return self.table(
+            "Loss",
+            _MEANS + (_INTERVAL if tested else ()),
+            self._rows(frame, tested),
+            caption=self._caption(frame),
             notes=(_TEST if tested else _ONE_PAIR,),
         )
 
@@ -108,55 +87,50 @@ class PairedDifferences:
         if self.change:
             found = {value: _variants.without(value, self.change) for value in values}
         else:
-            found = dict.fromkeys(values, self.against)
+            found = dict.fromkeys(values, self._reference)
         return {value: reference for value, reference in found.items() if value != reference}
 
-    def _rows(self, frame: pd.DataFrame, titles: Mapping[str, str], tested: bool) -> list[Row]:
+    def _rows(self, frame: pd.DataFrame, tested: bool) -> list[Row]:
         rank = {method: place for place, method in enumerate([*self.methods, ALL_METHODS])}
         ordered = frame.sort_values("method", key=lambda method: method.map(rank), kind="stable")
         rows = []
         for metric in self.metrics:
             for dataset, found in ordered[ordered.metric == metric].groupby("dataset", sort=False):
-                panel = self._panel(metric, dataset, frame, titles)
+                panel = self._panel(metric, dataset, frame)
                 for row in found.itertuples():
-                    label = self._label(row.method, row.variant, titles)
+                    label = self._label(row.method, row.variant)
                     cells = _cells(row, tested)
                     rows.append(Row(label, cells, panel=panel, baseline=row.method == ALL_METHODS))
         return rows
 
-    def _panel(self, metric, dataset, frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
-        parts = []
-        if frame.dataset.nunique() > 1:
-            parts.append(name(titles, dataset))
-        if len(self.metrics) > 1:
-            parts.append(name(titles, metric))
-        return ", ".join(parts)
+    def _panel(self, metric, dataset, frame: pd.DataFrame) -> str:
+        parts = [self.name(dataset)] if frame.dataset.nunique() > 1 else []
+        return ", ".join(parts + ([self.name(metric)] if len(self.metrics) > 1 else []))
 
-    def _label(self, method: str, variant: str, titles: Mapping[str, str]) -> str:
-        of = "All losses" if method == ALL_METHODS else name(titles, method)
+    def _label(self, method: str, variant: str) -> str:
+        of = "All losses" if method == ALL_METHODS else self.name(method)
         if self.between == "method":
             return of
-        return ", ".join([of, _variants.label(titles, variant) or "alone"])
+        return ", ".join([of, _variants.label(self.titles, variant) or "alone"])
 
-    def _caption(self, frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
-        against = _variants.label(titles, self.against) or "the loss alone"
+    def _caption(self, frame: pd.DataFrame) -> str:
+        against = _variants.label(self.titles, self._reference) or "the loss alone"
         if self.change:
             against = "the same without the change"
         if self.between == "method":
-            against = name(titles, self.against)
-        shown = ", ".join(name(titles, metric) for metric in self.metrics)
+            against = self.name(self.against)
+        shown = ", ".join(self.name(metric) for metric in self.metrics)
         images = {"test": "test", "train": "training", "validation": "validation"}[self.role]
         most = frame.pairs.max()
-        together = ""
-        if (frame.method == ALL_METHODS).any():
-            together = " All losses: mean over losses, seed by seed."
+        all_losses = (frame.method == ALL_METHODS).any()
+        together = " All losses: mean over losses, seed by seed." if all_losses else ""
         return (
             f"{shown} of the {images} images less that of {against}, mean over {most} "
-            f"{'pair' if most == 1 else 'pairs'} of trainings. {selected(self.selection)}{together}"
+            f"{'pair' if most == 1 else 'pairs'} of trainings. {self.selected}{together}"
         )
 
 
 def _cells(row, tested: bool) -> tuple[Cell, ...]:
     values = [row.reference, row.value, row.difference]
     values += [row.low, row.high, row.p_value, row.sign, row.holm] if tested else []
-    return tuple(Cell(None if pd.isna(value) else value) for value in values)
+    return tuple(map(Cell, values))

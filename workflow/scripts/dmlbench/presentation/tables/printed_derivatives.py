@@ -1,43 +1,33 @@
 """Printed derivatives of losses, right or wrong, with a counterexample."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
-from dmlbench.presentation.names import name
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
+from dmlbench.values import TripletLoss
 
 _COLUMNS = (
-    Column("printed_is_right", "printed", better=""),
-    Column("largest_difference", "largest diff.", decimals=4, better=""),
-    Column("printed_at_example", "printed", "At the example", better=""),
-    Column("autograd_at_example", "right", "At the example", better=""),
+    Column("printed_is_right", "printed"),
+    Column("largest_difference", "largest diff.", decimals=4),
+    Column("printed_at_example", "printed", "At the example"),
+    Column("autograd_at_example", "right", "At the example"),
 )
 
 
-class PrintedDerivatives:
+class PrintedDerivatives(Kind):
     """One row per loss and point of a triplet, from the results of `triplet_forces`.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         losses: rows, in order.
     """
 
-    def __init__(self, *, id: Fact[str], title: Fact[str], losses: Sequence[str]):
-        self.id = id
-        self.title = title
-        self.losses = list(losses)
+    losses: Sequence[TripletLoss]
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
-        """The table of the experiment's first seed.
-
-        Raises:
-            UserError: a loss that the experiment did not examine.
-        """
+    def __call__(self, scores: pd.DataFrame) -> Table:
         first = scores[scores.seed == scores.seed.min()]
         first = first.assign(point=_variants.values_of(first, "point"))
         found = first.set_index(["method", "point", "metric"]).value.sort_index()
@@ -45,7 +35,7 @@ class PrintedDerivatives:
             if loss not in set(first.method):
                 raise unknown("loss with printed derivatives", loss, sorted(set(first.method)))
         rows = tuple(
-            Row(f"{name(titles, loss)}, {point}", _cells(found[loss, point]))
+            Row(f"{self.name(loss)}, {point}", _cells(found[loss, point]))
             for loss in self.losses
             for point in ("anchor", "positive", "negative")
         )
@@ -56,7 +46,7 @@ class PrintedDerivatives:
             "differentiation, over random triplets. The example is a = (1, 0), p = (0.6, 0.8), "
             "n = (-0.6, 0.8), at which every wrong one differs."
         )
-        return Table(self.id, self.title, caption, "Loss, point", _COLUMNS, rows)
+        return self.table("Loss, point", _COLUMNS, rows, caption=caption)
 
 
 def _cells(found: pd.Series) -> tuple[Cell, ...]:
