@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation.figures.scores_by_form import FORMS
 from dmlbench.presentation.kind import Kind
@@ -46,7 +47,7 @@ class RelativeImprovement(Kind):
             figure = Figure(figsize=(1.8 + 3.2 * len(self.references), 3.4))
             grid = figure.subplots(1, len(self.references), squeeze=False, sharey=True)[0]
             for reference, axes in zip(self.references, grid, strict=True):
-                found = summarize(improvements(ours, reference), ["dataset", "fold"])
+                found = summarize(improvements(ours, reference, self.metric), ["dataset", "fold"])
                 self._panel(axes, found, datasets)
                 self._printed(axes, reference, datasets)
                 axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])
@@ -75,18 +76,20 @@ class RelativeImprovement(Kind):
         numbers = self.printed[(self.printed.metric == self.metric) & (self.printed.why == "")]
         numbers = numbers[numbers.fold.isin(list(FORMS))].assign(seed=0)
         numbers = numbers.assign(value=numbers.number)
-        found = improvements(numbers, reference).set_index(["dataset", "fold"])["value"]
+        found = improvements(numbers, reference, self.metric).set_index(["dataset", "fold"])[
+            "value"
+        ]
         for (dataset, form), value in found.items():
             if dataset in datasets:
                 side = -0.2 if form == "concatenated" else 0.2
                 style.printed(axes, [datasets.index(dataset) + side], [value])
 
 
-def improvements(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+def improvements(scores: pd.DataFrame, reference: str, metric: str) -> pd.DataFrame:
     """Mean improvement of all other methods over a reference, in percent of its score.
 
     Args:
-        scores: dataset, fold, seed, method and value.
+        scores: dataset, fold, seed, method and value of the metric.
 
     Returns:
         Frame with dataset, fold, seed and value.
@@ -99,4 +102,5 @@ def improvements(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     if reference not in wide or len(wide.columns) < 2:
         raise UserError(f"no scores of {reference} and of another method to compare")
     ratio = wide.drop(columns=reference).div(wide[reference], axis=0)
-    return (100 * (ratio.mean(axis=1) - 1)).rename("value").reset_index()
+    sign = -1 if quantity(metric).better == "lower" else 1
+    return (sign * 100 * (ratio.mean(axis=1) - 1)).rename("value").reset_index()
