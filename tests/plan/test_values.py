@@ -33,6 +33,7 @@ from dmlbench.values import (
     OtherThan,
     PartThat,
     Printed,
+    RankingMetric,
     Rising,
     fits,
 )
@@ -216,7 +217,7 @@ def inside(kind):
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Infinity or kind == Infinity:
         return st.just(math.inf)
-    if kind == Metric:
+    if kind in (Metric, RankingMetric):
         return st.sampled_from(["recall_at_1", "precision_at_1000", "nmi", "map_at_r"])
     if origin is Annotated:
         return narrowed(*arguments)
