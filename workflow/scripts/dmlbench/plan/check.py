@@ -58,7 +58,7 @@ def _check_study(plan: Plan, study: str) -> None:
     _check_rows(plan, study)
     combinations(plan, study)
     for name, view in views.views(plan, study).items():
-        _check_view(plan, study, view, f"{plan.file(study)}: {name}")
+        check_view(plan, study, view, f"{plan.file(study)}: {name}")
 
 
 def _check_names(plan: Plan, study: str) -> None:
@@ -124,7 +124,7 @@ def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
                         raise UserError(f"{where}.overrides.{position}.where.{key}: {problem}")
 
 
-def _check_view(plan: Plan, study: str, view, where: str) -> None:
+def check_view(plan: Plan, study: str, view, where: str) -> None:
     rows = views.trained_rows(plan, study, view.where)
     printed = views.printed_files(plan, study, view)
     alone = bool(printed) and not plan.studies[study].runs
