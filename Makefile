@@ -118,6 +118,10 @@ protocols: .venv/ready ## write the tables of docs/protocols.md from config/ aga
 map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
 	@$(BIN)/python docs/from_rules.py
 
+.PHONY: gallery
+gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again
+	@$(BIN)/python docs/gallery.py
+
 # The site has its own environment, so that the environment for experiments does not change.
 .venv-docs/ready: docs/requirements.lock
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-docs

@@ -17,7 +17,8 @@ TITLES = {"soft_triple": "SoftTriple"}
 
 
 def described(strategy):
-    return {"method": "soft_triple", "strategy": strategy, "parameters": PARAMETERS}
+    facts = {"strategy": strategy, "metric": "recall_at_1", "parameters": PARAMETERS}
+    return {"method": "soft_triple"} | facts
 
 
 def trials(best, seconds, pruned):
@@ -126,7 +127,8 @@ def test_outcomes_say_the_best_values_and_what_all_trials_came_to():
         "loss_factor": {"title": "rate", "low": 1e-06, "high": 1, "log": True, "choices": None},
         "miner": {"title": "miner", "choices": ["hard", "random"]},
     }
-    searches = {"one": {"title": "SoftTriple", "parameters": parameters}}
+    facts = {"title": "SoftTriple", "metric": "recall_at_1", "parameters": parameters}
+    searches = {"one": facts}
     best = {"loss.margin": 0.123456, "loss_factor": 0.00002, "miner": "hard"}
     left = trials(best, 1800, pruned=False)
     left.loc[2, ["state", "validation"]] = ["failed", None]

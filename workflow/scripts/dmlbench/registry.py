@@ -84,13 +84,13 @@ def options(package: str, name: str) -> dict[str, Option]:
 
 
 @functools.cache
-def options_of_kind(package: str, name: str, kind: str) -> tuple[str, ...]:
-    """Names of a part's options whose type is a type of `dmlbench.values`, or a list of it.
+def options_of_kind(package: str, name: str, *kinds: str) -> tuple[str, ...]:
+    """Names of a part's options whose type is one of `dmlbench.values`, or a list of it.
 
-    >>> options_of_kind("presentation/tables", "tournament", "Metric")
+    >>> options_of_kind("presentation/tables", "tournament", "RankingMetric")
     ('metric',)
     """
-    return tuple(key for key, option in options(package, name).items() if kind in option.names)
+    return tuple(key for key, option in options(package, name).items() if option.names & set(kinds))
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import check_metric, metric_names
+from dmlbench.evaluation.names import check_metric, metric_names, quantity
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,16 @@ class _Metric:
 
 
 @dataclass(frozen=True)
+class _Directed:
+    def holds(self, name: str) -> bool:
+        return quantity(name).better != ""
+
+    def narrow(self, words: str) -> str:
+        ranking = (each for each in metric_names() if quantity(each).better)
+        return f"a metric of which higher or lower is better ({', '.join(ranking)})"
+
+
+@dataclass(frozen=True)
 class _ReadFromFiles:
     """File names as in a configuration, or what was read from those files."""
 
@@ -195,6 +205,8 @@ Seed = CountOrZero
 CropSize = Count
 """A side in pixels, at most that of the images."""
 Metric = Annotated[str, _Metric()]
+RankingMetric = Annotated[Metric, _Directed()]
+"""A metric that says which of two methods is better: none of those whose direction is neither."""
 PairMiner = Annotated[str, PartThat("miners", "__call__", "return", "Pairs")]
 TripletLoss = Annotated[str, PartThat("losses", "forward", "tuples", "Triplets")]
 Printed = Annotated[object, _ReadFromFiles()]

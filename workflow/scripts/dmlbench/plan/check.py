@@ -221,7 +221,7 @@ def _check_metrics(plan: Plan, view, rows: list[Row], where: str) -> None:
         return
     scored = set.union(*each).union(*(plan.measures[name].metrics for name in view.measures))
     kind = view.kind
-    for option in registry.options_of_kind(kind.package, kind.name, "Metric"):
+    for option in registry.options_of_kind(kind.package, kind.name, "Metric", "RankingMetric"):
         default = registry.options(kind.package, kind.name)[option].default
         given = kind.hyperparameters.get(option, default)
         for metric in [given] if isinstance(given, str) else given or ():

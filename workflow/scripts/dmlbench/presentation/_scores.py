@@ -6,11 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-
-
-def of_rule(scores: pd.DataFrame, selection: str, role: str = "test") -> pd.DataFrame:
-    """The scores of one role under a selection rule; those without a selected epoch fit any."""
-    return scores[scores.selection.isin([selection, "none"]) & (scores.role == role)]
+from dmlbench.statistics.summary import select, summarize
 
 
 def pick(
@@ -22,7 +18,7 @@ def pick(
     role: str = "test",
     along: str = "embedding_dim",
 ) -> pd.DataFrame:
-    """Scores of one experiment family in percent, seeds summarized.
+    """Scores of one experiment family in the units of their metrics, seeds summarized.
 
     Args:
         scores: the long table of scores.
@@ -33,44 +29,39 @@ def pick(
             variants (`lambda`); only its scores are kept.
 
     Returns:
-        Frame with method, `along`, metric, mean, std (n-1; missing for one seed), seeds.
+        Frame with method, `along`, metric, and the columns of `summarize`.
 
     Raises:
         UserError: nothing is left, a column that must have one value has several, or a method has
             several recipes, variants or folds.
     """
-    kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
-    kept = of_rule(kept, selection, role)
-    single = ["dataset", "network", "split"]
+    kept = select(scores, selection=selection, role=role, metrics=metrics)
+    kept = kept[kept.method.isin(list(methods))]
     if along not in kept:
         there = {along: _variants.values_of(kept, along)}
         kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])
         kept = kept[kept[along] != ""]
-        single.insert(0, "embedding_dim")
-    for column in single:
-        if kept[column].nunique() > 1:
+    for column in ("embedding_dim", "dataset", "network", "split"):
+        if column != along and kept[column].nunique() > 1:
             values = ", ".join(map(str, sorted(kept[column].unique())))
             raise UserError(
                 f"the scores have several values of {column} ({values}); where must name one"
             )
     if kept.empty:
         raise UserError(
-            f"no scores of {', '.join(metrics)} at {selection}"
-            f"; the scores have {_listed(scores.metric)} at "
-            f"{_listed(scores.selection)} for {_listed(scores.dataset)}, {_listed(scores.network)}"
+            f"no scores of {', '.join(metrics)} at {selection}; the scores have "
+            f"{_listed(scores.metric)} at {_listed(scores.selection)} for "
+            f"{_listed(scores.dataset)}, {_listed(scores.network)}"
         )
     for method, rows in kept.groupby("method"):
         for column in ("recipe", "variant", "fold"):
             if column != along and rows[column].nunique() > 1:
                 raise UserError(f"method {method} has scores of several {column}s; allowed: one")
-    summary = kept.groupby(["method", along, "metric"], sort=False)["value"]
-    result = summary.agg(["mean", "std", "count"]).reset_index()
-    result[["mean", "std"]] *= 100
-    return result.rename(columns={"count": "seeds"})
+    return summarize(kept, ["method", along, "metric"])
 
 
 def printed_values(printed: pd.DataFrame | None, *keys: str, **where: object) -> dict[tuple, float]:
-    """Printed test scores in percent, by columns of their places or axes of their variants.
+    """Printed test scores, as printed, by columns of their places or axes of their variants.
 
     Empty if nothing is printed.
 

@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.numbers import brief
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Fact, Metric
 
 _COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
@@ -28,7 +30,6 @@ class PointSpaces(Kind):
         labels: the array with the class of each point, [N].
         seed: whose points are drawn.
         circle: whether to draw the unit circle.
-        ratios: metrics that are not fractions and not shown in percent.
         arrays: seed -> the arrays of that seed.
     """
 
@@ -38,40 +39,30 @@ class PointSpaces(Kind):
     labels: str = "labels"
     seed: int = 0
     circle: bool = False
-    ratios: Sequence[str] = ("pi_ratio", "pi_intra", "pi_inter", "rho")
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure; scores in a long table, points from the arrays.
-
-        Raises:
-            UserError: the arrays have no such seed or name.
-        """
         if self.seed not in self.arrays:
             raise unknown("seed of a figure", str(self.seed), map(str, self.arrays))
         arrays = self.arrays[self.seed]
         for wanted in [self.labels, *(space["array"] for space in self.spaces)]:
             if wanted not in arrays:
                 raise unknown("array of a figure", wanted, arrays)
-        with style.house():
-            figure = Figure(
-                figsize=(2.6 * len(self.spaces) + 0.4, 3.1 + 0.2 * len(self.metrics or ()))
+        height = 3.1 + 0.2 * len(self.metrics or ())
+        figure, panels = style.panels(range(len(self.spaces)), width=2.6, height=height, margin=0.4)
+        for space, axes in zip(self.spaces, panels.values(), strict=True):
+            self._draw(axes, space["title"], arrays[space["array"]], arrays[self.labels])
+            axes.text(
+                0.5,
+                -0.06,
+                "\n".join(self._lines(scores, space.get("where"))),
+                transform=axes.transAxes,
+                ha="center",
+                va="top",
+                fontsize=8.5,
+                linespacing=1.5,
             )
-            panels = figure.subplots(1, len(self.spaces), squeeze=False)[0]
-            for axes, space in zip(panels, self.spaces, strict=True):
-                self._draw(axes, space["title"], arrays[space["array"]], arrays[self.labels])
-                axes.text(
-                    0.5,
-                    -0.06,
-                    "\n".join(self._lines(scores, space.get("where"))),
-                    transform=axes.transAxes,
-                    ha="center",
-                    va="top",
-                    fontsize=8.5,
-                    linespacing=1.5,
-                )
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 0.96))
-            figure.text(0.02, 0.9, self._note(scores), color=style.SOFT, fontsize=8.5, va="center")
+        style.head_of_panels(figure, self.title, self._note(scores))
         return figure
 
     def _note(self, scores: pd.DataFrame) -> str:
@@ -95,7 +86,7 @@ class PointSpaces(Kind):
                 alpha=0.75,
                 lw=0,
             )
-        axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
+        style.heading(axes, title)
         axes.set_aspect("equal", adjustable="datalim")
         axes.grid(False)
         axes.set_xticks([])
@@ -108,9 +99,9 @@ class PointSpaces(Kind):
         kept = scores
         for column, value in where.items():
             kept = kept[kept[column] == value]
-        means = kept.groupby("metric")["value"].mean()
+        means = summarize(in_units(kept), ["metric"]).set_index("metric")["mean"]
         return [self._line(metric, means[metric]) for metric in self.metrics or ()]
 
     def _line(self, metric: str, value: float) -> str:
-        shown = f"{value:.3g}" if metric in self.ratios else f"{rounded(100 * value, 1)}%"
-        return f"{self.name(metric)}  {shown}"
+        unit = "%" if quantity(metric).percent else ""
+        return f"{self.name(metric)}  {brief(metric, value)}{unit}"

@@ -10,8 +10,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import SELECTIONS
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
-from dmlbench.statistics.tournament import rank_by_year, ranks
-from dmlbench.values import Metric, Printed
+from dmlbench.statistics.tournament import rank_by_year, ranked, ranks
+from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "ranks_of_dated"
 
@@ -25,19 +25,15 @@ class RankByYear(Kind):
     Methods without a year are left out, as are experiments that lack one of the others.
 
     Attributes:
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
     """
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: neither ours nor printed ranks, or too few losses with a year.
-        """
         panels = []
         if len(scores):
             options = {"methods": self.dated, "selection": self.selection}
@@ -49,14 +45,13 @@ class RankByYear(Kind):
             panels.append((said, self._printed_ranks(self.printed)))
         if not panels:
             raise UserError("ranks by year: neither scores nor printed ones; allowed: one of them")
-        with style.house():
-            figure = Figure(figsize=(6.4 * len(panels), 4.4))
-            grid = figure.subplots(1, len(panels), squeeze=False)[0]
-            for axes, (said, table) in zip(grid, panels, strict=True):
-                self._draw(axes, table)
-                style.head(axes, said, self._correlation(table))
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 0.98))
+        figure, grid = style.panels(dict(panels), width=6.4, height=4.4, margin=0)
+        for said, table in panels:
+            axes = grid[said]
+            self._draw(axes, table)
+            style.head(axes, said, self._correlation(table))
+        figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
+        figure.tight_layout(rect=(0, 0, 1, 0.98))
         return figure
 
     def _printed_ranks(self, printed: pd.DataFrame) -> pd.DataFrame:
@@ -68,7 +63,7 @@ class RankByYear(Kind):
             raise UserError(
                 f"no printed {self.metric} of {len(values)} losses with a year in one experiment"
             )
-        return complete.rank(ascending=False, method="average")
+        return ranked(complete, self.metric)
 
     def _correlation(self, table: pd.DataFrame) -> str:
         board = table.mean(axis="columns").rename("average_rank").reset_index()
@@ -86,7 +81,7 @@ class RankByYear(Kind):
         for year, same in average.groupby(average.index.map(self.years)):
             heights = spread_out(same.to_dict(), gap=len(average) * 0.045)
             for method, rank in same.items():
-                look = {"color": style.color(method), "marker": style.marker(method)}
+                look = style.look(method)
                 axes.plot(place[year], rank, ls="", ms=7, mec="white", gid=method, **look)
                 where = (place[year] + 0.1, heights[method])
                 axes.text(*where, self.name(method), va="center", fontsize=8)

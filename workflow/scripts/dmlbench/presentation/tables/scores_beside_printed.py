@@ -6,11 +6,11 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.names import in_percent
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Metric, Printed
@@ -32,7 +32,7 @@ class ScoresBesidePrinted(Kind):
     """A grid of scores, ours next to the printed: one row per method and variant.
 
     Attributes:
-        metrics: the groups of columns; percent, the higher the better.
+        metrics: the groups of columns.
         printed: the printed numbers at their places; none for scores that are not printed.
         panel: what has one value per panel: a column of the long table (`embedding_dim`,
             `recipe`, `dataset`, ...) or an axis of the variants (`rho`, for `rho=0.1,m=40`).
@@ -51,11 +51,6 @@ class ScoresBesidePrinted(Kind):
         return nothing_printed() if self.printed is None else self.printed
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores.
-
-        Raises:
-            UserError: no scores, or several for one cell.
-        """
         frames = [self._compared(scores, self.selection, self.metrics)]
         if self.selection != "last_epoch" and (scores.selection == "last_epoch").any():
             frames.append(self._compared(scores, "last_epoch", self.metrics[:1]))
@@ -80,15 +75,17 @@ class ScoresBesidePrinted(Kind):
                 panel=heading,
             )
             for panel, heading in self._headed(panels)
-            for method, variant in self._labels(shown[shown.panel == panel])
+            for method, variant in _beside.lines(
+                shown[shown.panel == panel].assign(variant=shown.row)
+            )
         ]
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=self._caption(shown, style["printed"], last_epoch=len(frames) > 1),
-            row_header="Variant" if one_method else "Loss",
-            columns=tuple(self._columns(columns, style, last_epoch=len(frames) > 1)),
-            rows=tuple(rows),
+        last_epoch = len(frames) > 1
+        columns = tuple(self._columns(columns, style, last_epoch=last_epoch))
+        return self.table(
+            "Variant" if one_method else "Loss",
+            columns,
+            rows,
+            caption=self._caption(shown, columns, style["printed"], last_epoch=last_epoch),
             notes=_beside.note(shown),
         )
 
@@ -135,9 +132,6 @@ class ScoresBesidePrinted(Kind):
                 heading = self.titles.get(f"{self.panel}={panel}", plain)
             yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
 
-    def _labels(self, shown: pd.DataFrame) -> list[tuple[str, str]]:
-        return list(dict.fromkeys(zip(shown.method, shown.row, strict=True)))
-
     def _cells(self, panel, method, variant, columns, found, style) -> list[Cell]:
         shown, *last = found
         # Cited rows are never run, even if they lack a printed number.
@@ -164,7 +158,8 @@ class ScoresBesidePrinted(Kind):
                 found += _beside.columns(metric, self.titles, prefix=prefix, group=group, **style)
             if last_epoch:
                 header = f"{above}{self.name(first)}, last epoch"
-                found.append(Column(f"{prefix}{first}_last_epoch", header))
+                better = quantity(first).better
+                found.append(Column(f"{prefix}{first}_last_epoch", header, better=better))
         return found
 
     def _part(self, column: object) -> str:
@@ -175,15 +170,15 @@ class ScoresBesidePrinted(Kind):
         """The method, its year and its variant; the variant alone if there is only one method."""
         if alone and variant:
             return _variants.label(self.titles, variant)
-        year = f" ({self.years[method]})" if method in self.years else ""
-        parts = [self.name(method) + year, _variants.label(self.titles, variant)]
+        parts = [self.name(method) + self.year(method, " ({})")]
+        parts.append(_variants.label(self.titles, variant))
         return ", ".join(filter(None, parts))
 
-    def _caption(self, compared: pd.DataFrame, printed: bool, *, last_epoch: bool) -> str:
+    def _caption(self, compared, columns, printed: bool, *, last_epoch: bool) -> str:
         images = {"test": "the test classes", "train": "the training classes"}
         where = images.get(self.role, "the validation classes")
-        shares = [metric for metric in self.metrics if metric not in STRUCTURE]
-        caption = f"Scores on {where}{' in percent' if shares else ''}. {selected(self.selection)}"
+        unit = in_percent(self.titles, self.metrics)
+        caption = f"Scores on {where}{unit}. {self.selected}"
         if last_epoch:
             caption += " The last-epoch column is free of that choice."
         most = compared.seeds.max()
@@ -193,8 +188,7 @@ class ScoresBesidePrinted(Kind):
         if (compared[compared.seeds > 0].fold == "best").any():
             caption += " Of the folds, the one with the best validation score."
         theirs = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
-        marks = " Best in bold, second best underlined." if shares else ""
-        return f"{caption}{theirs}{marks}"
+        return f"{caption}{theirs}{legend(columns)}"
 
 
 def _places(frame: pd.DataFrame) -> list[tuple[str, str]]:

@@ -4,36 +4,42 @@ from functools import cached_property
 
 import pandas as pd
 
-from dmlbench.presentation._searches import best_trial, by_method, strategy_title
+from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
+from dmlbench.presentation._searches import best_trial, by_method, hours, strategy_title
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Metric, Printed
+from dmlbench.presentation.names import in_percent
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.statistics.summary import select
+from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "one_search_per_strategy"
 
-_COLUMNS = (
-    Column("trials", "given", "Trials", decimals=0, better=""),
-    Column("trained", "trained", "Trials", decimals=0, better=""),
-    Column("pruned", "pruned", "Trials", decimals=0, better=""),
-    Column("failed", "failed", "Trials", decimals=0, better=""),
-    Column("hours", "Hours", decimals=2, better=""),
-    Column("validation", "best trial", "Validation"),
-    Column("validation_tuned", "tuned", "Validation"),
-    Column("test", "tuned", "Test"),
-    Column("test_printed", "printed", "Test", better=""),
-    Column("test_difference", "diff.", "Test", better="", signed=True),
-)
+
+def _columns(better: str) -> tuple[Column, ...]:
+    return (
+        Column("trials", "given", "Trials", decimals=0),
+        Column("trained", "trained", "Trials", decimals=0),
+        Column("pruned", "pruned", "Trials", decimals=0),
+        Column("failed", "failed", "Trials", decimals=0),
+        Column("hours", "Hours", decimals=2),
+        Column("validation", "best trial", "Validation", better=better),
+        Column("validation_tuned", "tuned", "Validation", better=better),
+        Column("test", "tuned", "Test", better=better),
+        Column("test_printed", "printed", "Test"),
+        Column("test_difference", "diff.", "Test", signed=True),
+    )
 
 
 class SearchComparison(Kind):
     """What strategies find with one budget, next to the printed scores of psomas2020's table 16.
 
     Attributes:
-        metric: of the validation and test scores; percent, the higher the better.
+        metric: of the validation and test scores: that of the searches.
         printed: the printed test scores of tuned methods.
     """
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     printed: Printed
 
     @cached_property
@@ -45,16 +51,6 @@ class SearchComparison(Kind):
         }
 
     def __call__(self, found) -> Table:
-        """The table of the searches' trials and of the tuned networks' scores.
-
-        Args:
-            found: the searches' `trials`, and the long table of `scores` with their tuned runs,
-                as `presentation.views.Searched` holds them.
-            titles: display names.
-
-        Raises:
-            UserError: a search without a complete trial, or two of a method by one strategy.
-        """
         rows = [
             Row(
                 strategy_title(strategy),
@@ -64,23 +60,23 @@ class SearchComparison(Kind):
             for method, searches in by_method(self.searches, found.trials).items()
             for strategy, search in searches.items()
         ]
-        metric = self.name(self.metric)
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=(
-                f"{metric} in percent. Best trial: the highest validation score of the search. "
-                "Tuned: the network trained in full with that trial's values; its epoch is the one "
-                "with the best validation score. Equal values are trained once; hours are those of "
-                "all trials. Best in bold, second best underlined, for each loss."
-            ),
-            row_header="Strategy",
-            columns=_COLUMNS,
-            rows=tuple(rows),
+        metric = self.name(self.metric) + in_percent(self.titles, [self.metric])
+        columns = _columns(quantity(self.metric).better)
+        caption = (
+            f"{metric}. Best trial: the highest validation score of the search. "
+            "Tuned: the network trained in full with that trial's values; its epoch is the one "
+            "with the best validation score. Equal values are trained once; hours are those of "
+            f"all trials.{legend(columns).removesuffix('.')}, for each loss."
         )
+        return self.table("Strategy", columns, rows, caption)
 
     def _values(self, search: str, method: str, found) -> list[float | int | None]:
         trials = found.trials[search]
+        if self.searches[search]["metric"] != self.metric:
+            raise UserError(
+                f"search {search} maximizes {self.searches[search]['metric']}, not {self.metric}; "
+                "allowed: searches for the metric of the table"
+            )
         best, printed = best_trial(search, trials), self._printed.get(method)
         tuned = found.scores[found.scores.variant == f"tuned={search}"]
         test = self._score(tuned, "test")
@@ -89,8 +85,8 @@ class SearchComparison(Kind):
             int(trials["trained"].sum()),
             int((trials["state"] == "pruned").sum()),
             int((trials["state"] == "failed").sum()),
-            trials["seconds"].sum() / 3600,
-            100 * best["validation"],
+            hours(trials),
+            quantity(self.metric).factor * best["validation"],
             self._score(tuned, "validation"),
             test,
             printed,
@@ -98,9 +94,5 @@ class SearchComparison(Kind):
         ]
 
     def _score(self, scores: pd.DataFrame, role: str) -> float | None:
-        kept = scores[
-            (scores.role == role)
-            & (scores.selection == self.selection)
-            & (scores.metric == self.metric)
-        ]
-        return None if kept.empty else 100 * float(kept["value"].iloc[0])
+        kept = select(scores, selection=self.selection, role=role, metrics=[self.metric])
+        return None if kept.empty else float(kept["value"].iloc[0])
