@@ -114,6 +114,10 @@ record-training: .venv/ready ## record the code of training and data, once versi
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
 
+.PHONY: map
+map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
+	@$(BIN)/python docs/from_rules.py
+
 .PHONY: gallery
 gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again
 	@$(BIN)/python docs/gallery.py
