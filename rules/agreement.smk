@@ -6,10 +6,28 @@
 REPRODUCED = [study for study in AUDITED if study in PLAN.studies]
 
 
+def so_far(study, files):
+    """The existing files of a study, or all of them if the study is requested."""
+    whole = asked_for(study)
+    return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
+
+
+def scored_so_far(study):
+    """Rows of a study's long table with their files of scores, as far as these exist."""
+    rows = [(row, f"<results>/{file}") for row, file in views.selected(PLAN, study)]
+    there = set(so_far(study, [file for _, file in rows]))
+    return [(row, file) for row, file in rows if file in there]
+
+
+def experiments_so_far(study):
+    """The tables of a study's experiments, as far as they exist."""
+    return so_far(study, INPUTS.experiments(PLAN.studies[study].experiments))
+
+
 rule agreement:
     input:
-        "<results>/agreement.csv",
-        "<results>/agreement.md",
+        made("agreement_all", "csv"),
+        made("agreement_all", "md"),
     localrule: True
 
 
@@ -19,13 +37,13 @@ rule agreement_document:
         tables=lambda wildcards: experiments_so_far(wildcards.study),
         printed=printed_tables,
         mapping=lambda wildcards: str(CONFIG / "reference" / wildcards.study / "mapping.yaml"),
-        findings="<results>/audit/{study}.csv",
+        findings=made("audit_document", "csv"),
     output:
-        "<results>/agreement/{study}.csv",
+        made("agreement_document"),
     log:
-        "<results>/logs/agreement/{study}.log",
+        log_of("agreement_document"),
     benchmark:
-        "<results>/costs/agreement/{study}.tsv"
+        cost_of("agreement_document")
     conda:
         ENVIRONMENT
     resources:
@@ -40,14 +58,14 @@ rule agreement_document:
 
 rule agreement_all:
     input:
-        expand("<results>/agreement/{study}.csv", study=REPRODUCED),
+        expand(made("agreement_document"), study=REPRODUCED),
     output:
-        csv="<results>/agreement.csv",
-        md="<results>/agreement.md",
+        csv=made("agreement_all", "csv"),
+        md=made("agreement_all", "md"),
     log:
-        "<results>/logs/agreement/all.log",
+        log_of("agreement_all"),
     benchmark:
-        "<results>/costs/agreement/all.tsv"
+        cost_of("agreement_all")
     conda:
         ENVIRONMENT
     resources:

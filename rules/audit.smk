@@ -5,10 +5,15 @@
 AUDITED = sorted(path.parent.name for path in (CONFIG / "reference").glob("*/audit.yaml"))
 
 
+def printed_tables(wildcards):
+    """The printed tables of a study."""
+    return sorted(map(str, (CONFIG / "reference" / wildcards.study).glob("table_*.csv")))
+
+
 rule audit:
     input:
-        "<results>/audit/all.csv",
-        "<results>/audit/all.md",
+        made("audit_all", "csv"),
+        made("audit_all", "md"),
     localrule: True
 
 
@@ -17,12 +22,14 @@ rule audit_document:
         tables=printed_tables,
         metadata=lambda wildcards: str(CONFIG / "reference" / wildcards.study / "audit.yaml"),
     output:
-        csv="<results>/audit/{study,(?!all$)\\w+}.csv",
-        md="<results>/audit/{study,(?!all$)\\w+}.md",
+        csv=made("audit_document", "csv"),
+        md=made("audit_document", "md"),
     log:
-        "<results>/logs/audit/{study}.log",
+        log_of("audit_document"),
     benchmark:
-        "<results>/costs/audit/{study}.tsv"
+        cost_of("audit_document")
+    wildcard_constraints:
+        study=r"(?!all$)\w+",
     conda:
         ENVIRONMENT
     resources:
@@ -36,14 +43,14 @@ rule audit_document:
 
 rule audit_all:
     input:
-        expand("<results>/audit/{study}.csv", study=AUDITED),
+        expand(made("audit_document", "csv"), study=AUDITED),
     output:
-        csv="<results>/audit/all.csv",
-        md="<results>/audit/all.md",
+        csv=made("audit_all", "csv"),
+        md=made("audit_all", "md"),
     log:
-        "<results>/logs/audit/all.log",
+        log_of("audit_all"),
     benchmark:
-        "<results>/costs/audit/all.tsv"
+        cost_of("audit_all")
     conda:
         ENVIRONMENT
     resources:

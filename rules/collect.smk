@@ -3,6 +3,19 @@
 #         search_<search>, experiment_<experiment>, data_all; `audit` and `agreement` are in
 #         audit.smk and agreement.smk
 #         An unknown target ends the call with the closest ones.
+from dmlbench.plan.targets import unknown_target
+
+
+def searched(name):
+    """The outcome of a search, whose folder is looked up if it is requested."""
+    return lambda wildcards: made("search", "best", search=searches.folder(PLAN, name))
+
+
+def refused_target(wildcards):
+    """End the call with the targets closest to an unknown one."""
+    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    sys.exit(f"dmlbench: {unknown_target(PLAN, wildcards.target, named)}")
+
 
 for study in PLAN.studies:
 
@@ -10,14 +23,14 @@ for study in PLAN.studies:
         name:
             study
         input:
-            [*pages.files(PLAN, study), "<results>/report.html"],
+            [*pages.files(PLAN, study), made("report")],
         localrule: True
 
     rule:
         name:
             f"{study}_tournament"
         input:
-            f"<results>/studies/{study}/tournament.csv",
+            made("tournament", study=study),
         localrule: True
 
     for target, files in pages.targets(PLAN, study).items():
@@ -46,15 +59,13 @@ for experiment in PLAN.experiments:
         name:
             f"experiment_{experiment}"
         input:
-            experiments_of([experiment]),
+            INPUTS.experiments([experiment]),
         localrule: True
 
 
 rule data_all:
     input:
-        lambda wildcards: [
-            f"<results>/data/{PLAN.data(name).folder}/images.parquet" for name in PLAN.datasets
-        ],
+        lambda wildcards: [made("index", data=PLAN.data(name).folder) for name in PLAN.datasets],
     localrule: True
 
 

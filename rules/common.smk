@@ -1,5 +1,7 @@
 # Needs:  config/
-# Leaves: PLAN, the checked plan, and look-ups of wildcards in it. No rules.
+# Leaves: PLAN, the checked plan, and what all rules take from it. No rules.
+#         A path below the results is `made` by its rule (dmlbench/plan/paths.py); inputs that depend
+#         on the plan are `inputs_of` a rule (dmlbench/plan/inputs.py).
 import functools
 import os
 import re
@@ -16,10 +18,11 @@ from dmlbench import plan
 from dmlbench.claims import claim
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import leave_garbage_at_exit
-from dmlbench.plan import cluster, combinations, data, naming, searches
+from dmlbench.plan import cluster, combinations, data, pages, paths, searches, views
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
-from dmlbench.plan.index import FILE, RunIndex
+from dmlbench.plan.index import RunIndex
+from dmlbench.plan.inputs import Inputs, made
 from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
@@ -31,18 +34,15 @@ try:
     check_numbers(workflow.resource_settings.cores, workflow.resource_settings.nodes)
     check_results(RESULTS)
     if workflow.is_main_process:
-        PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, ".checked"))
+        PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, paths.CHECKED))
     else:
         PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
-# Embeddings that a training writes for the next rules, which then need no torch.
-PREPARED, PREPARED_TRAIN = ".embeddings.parquet", ".train_embeddings.parquet"
-RUNS = RunIndex(PLAN, Path(RESULTS, FILE), fresh=workflow.is_main_process)
-# Where a file comes from, in a catalogue.
-SOURCES = {"urls", "note"}
+RUNS = RunIndex(PLAN, Path(RESULTS, paths.INDEX_OF_RUNS), fresh=workflow.is_main_process)
+INPUTS = Inputs(RUNS)
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 
 # Before a job's time limit, a cluster sends SIGUSR1 to all of its processes. It is meant for the
@@ -95,9 +95,9 @@ def in_one_line(function):
     """The function; a UserError in it ends the call."""
 
     @functools.wraps(function)
-    def called(*asked):
+    def called(*asked, **named):
         try:
-            return function(*asked)
+            return function(*asked, **named)
         except UserError as error:
             sys.exit(f"dmlbench: {error}")
 
@@ -105,60 +105,39 @@ def in_one_line(function):
 
 
 needs_of = in_one_line(NEEDS.of)
+run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
+
+# Their folders name what they are, so their dates say nothing about a run.
+NAMED_BY_CONTENT = {"index", "split", "pixels", "pixel_table", "best"}
 
 
-@in_one_line
-def archive_entry(wildcards):
-    archives = entry("data set", wildcards.dataset, PLAN.datasets).archives
-    return entry(f"archive of {wildcards.dataset}", wildcards.archive, archives)
+def inputs_of(rule):
+    """The inputs of a rule that depend on the plan, by name."""
+    look_up = in_one_line(getattr(INPUTS, rule))
+
+    def found(wildcards):
+        files = look_up(**dict(wildcards.items()))
+        return {
+            name: ancient(each) if name in NAMED_BY_CONTENT else each
+            for name, each in files.items()
+        }
+
+    return found
 
 
-@in_one_line
-def weights_entry(wildcards):
-    return entry("file of weights", wildcards.file, PLAN.weights)
+def log_of(rule):
+    return f"<results>/{paths.log(rule)}"
 
 
-@in_one_line
-def data_entry(wildcards):
-    return PLAN.find_data(wildcards.data)
+def cost_of(rule):
+    return f"<results>/{paths.cost(rule)}"
 
 
-@in_one_line
-def split_rule(wildcards):
-    return PLAN.split_rule(wildcards.split)
+def threads_of(wildcards):
+    return PLAN.threads(run_of(wildcards).spec)
 
 
-@in_one_line
-def row_of(wildcards):
-    return RUNS.row(wildcards.run)
-
-
-@in_one_line
-def run_of(wildcards):
-    return RUNS.find(wildcards.run)
-
-
-@in_one_line
-def combination_of(wildcards):
-    return combinations.find(PLAN, wildcards.combination)
-
-
-@in_one_line
-def measure_of(wildcards):
-    return entry("measure", wildcards.measure, PLAN.measures)
-
-
-@in_one_line
-def search_of(wildcards):
-    name, _, _ = wildcards.search.rpartition("-")
-    search = entry("search", name, PLAN.searches)
-    folder = searches.folder(PLAN, name)
-    if folder != f"searches/{wildcards.search}":
-        raise UserError(f"search {wildcards.search}: is now {folder}")
-    return search
-
-
-@in_one_line
-def experiment_of(wildcards):
-    name, _, _ = wildcards.experiment.rpartition("-")
-    return entry("experiment", name, PLAN.experiments)
+def asked_for(study):
+    """Whether this call makes all of a study."""
+    asked = set(workflow.dag_settings.targets) or {"all"}
+    return bool(asked & {study, "all"})

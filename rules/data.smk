@@ -6,19 +6,54 @@
 #         <results>/weights/<file>                                    published weights of a network
 
 
+@in_one_line
+def archive_entry(wildcards):
+    archives = entry("data set", wildcards.dataset, PLAN.datasets).archives
+    return entry(f"archive of {wildcards.dataset}", wildcards.archive, archives)
+
+
+@in_one_line
+def weights_entry(wildcards):
+    return entry("file of weights", wildcards.file, PLAN.weights)
+
+
+@in_one_line
+def data_entry(wildcards):
+    return PLAN.find_data(wildcards.data).entry
+
+
+# Where a file comes from, in a catalogue.
+SOURCES = {"urls", "note"}
+
+
+# Snakemake does not compare parameters that depend on the output: so a new address does not fetch a
+# file again, and new counts do not read a data set again.
+def sources_of_archive(wildcards, output):
+    return archive_entry(wildcards).model_dump(include=SOURCES)
+
+
+def sources_of_weights(wildcards, output):
+    return weights_entry(wildcards).model_dump(include=SOURCES)
+
+
+def counts_of(wildcards, output):
+    """The numbers of images and classes that an index must have."""
+    return data_entry(wildcards).model_dump(include={"images", "classes"})
+
+
 rule download:
     output:
-        "<results>/data/raw/{dataset}/{archive}",
+        made("download"),
     log:
-        "<results>/logs/download/{dataset}/{archive}.log",
+        log_of("download"),
     benchmark:
-        "<results>/costs/download/{dataset}/{archive}.tsv"
+        cost_of("download")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("download"),
     params:
-        archive=archive_of,
+        archive=lambda wildcards: archive_entry(wildcards).model_dump(exclude=SOURCES),
         sources=sources_of_archive,
     script:
         "../workflow/scripts/download.py"
@@ -26,17 +61,17 @@ rule download:
 
 rule weights:
     output:
-        "<results>/weights/{file}",
+        made("weights"),
     log:
-        "<results>/logs/weights/{file}.log",
+        log_of("weights"),
     benchmark:
-        "<results>/costs/weights/{file}.tsv"
+        cost_of("weights")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("weights"),
     params:
-        weights=weights_of_file,
+        weights=lambda wildcards: weights_entry(wildcards).model_dump(exclude=SOURCES),
         sources=sources_of_weights,
     script:
         "../workflow/scripts/weights.py"
@@ -44,36 +79,36 @@ rule weights:
 
 rule draw:
     output:
-        "<results>/data/drawn/{data}.zip",
+        made("draw"),
     log:
-        "<results>/logs/draw/{data}.log",
+        log_of("draw"),
     benchmark:
-        "<results>/costs/draw/{data}.tsv"
+        cost_of("draw")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("draw"),
     params:
-        generator=lambda wildcards: data_entry(wildcards).entry.generator.model_dump(),
+        generator=lambda wildcards: data_entry(wildcards).generator.model_dump(),
     script:
         "../workflow/scripts/draw.py"
 
 
 rule index:
     input:
-        archives=archives_of,
+        unpack(inputs_of("index")),
     output:
-        "<results>/data/{data}/images.parquet",
+        made("index"),
     log:
-        "<results>/logs/index/{data}.log",
+        log_of("index"),
     benchmark:
-        "<results>/costs/index/{data}.tsv"
+        cost_of("index")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("index"),
     params:
-        layout=lambda wildcards: data_entry(wildcards).entry.layout.name,
+        layout=lambda wildcards: data_entry(wildcards).layout.name,
         counts=counts_of,
     script:
         "../workflow/scripts/index.py"
@@ -81,15 +116,15 @@ rule index:
 
 rule pack:
     input:
-        index="<results>/data/{data}/images.parquet",
-        archives=archives_of,
+        unpack(inputs_of("pack")),
+        index=made("index"),
     output:
-        pixels="<results>/data/{data}/pixels-{size}-{mode}.npy",
-        table="<results>/data/{data}/pixels-{size}-{mode}.parquet",
+        pixels=made("pack", "pixels"),
+        table=made("pack", "table"),
     log:
-        "<results>/logs/pack/{data}-{size}-{mode}.log",
+        log_of("pack"),
     benchmark:
-        "<results>/costs/pack/{data}-{size}-{mode}.tsv"
+        cost_of("pack")
     conda:
         ENVIRONMENT
     threads: 4

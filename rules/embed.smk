@@ -6,16 +6,16 @@
 
 rule embed:
     input:
-        unpack(images_of),
-        spec="<results>/runs/{run}/spec.yaml",
-        model="<results>/runs/{run}/model.safetensors",
-        last="<results>/runs/{run}/last.safetensors",
+        unpack(inputs_of("embed")),
+        spec=made("train", "spec"),
+        model=made("train", "model"),
+        last=made("train", "last"),
     output:
-        "<results>/runs/{run}/embeddings.parquet",
+        made("embed"),
     log:
-        "<results>/logs/embed/{run}.log",
+        log_of("embed"),
     benchmark:
-        "<results>/costs/embed/{run}.tsv"
+        cost_of("embed")
     # A run is scored, and its checkpoint removed, before the next one is trained.
     priority: 1
     conda:
@@ -24,7 +24,7 @@ rule embed:
     resources:
         **needs_of("embed"),
     params:
-        prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
+        prepared=f"{RESULTS}/{paths.PREPARED}",
         roles=None,
         source=stage_digest("embed.py", packages=("networks/backbones", "data/transforms")),
     script:
@@ -34,11 +34,11 @@ rule embed:
 # On request: few measures use the images that a network was trained on.
 use rule embed as embed_train with:
     output:
-        "<results>/runs/{run}/train_embeddings.parquet",
+        made("embed_train"),
     log:
-        "<results>/logs/embed_train/{run}.log",
+        log_of("embed_train"),
     benchmark:
-        "<results>/costs/embed_train/{run}.tsv"
+        cost_of("embed_train")
     params:
         prepared=prepared_train,
         roles=["train"],

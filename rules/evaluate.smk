@@ -6,16 +6,21 @@
 #         <results>/combined/<combination>/<form>.parquet   scores of several folds together
 
 
+@in_one_line
+def combined_metrics(wildcards):
+    return PLAN.metrics(combinations.find(PLAN, wildcards.combination).runs[0])
+
+
 rule evaluate:
     input:
-        embeddings="<results>/runs/{run}/embeddings.parquet",
+        embeddings=made("embed"),
     output:
-        scores="<results>/runs/{run}/scores.parquet",
-        queries="<results>/runs/{run}/queries.parquet",
+        scores=made("evaluate", "scores"),
+        queries=made("evaluate", "queries"),
     log:
-        "<results>/logs/evaluate/{run}.log",
+        log_of("evaluate"),
     benchmark:
-        "<results>/costs/evaluate/{run}.tsv"
+        cost_of("evaluate")
     priority: 1
     conda:
         ENVIRONMENT
@@ -31,21 +36,21 @@ rule evaluate:
 
 rule measure:
     input:
-        embeddings=measured_embeddings,
+        unpack(inputs_of("measure")),
     output:
-        scores="<results>/runs/{run}/measures/{measure}.parquet",
-        arrays="<results>/runs/{run}/measures/{measure}.npz",
+        scores=made("measure", "scores"),
+        arrays=made("measure", "arrays"),
     log:
-        "<results>/logs/measure/{run}/{measure}.log",
+        log_of("measure"),
     benchmark:
-        "<results>/costs/measure/{run}/{measure}.tsv"
+        cost_of("measure")
     conda:
         ENVIRONMENT
     threads: threads_of
     resources:
         **needs_of("measure"),
     params:
-        measure=lambda wildcards: measure_of(wildcards).model_dump(exclude={"title"}),
+        measure=lambda wildcards: PLAN.measures[wildcards.measure].model_dump(exclude={"title"}),
         source=stage_digest("measure.py"),
     script:
         "../workflow/scripts/measure.py"
@@ -53,13 +58,13 @@ rule measure:
 
 rule combine:
     input:
-        embeddings=combined_embeddings,
+        unpack(inputs_of("combine")),
     output:
-        "<results>/combined/{combination}/{form}.parquet",
+        made("combine"),
     log:
-        "<results>/logs/combine/{combination}/{form}.log",
+        log_of("combine"),
     benchmark:
-        "<results>/costs/combine/{combination}/{form}.tsv"
+        cost_of("combine")
     conda:
         ENVIRONMENT
     threads: 4

@@ -4,14 +4,20 @@
 #         <experiment> is its name with a digest of its options
 
 
+@in_one_line
+def experiment_of(wildcards):
+    name, _, _ = wildcards.experiment.rpartition("-")
+    return entry("experiment", name, PLAN.experiments)
+
+
 rule experiment:
     output:
-        table="<results>/experiments/{experiment}/seed{seed}.parquet",
-        arrays="<results>/experiments/{experiment}/seed{seed}.npz",
+        table=made("experiment", "table"),
+        arrays=made("experiment", "arrays"),
     log:
-        "<results>/logs/experiment/{experiment}/seed{seed}.log",
+        log_of("experiment"),
     benchmark:
-        "<results>/costs/experiment/{experiment}/seed{seed}.tsv"
+        cost_of("experiment")
     conda:
         ENVIRONMENT
     threads: lambda wildcards: experiment_of(wildcards).threads

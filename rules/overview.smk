@@ -7,7 +7,7 @@ LOOKING = {"help", "status"}
 
 rule help:
     log:
-        "<results>/logs/help.log",
+        log_of("help"),
     localrule: True
     conda:
         ENVIRONMENT
@@ -20,7 +20,7 @@ rule help:
 
 rule status:
     log:
-        "<results>/logs/status.log",
+        log_of("status"),
     localrule: True
     conda:
         ENVIRONMENT

@@ -5,16 +5,49 @@
 #         <results>/studies/<study>/study.tex   all tables and figures of a study in one document
 
 
+def templates(*names):
+    """Templates of pages: a changed template makes the page again."""
+    folder = LIBRARY / "dmlbench" / "presentation" / "templates"
+    return [os.path.relpath(folder / name) for name in names]
+
+
+def reported_studies():
+    """The studies that this call requests, and those that earlier calls have finished."""
+    return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
+
+
+def finished_files(study):
+    """The files of a study's page if all of them exist, else none."""
+    files = [Path(file) for file in pages.files(PLAN, study)]
+    return files if all(file.exists() for file in files) else []
+
+
+def report_inputs(wildcards):
+    return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
+
+
+def reported_as_they_are(wildcards):
+    """Study -> time of its newest file, for studies that only an earlier call requested.
+
+    Their files are not inputs: a page must not train what this call did not request.
+    """
+    return {
+        study: max(file.stat().st_mtime_ns for file in finished_files(study))
+        for study in reported_studies()
+        if not asked_for(study)
+    }
+
+
 # Histories, queries, embeddings and specs are read if they exist: a page must not start a training.
 rule neighbors:
     input:
-        scores="<results>/studies/{study}/scores.parquet",
+        scores=made("aggregate", "scores"),
     output:
-        directory("<results>/studies/{study}/neighbors"),
+        directory(made("neighbors")),
     log:
-        "<results>/logs/neighbors/{study}.log",
+        log_of("neighbors"),
     benchmark:
-        "<results>/costs/neighbors/{study}.tsv"
+        cost_of("neighbors")
     conda:
         ENVIRONMENT
     resources:
@@ -28,21 +61,21 @@ rule neighbors:
 
 rule run_browser:
     input:
-        scores="<results>/studies/{study}/scores.parquet",
-        neighbors="<results>/studies/{study}/neighbors",
-        timings="<results>/studies/{study}/timings.csv",
+        scores=made("aggregate", "scores"),
+        neighbors=made("neighbors"),
+        timings=made("timings"),
         templates=templates("runs.html", "report.css", "runs.css", "runs.js"),
     output:
         report(
-            "<results>/studies/{study}/runs.html",
+            made("run_browser"),
             caption="../workflow/report/runs.rst",
             category="Runs",
             labels={"study": "{study}"},
         ),
     log:
-        "<results>/logs/run_browser/{study}.log",
+        log_of("run_browser"),
     benchmark:
-        "<results>/costs/run_browser/{study}.tsv"
+        cost_of("run_browser")
     conda:
         ENVIRONMENT
     resources:
@@ -58,11 +91,11 @@ rule document:
     input:
         content=lambda wildcards: pages.content(PLAN, wildcards.study),
     output:
-        "<results>/studies/{study}/study.tex",
+        made("document"),
     log:
-        "<results>/logs/document/{study}.log",
+        log_of("document"),
     benchmark:
-        "<results>/costs/document/{study}.tsv"
+        cost_of("document")
     conda:
         ENVIRONMENT
     resources:
@@ -80,15 +113,15 @@ rule report:
         templates=templates("report.html", "report.css"),
     output:
         report(
-            "<results>/report.html",
+            made("report"),
             caption="../workflow/report/page.rst",
             category="All studies",
             labels={"page": "all studies"},
         ),
     log:
-        "<results>/logs/report.log",
+        log_of("report"),
     benchmark:
-        "<results>/costs/report.tsv"
+        cost_of("report")
     conda:
         ENVIRONMENT
     resources:

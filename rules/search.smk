@@ -5,19 +5,36 @@
 #         <results>/searches/<name>/state-<digest>, the same for every budget.
 
 
+def name_of_search(wildcards):
+    return wildcards.search.rpartition("-")[0]
+
+
+def search_facts(wildcards):
+    return searches.facts(PLAN, name_of_search(wildcards))
+
+
+def search_state(wildcards):
+    """The folder in which the workers of a search share their trials."""
+    return f"{RESULTS}/{paths.SEARCH.format(search=name_of_search(wildcards))}"
+
+
+@in_one_line
+def searched_threads(wildcards):
+    return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
+
+
 rule search_worker:
     input:
-        unpack(searched_images),
-        unpack(searched_weights),
+        unpack(inputs_of("search_worker")),
     output:
-        "<results>/searches/{search}/workers/{worker}.yaml",
+        made("search_worker"),
     log:
-        "<results>/logs/search_worker/{search}-{worker}.log",
+        log_of("search_worker"),
     benchmark:
-        "<results>/costs/search_worker/{search}-{worker}.tsv"
+        cost_of("search_worker")
     conda:
         ENVIRONMENT
-    threads: lambda wildcards: PLAN.threads(searched_spec(wildcards))
+    threads: searched_threads
     resources:
         **needs_of("search_worker"),
     params:
@@ -30,14 +47,14 @@ rule search_worker:
 
 rule search:
     input:
-        workers=workers_of,
+        unpack(inputs_of("search")),
     output:
-        trials="<results>/searches/{search}/trials.parquet",
-        best="<results>/searches/{search}/best.yaml",
+        trials=made("search", "trials"),
+        best=made("search", "best"),
     log:
-        "<results>/logs/search/{search}.log",
+        log_of("search"),
     benchmark:
-        "<results>/costs/search/{search}.tsv"
+        cost_of("search")
     conda:
         ENVIRONMENT
     resources:

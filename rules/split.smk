@@ -4,18 +4,18 @@
 
 rule split:
     input:
-        index="<results>/data/{data}/images.parquet",
+        index=made("index"),
     output:
-        "<results>/data/{data}/splits/{split}.parquet",
+        made("split"),
     log:
-        "<results>/logs/split/{data}/{split}.log",
+        log_of("split"),
     benchmark:
-        "<results>/costs/split/{data}/{split}.tsv"
+        cost_of("split")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("split"),
     params:
-        rule=lambda wildcards: split_rule(wildcards).model_dump(),
+        rule=lambda wildcards: PLAN.split_rule(wildcards.split).model_dump(),
     script:
         "../workflow/scripts/split.py"

@@ -7,17 +7,29 @@
 #         <results>/studies/<study>/figures/<figure>.{pdf,svg,png}
 
 
+def facts_of(kind):
+    """The facts from which a view is built."""
+    look_up = in_one_line(views.facts)
+    return lambda wildcards: look_up(PLAN, wildcards.study, kind, wildcards.get(kind))
+
+
+def reported(category, file, kind):
+    """An output that Snakemake's own report shows, by study and by the id of its view."""
+    labels = {"study": "{study}", kind: f"{{{kind}}}"}
+    caption = f"../workflow/report/{kind}.rst"
+    return report(file, caption=caption, category=category, subcategory="{study}", labels=labels)
+
+
 rule aggregate:
     input:
-        scores=lambda wildcards: scores_of(wildcards.study, None, study_of(wildcards).measures),
-        tables=lambda wildcards: experiments_of(study_of(wildcards).experiments),
+        unpack(inputs_of("aggregate")),
     output:
-        scores="<results>/studies/{study}/scores.parquet",
-        runs="<results>/studies/{study}/runs.csv",
+        scores=made("aggregate", "scores"),
+        runs=made("aggregate", "runs"),
     log:
-        "<results>/logs/aggregate/{study}.log",
+        log_of("aggregate"),
     benchmark:
-        "<results>/costs/aggregate/{study}.tsv"
+        cost_of("aggregate")
     conda:
         ENVIRONMENT
     resources:
@@ -31,20 +43,20 @@ rule aggregate:
 
 rule timings:
     input:
-        scores=lambda wildcards: scores_of(wildcards.study),
+        unpack(inputs_of("timings")),
     output:
-        "<results>/studies/{study}/timings.csv",
+        made("timings"),
     log:
-        "<results>/logs/timings/{study}.log",
+        log_of("timings"),
     benchmark:
-        "<results>/costs/timings/{study}.tsv"
+        cost_of("timings")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("timings"),
     params:
         runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
-        costs=f"{RESULTS}/costs",
+        results=RESULTS,
         source=stage_digest("timings.py"),
     script:
         "../workflow/scripts/timings.py"
@@ -52,20 +64,19 @@ rule timings:
 
 rule tournament:
     input:
-        scores=view_scores("tournament"),
-        queries=view_queries("tournament"),
+        unpack(inputs_of("tournament")),
     output:
-        "<results>/studies/{study}/tournament.csv",
+        made("tournament"),
     log:
-        "<results>/logs/tournament/{study}.log",
+        log_of("tournament"),
     benchmark:
-        "<results>/costs/tournament/{study}.tsv"
+        cost_of("tournament")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("tournament"),
     params:
-        facts=view_facts("tournament"),
+        facts=facts_of("tournament"),
         source=stage_digest("tournament.py"),
     script:
         "../workflow/scripts/tournament.py"
@@ -73,27 +84,22 @@ rule tournament:
 
 rule table:
     input:
-        scores=view_scores("table"),
-        tables=view_experiments("table"),
-        queries=table_queries,
-        printed=view_printed("table"),
-        mapping=view_mapping("table"),
-        trials=table_trials,
+        unpack(inputs_of("table")),
     output:
-        csv="<results>/studies/{study}/tables/{table}.csv",
-        md="<results>/studies/{study}/tables/{table}.md",
-        tex="<results>/studies/{study}/tables/{table}.tex",
-        html=reported("Tables", "<results>/studies/{study}/tables/{table}.html", "table"),
+        csv=made("table", "csv"),
+        md=made("table", "md"),
+        tex=made("table", "tex"),
+        html=reported("Tables", made("table", "html"), "table"),
     log:
-        "<results>/logs/table/{study}/{table}.log",
+        log_of("table"),
     benchmark:
-        "<results>/costs/table/{study}/{table}.tsv"
+        cost_of("table")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("table"),
     params:
-        facts=view_facts("table"),
+        facts=facts_of("table"),
         source=stage_digest("table.py", packages=("presentation/tables",)),
     script:
         "../workflow/scripts/table.py"
@@ -101,25 +107,21 @@ rule table:
 
 rule figure:
     input:
-        scores=view_scores("figure"),
-        tables=view_experiments("figure"),
-        arrays=figure_arrays,
-        printed=view_printed("figure"),
-        mapping=view_mapping("figure"),
+        unpack(inputs_of("figure")),
     output:
-        pdf="<results>/studies/{study}/figures/{figure}.pdf",
-        svg=reported("Figures", "<results>/studies/{study}/figures/{figure}.svg", "figure"),
-        png="<results>/studies/{study}/figures/{figure}.png",
+        pdf=made("figure", "pdf"),
+        svg=reported("Figures", made("figure", "svg"), "figure"),
+        png=made("figure", "png"),
     log:
-        "<results>/logs/figure/{study}/{figure}.log",
+        log_of("figure"),
     benchmark:
-        "<results>/costs/figure/{study}/{figure}.tsv"
+        cost_of("figure")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("figure"),
     params:
-        facts=view_facts("figure"),
+        facts=facts_of("figure"),
         source=stage_digest("figure.py", packages=("presentation/figures",)),
     script:
         "../workflow/scripts/figure.py"
@@ -127,21 +129,21 @@ rule figure:
 
 rule embedding_map:
     input:
-        unpack(map_inputs),
+        unpack(inputs_of("embedding_map")),
     output:
-        pdf="<results>/studies/{study}/figures/map_{map}.pdf",
-        svg=reported("Figures", "<results>/studies/{study}/figures/map_{map}.svg", "map"),
-        png="<results>/studies/{study}/figures/map_{map}.png",
+        pdf=made("embedding_map", "pdf"),
+        svg=reported("Figures", made("embedding_map", "svg"), "map"),
+        png=made("embedding_map", "png"),
     log:
-        "<results>/logs/embedding_map/{study}/{map}.log",
+        log_of("embedding_map"),
     benchmark:
-        "<results>/costs/embedding_map/{study}/{map}.tsv"
+        cost_of("embedding_map")
     conda:
         ENVIRONMENT
     resources:
         **needs_of("embedding_map"),
     params:
-        facts=view_facts("map"),
+        facts=facts_of("map"),
         source=stage_digest("embedding_map.py"),
     script:
         "../workflow/scripts/embedding_map.py"

@@ -9,28 +9,37 @@
 #         lost.
 
 
+def prepared_train(wildcards, output):
+    """Where a training writes the embeddings of its images, if its study measures them.
+
+    Snakemake does not compare parameters that depend on the output, so that no training is repeated
+    for another measure.
+    """
+    study = PLAN.studies[RUNS.row(wildcards.run).study]
+    measured = "train" in {PLAN.measures[name].role for name in study.measures}
+    return f"{RESULTS}/{paths.PREPARED_TRAIN}".format(run=wildcards.run) if measured else None
+
+
 rule train:
     input:
-        unpack(images_of),
-        unpack(weights_of),
-        unpack(best_of),
+        unpack(inputs_of("train")),
     output:
-        spec="<results>/runs/{run}/spec.yaml",
-        model="<results>/runs/{run}/model.safetensors",
-        last="<results>/runs/{run}/last.safetensors",
-        history="<results>/runs/{run}/history.parquet",
+        spec=made("train", "spec"),
+        model=made("train", "model"),
+        last=made("train", "last"),
+        history=made("train", "history"),
     log:
-        "<results>/logs/train/{run}.log",
+        log_of("train"),
     benchmark:
-        "<results>/costs/train/{run}.tsv"
+        cost_of("train")
     conda:
         ENVIRONMENT
     threads: threads_of
     resources:
         **needs_of("train"),
     params:
-        spec=lambda wildcards: spec_of(wildcards).as_dict(),
-        prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
+        spec=lambda wildcards: run_of(wildcards).spec.as_dict(),
+        prepared=f"{RESULTS}/{paths.PREPARED}",
         prepared_train=prepared_train,
     script:
         "../workflow/scripts/train.py"

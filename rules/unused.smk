@@ -5,7 +5,7 @@
 
 rule unused:
     log:
-        "<results>/logs/unused.log",
+        log_of("unused"),
     localrule: True
     conda:
         ENVIRONMENT

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.plan.rows import all_but
 from dmlbench.presentation import _variants
 from dmlbench.presentation._scores import of_rule
 
@@ -39,7 +40,7 @@ def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.Data
 
 def means(scores: pd.DataFrame, selection: str) -> pd.DataFrame:
     """Mean test scores over seeds, in percent, of one selection rule."""
-    over = ["dataset", "network", "embedding_dim", "method", "variant", "metric"]
+    over = [*all_but("recipe", "split", "fold", "seed"), "metric"]
     grouped = of_rule(scores, selection).groupby(over, sort=False)["value"]
     found = grouped.agg(["mean", "std", "count"]).reset_index()
     found[["mean", "std"]] *= 100

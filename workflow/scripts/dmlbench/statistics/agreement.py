@@ -11,7 +11,7 @@ import pandas as pd
 
 from dmlbench.files import atomic_write
 from dmlbench.plan.mapping import read_mapping
-from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
+from dmlbench.statistics.aggregation import EXPERIMENT, ROW, collect, no_scores, row_of
 from dmlbench.statistics.audit.check import CERTAIN, place
 from dmlbench.statistics.comparison import BOTH, CITED, NOISE, OURS_ALONE, compare
 from dmlbench.statistics.placement import KEY, read_placed
@@ -42,8 +42,7 @@ COLUMNS += ["low", "high", "rule", "verdict"]
 _NOT_NUMBERS = ("claims", "facts", "bold")
 """Rules of the audit that are about text and typography, not about a printed number."""
 
-_ALIKE = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold", "role"]
-_ALIKE += ["metric"]
+_ALIKE = ["table", "panel", *EXPERIMENT, "role", "metric"]
 """The columns that scores of one order of methods share."""
 
 

@@ -9,6 +9,7 @@ from scipy import stats
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.plan.rows import all_but
 from dmlbench.statistics.aggregation import ROW
 
 _NOISE = 10
@@ -148,7 +149,7 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
             values = ", ".join(sorted(scores[column].unique()))
             raise UserError(f"scores of several {column}s ({values}); allowed: one")
     for dataset, rows in scores.groupby("dataset", sort=False):
-        for column in ("network", "embedding_dim", "recipe", "split"):
+        for column in all_but("dataset", "method", "variant", "fold", "seed"):
             values = rows[column].unique()
             if len(values) > 1:
                 listed = ", ".join(map(str, sorted(values)))

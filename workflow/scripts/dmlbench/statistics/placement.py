@@ -8,11 +8,19 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from dmlbench.plan.mapping import CELL, Mapping, Mean, Place, read_mapping, table_id
+from dmlbench.plan.mapping import (
+    CELL,
+    NOWHERE,
+    Mapping,
+    Mean,
+    Place,
+    read_mapping,
+    table_id,
+)
+from dmlbench.plan.rows import all_but
 from dmlbench.statistics.printed import read_printed_files
 
-KEY = ["dataset", "network", "embedding_dim", "method", "variant", "split", "fold"]
-KEY += ["role", "metric"]
+KEY = [*all_but("recipe", "seed"), "role", "metric"]
 """The columns by which our scores and printed numbers are joined."""
 
 FOLDS = ("mean", "best")
@@ -111,15 +119,14 @@ def find(scores: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
 
 def _best_fold(folds: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The scores of the fold with the highest validation score, the first of equal ones."""
-    run = ["dataset", "network", "embedding_dim", "method", "recipe", "variant", "split", "seed"]
-    run += ["selection"]
+    run = [*all_but("fold"), "selection"]
     judged = folds[(folds["role"] == "validation") & (folds["metric"] == metric)]
     judged = judged.sort_values(["value", "fold"], ascending=[False, True], kind="stable")
     return folds.merge(judged.drop_duplicates(run)[[*run, "fold"]], on=[*run, "fold"])
 
 
 def _as_printed(cell: dict[str, str]) -> Place:
-    columns = dict.fromkeys(Place._fields, "") | {name: cell[name] for name in CELL}
+    columns = NOWHERE | {name: cell[name] for name in CELL}
     size = int(cell["embedding_dim"]) if cell["embedding_dim"] else None
     return Place(**columns | {"role": cell["split"], "split": "", "embedding_dim": size})
 

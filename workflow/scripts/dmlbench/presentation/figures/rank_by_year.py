@@ -10,11 +10,12 @@ from dmlbench.presentation import style
 from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
 from dmlbench.presentation.names import SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
+from dmlbench.statistics.aggregation import EXPERIMENT
 from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.tournament import rank_by_year, ranks
 from dmlbench.values import Fact, Metric, Printed
 
-_EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
+_EXPERIMENT = ["table", "panel", *EXPERIMENT]
 
 
 class RankByYear:

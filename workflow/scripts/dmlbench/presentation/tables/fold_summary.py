@@ -7,6 +7,7 @@ import pandas as pd
 from dmlbench.presentation import _beside
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
+from dmlbench.statistics.aggregation import EXPERIMENT
 from dmlbench.values import Fact, Metric, Printed
 
 
@@ -49,7 +50,7 @@ class FoldSummary:
             scores, self.printed, metrics=self.metrics, selection=self.selection
         )
         compared = compared[compared.fold == "mean"]
-        _beside.check_single(compared, ("dataset", "network", "embedding_dim", "split"))
+        _beside.check_single(compared, [name for name in EXPERIMENT if name != "fold"])
         intervals = _beside.has_intervals(compared)
         rows = {(row.method, row.metric): row for row in compared.itertuples()}
         columns = [

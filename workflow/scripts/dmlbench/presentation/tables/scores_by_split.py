@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from dmlbench.plan.rows import all_but
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Row, Table
@@ -53,7 +54,7 @@ class ScoresBySplit:
         compared = _beside.next_to_printed(
             scores, self.printed, metrics=[self.metric], selection=self.selection, roles=_ROLES
         )
-        single = ("dataset", "network", "embedding_dim", "method", "variant")
+        single = all_but("recipe", "split", "fold", "seed")
         _beside.check_single(compared, single)
         intervals = _beside.has_intervals(compared)
         rows = {(row.split, row.fold, row.role): row for row in compared.itertuples()}
