@@ -6,24 +6,6 @@
 REPRODUCED = [study for study in AUDITED if study in PLAN.studies]
 
 
-def so_far(study, files):
-    """The existing files of a study, or all of them if the study is requested."""
-    whole = asked_for(study)
-    return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
-
-
-def scored_so_far(study):
-    """Rows of a study's long table with their files of scores, as far as these exist."""
-    rows = [(row, f"<results>/{file}") for row, file in views.selected(PLAN, study)]
-    there = set(so_far(study, [file for _, file in rows]))
-    return [(row, file) for row, file in rows if file in there]
-
-
-def experiments_so_far(study):
-    """The tables of a study's experiments, as far as they exist."""
-    return so_far(study, INPUTS.experiments(PLAN.studies[study].experiments))
-
-
 rule agreement:
     input:
         made("agreement_all", "csv"),

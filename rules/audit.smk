@@ -5,11 +5,6 @@
 AUDITED = sorted(path.parent.name for path in (CONFIG / "reference").glob("*/audit.yaml"))
 
 
-def printed_tables(wildcards):
-    """The printed tables of a study."""
-    return sorted(map(str, (CONFIG / "reference" / wildcards.study).glob("table_*.csv")))
-
-
 rule audit:
     input:
         made("audit_all", "csv"),

@@ -3,19 +3,6 @@
 #         search_<search>, experiment_<experiment>, data_all; `audit` and `agreement` are in
 #         audit.smk and agreement.smk
 #         An unknown target ends the call with the closest ones.
-from dmlbench.plan.targets import unknown_target
-
-
-def searched(name):
-    """The outcome of a search, whose folder is looked up if it is requested."""
-    return lambda wildcards: made("search", "best", search=searches.folder(PLAN, name))
-
-
-def refused_target(wildcards):
-    """End the call with the targets closest to an unknown one."""
-    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
-    sys.exit(f"dmlbench: {unknown_target(PLAN, wildcards.target, named)}")
-
 
 for study in PLAN.studies:
 

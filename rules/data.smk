@@ -6,41 +6,6 @@
 #         <results>/weights/<file>                                    published weights of a network
 
 
-@in_one_line
-def archive_entry(wildcards):
-    archives = entry("data set", wildcards.dataset, PLAN.datasets).archives
-    return entry(f"archive of {wildcards.dataset}", wildcards.archive, archives)
-
-
-@in_one_line
-def weights_entry(wildcards):
-    return entry("file of weights", wildcards.file, PLAN.weights)
-
-
-@in_one_line
-def data_entry(wildcards):
-    return PLAN.find_data(wildcards.data).entry
-
-
-# Where a file comes from, in a catalogue.
-SOURCES = {"urls", "note"}
-
-
-# Snakemake does not compare parameters that depend on the output: so a new address does not fetch a
-# file again, and new counts do not read a data set again.
-def sources_of_archive(wildcards, output):
-    return archive_entry(wildcards).model_dump(include=SOURCES)
-
-
-def sources_of_weights(wildcards, output):
-    return weights_entry(wildcards).model_dump(include=SOURCES)
-
-
-def counts_of(wildcards, output):
-    """The numbers of images and classes that an index must have."""
-    return data_entry(wildcards).model_dump(include={"images", "classes"})
-
-
 rule download:
     output:
         made("download"),

@@ -6,11 +6,6 @@
 #         <results>/combined/<combination>/<form>.parquet   scores of several folds together
 
 
-@in_one_line
-def combined_metrics(wildcards):
-    return PLAN.metrics(combinations.find(PLAN, wildcards.combination).runs[0])
-
-
 rule evaluate:
     input:
         embeddings=made("embed"),

@@ -4,12 +4,6 @@
 #         <experiment> is its name with a digest of its options
 
 
-@in_one_line
-def experiment_of(wildcards):
-    name, _, _ = wildcards.experiment.rpartition("-")
-    return entry("experiment", name, PLAN.experiments)
-
-
 rule experiment:
     output:
         table=made("experiment", "table"),

@@ -5,39 +5,6 @@
 #         <results>/studies/<study>/study.tex   all tables and figures of a study in one document
 
 
-def templates(*names):
-    """Templates of pages: a changed template makes the page again."""
-    folder = LIBRARY / "dmlbench" / "presentation" / "templates"
-    return [os.path.relpath(folder / name) for name in names]
-
-
-def reported_studies():
-    """The studies that this call requests, and those that earlier calls have finished."""
-    return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
-
-
-def finished_files(study):
-    """The files of a study's page if all of them exist, else none."""
-    files = [Path(file) for file in pages.files(PLAN, study)]
-    return files if all(file.exists() for file in files) else []
-
-
-def report_inputs(wildcards):
-    return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
-
-
-def reported_as_they_are(wildcards):
-    """Study -> time of its newest file, for studies that only an earlier call requested.
-
-    Their files are not inputs: a page must not train what this call did not request.
-    """
-    return {
-        study: max(file.stat().st_mtime_ns for file in finished_files(study))
-        for study in reported_studies()
-        if not asked_for(study)
-    }
-
-
 # Histories, queries, embeddings and specs are read if they exist: a page must not start a training.
 rule neighbors:
     input:

@@ -5,24 +5,6 @@
 #         <results>/searches/<name>/state-<digest>, the same for every budget.
 
 
-def name_of_search(wildcards):
-    return wildcards.search.rpartition("-")[0]
-
-
-def search_facts(wildcards):
-    return searches.facts(PLAN, name_of_search(wildcards))
-
-
-def search_state(wildcards):
-    """The folder in which the workers of a search share their trials."""
-    return f"{RESULTS}/{paths.SEARCH.format(search=name_of_search(wildcards))}"
-
-
-@in_one_line
-def searched_threads(wildcards):
-    return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
-
-
 rule search_worker:
     input:
         unpack(inputs_of("search_worker")),

@@ -7,19 +7,6 @@
 #         <results>/studies/<study>/figures/<figure>.{pdf,svg,png}
 
 
-def facts_of(kind):
-    """The facts from which a view is built."""
-    look_up = in_one_line(views.facts)
-    return lambda wildcards: look_up(PLAN, wildcards.study, kind, wildcards.get(kind))
-
-
-def reported(category, file, kind):
-    """An output that Snakemake's own report shows, by study and by the id of its view."""
-    labels = {"study": "{study}", kind: f"{{{kind}}}"}
-    caption = f"../workflow/report/{kind}.rst"
-    return report(file, caption=caption, category=category, subcategory="{study}", labels=labels)
-
-
 rule aggregate:
     input:
         unpack(inputs_of("aggregate")),

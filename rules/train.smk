@@ -9,17 +9,6 @@
 #         lost.
 
 
-def prepared_train(wildcards, output):
-    """Where a training writes the embeddings of its images, if its study measures them.
-
-    Snakemake does not compare parameters that depend on the output, so that no training is repeated
-    for another measure.
-    """
-    study = PLAN.studies[RUNS.row(wildcards.run).study]
-    measured = "train" in {PLAN.measures[name].role for name in study.measures}
-    return f"{RESULTS}/{paths.PREPARED_TRAIN}".format(run=wildcards.run) if measured else None
-
-
 rule train:
     input:
         unpack(inputs_of("train")),
