@@ -3,8 +3,6 @@
 # Leaves: <results>/agreement/<study>.csv   a verdict on every printed number of one paper
 #         <results>/agreement.{csv,md}      all of them together (target: agreement)
 
-REPRODUCED = [study for study in AUDITED if study in PLAN.studies]
-
 
 rule agreement:
     input:
@@ -40,7 +38,7 @@ rule agreement_document:
 
 rule agreement_all:
     input:
-        expand(made("agreement_document"), study=REPRODUCED),
+        reproduced,
     output:
         csv=made("agreement_all", "csv"),
         md=made("agreement_all", "md"),

@@ -21,11 +21,14 @@ from dmlbench.garbage import leave_garbage_at_exit
 from dmlbench.plan import cluster, combinations, data, pages, paths, searches, views
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
+from dmlbench.plan.identity import identified
 from dmlbench.plan.index import RunIndex
 from dmlbench.plan.inputs import Inputs, made
 from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
+# The targets of this call; without settings it only lints.
+ASKED = set(workflow.dag_settings.targets if workflow.dag_settings else ()) or {"all"}
 leave_garbage_at_exit()
 
 
@@ -35,6 +38,10 @@ try:
     check_results(RESULTS)
     if workflow.is_main_process:
         PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, paths.CHECKED))
+        for study, problem in PLAN.broken.items():
+            # A call that asks for it ends with the same line.
+            if not ASKED & {study, "all"}:
+                print(f"dmlbench: warning: study left out: {problem}", file=sys.stderr)
     else:
         PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")

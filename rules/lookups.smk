@@ -49,12 +49,6 @@ def threads_of(wildcards):
     return PLAN.threads(run_of(wildcards).spec)
 
 
-def asked_for(study):
-    """Whether this call makes all of a study."""
-    asked = set(workflow.dag_settings.targets) or {"all"}
-    return bool(asked & {study, "all"})
-
-
 # Data
 
 
@@ -78,8 +72,8 @@ def data_entry(wildcards):
 SOURCES = {"urls", "note"}
 
 
-# Snakemake does not compare parameters that depend on the output: so a new address does not fetch a
-# file again, and new counts do not read a data set again.
+# Snakemake does not compare the values of functions that take the output. So a new address does not
+# download a file again, and new counts do not read a data set again.
 def sources_of_archive(wildcards, output):
     return archive_entry(wildcards).model_dump(include=SOURCES)
 
@@ -99,8 +93,7 @@ def counts_of(wildcards, output):
 def prepared_train(wildcards, output):
     """Where a training writes the embeddings of its images, if its study measures them.
 
-    Snakemake does not compare parameters that depend on the output, so that no training is repeated
-    for another measure.
+    It takes the output, as those above do, so that a new measure trains nothing again.
     """
     study = PLAN.studies[RUNS.row(wildcards.run).study]
     measured = "train" in {PLAN.measures[name].role for name in study.measures}
@@ -166,6 +159,18 @@ def templates(*names):
 # What this call requests
 
 
+def asked_for(study):
+    """Whether this call makes all of a study."""
+    return bool(ASKED & {study, "all"})
+
+
+@in_one_line
+def reproduced(wildcards):
+    """The verdicts on every paper among the studies."""
+    PLAN.check_all_studies()
+    return [made("agreement_document", study=study) for study in AUDITED if study in PLAN.studies]
+
+
 def so_far(study, files):
     """The existing files of a study, or all of them if the study is requested."""
     whole = asked_for(study)
@@ -195,7 +200,10 @@ def finished_files(study):
     return files if all(file.exists() for file in files) else []
 
 
+@in_one_line
 def report_inputs(wildcards):
+    if "all" in ASKED:
+        PLAN.check_all_studies()
     return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
 
 

@@ -16,6 +16,8 @@ rule split:
     resources:
         **needs_of("split"),
     params:
-        rule=lambda wildcards: PLAN.split_rule(wildcards.split).model_dump(),
+        rule=lambda wildcards: identified(
+            "data/splits", PLAN.split_rule(wildcards.split).model_dump()
+        ),
     script:
         "../workflow/scripts/split.py"

@@ -43,7 +43,7 @@ rule timings:
         **needs_of("timings"),
     params:
         runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
-        results=RESULTS,
+        costs=f"{RESULTS}/{paths.COSTS}",
         source=stage_digest("timings.py"),
     script:
         "../workflow/scripts/timings.py"

@@ -27,7 +27,7 @@ rule train:
     resources:
         **needs_of("train"),
     params:
-        spec=lambda wildcards: run_of(wildcards).spec.as_dict(),
+        spec=lambda wildcards: run_of(wildcards).spec.known,
         prepared=f"{RESULTS}/{paths.PREPARED}",
         prepared_train=prepared_train,
     script:

@@ -5,10 +5,10 @@ from dmlbench.plan import paths
 from dmlbench.statistics.timings import timings
 
 with job(snakemake):
-    results = snakemake.params.results
+    costs = snakemake.params.costs
     files = {
         run: {
-            stage: f"{results}/{paths.cost(stage, run=run)}"
+            stage: f"{costs}/{paths.job(stage, run=run)}.tsv"
             for stage in ("train", "embed", "evaluate")
         }
         for run in snakemake.params.runs

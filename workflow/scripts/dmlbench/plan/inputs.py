@@ -86,7 +86,7 @@ class Inputs:
     # Studies and their views
 
     def aggregate(self, study: str) -> Files:
-        description = entry("study", study, self.plan.studies)
+        description = self.plan.study(study)
         return {
             "scores": self._scores(study, measures=description.measures),
             "tables": self.experiments(description.experiments),

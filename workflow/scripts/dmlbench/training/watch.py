@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dmlbench.errors import UserError
 
-# Checking a loss makes the host wait for the GPU, so losses are checked every so many iterations.
+# Iterations between two checks of the losses: a check makes the host wait for the GPU.
 INTERVAL = 20
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def check_zero_losses(shares: Sequence[float], *, is_idle: bool, has_passed: boo
         return
     reason = (
         "either all tuples satisfy the loss (check its margin), or there are none (check the "
-        "sampler, which should put several examples of a class into a batch, and the miner)"
+        "miner, and that the sampler puts several examples of a class into a batch)"
     )
     if min(shares) == 1 and is_idle and has_passed:
         raise LossError(
