@@ -20,14 +20,6 @@ rule agreement_document:
         findings=made("audit_document", "csv"),
     output:
         made("agreement_document"),
-    log:
-        log_of("agreement_document"),
-    benchmark:
-        cost_of("agreement_document")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("agreement"),
     params:
         rows=lambda wildcards: [row for row, _ in scored_so_far(wildcards.study)],
         rehearsal=PLAN.configuration.rehearsal is not None,
@@ -42,14 +34,6 @@ rule agreement_all:
     output:
         csv=made("agreement_all", "csv"),
         md=made("agreement_all", "md"),
-    log:
-        log_of("agreement_all"),
-    benchmark:
-        cost_of("agreement_all")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("agreement"),
     params:
         source=stage_digest("agreement_all.py"),
     script:

@@ -19,16 +19,8 @@ rule audit_document:
     output:
         csv=made("audit_document", "csv"),
         md=made("audit_document", "md"),
-    log:
-        log_of("audit_document"),
-    benchmark:
-        cost_of("audit_document")
     wildcard_constraints:
         study=r"(?!all$)\w+",
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("audit"),
     params:
         reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
         source=stage_digest("audit.py"),
@@ -42,14 +34,6 @@ rule audit_all:
     output:
         csv=made("audit_all", "csv"),
         md=made("audit_all", "md"),
-    log:
-        log_of("audit_all"),
-    benchmark:
-        cost_of("audit_all")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("audit"),
     params:
         source=stage_digest("audit_all.py"),
     script:

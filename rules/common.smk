@@ -1,7 +1,8 @@
 # Needs:  config/
 # Leaves: PLAN, the checked plan, and what all rules take from it. No rules.
 #         A path below the results is `made` by its rule (dmlbench/plan/paths.py); inputs that depend
-#         on the plan are `inputs_of` a rule (dmlbench/plan/inputs.py).
+#         on the plan are `inputs_of` a rule (dmlbench/plan/inputs.py); no rule states its log,
+#         benchmark, environment and resources (`with_shared_directives`).
 import functools
 import os
 import re
@@ -27,8 +28,6 @@ from dmlbench.plan.inputs import Inputs, made
 from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
-# The targets of this call; without settings it only lints.
-ASKED = set(workflow.dag_settings.targets if workflow.dag_settings else ()) or {"all"}
 leave_garbage_at_exit()
 
 
@@ -38,10 +37,9 @@ try:
     check_results(RESULTS)
     if workflow.is_main_process:
         PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, paths.CHECKED))
-        for study, problem in PLAN.broken.items():
-            # A call that asks for it ends with the same line.
-            if not ASKED & {study, "all"}:
-                print(f"dmlbench: warning: study left out: {problem}", file=sys.stderr)
+        # Which targets are asked for is not known yet.
+        for problem in PLAN.broken.values():
+            print(f"dmlbench: warning: study left out: {problem}", file=sys.stderr)
     else:
         PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")
@@ -96,3 +94,45 @@ wildcard_constraints:
     map=r"\w+",
     search=r"\w+-[0-9a-f]+",
     worker=r"\d+",
+
+
+def in_one_line(function):
+    """The function; a UserError in it ends the call."""
+
+    @functools.wraps(function)
+    def called(*asked, **named):
+        try:
+            return function(*asked, **named)
+        except UserError as error:
+            sys.exit(f"dmlbench: {error}")
+
+    return called
+
+
+def with_shared_directives(new_rule):
+    """Give each rule of `paths.RULES` what all of them share, so that no rule repeats it.
+
+    A log, an environment and, if it writes anything, a benchmark and its needs of config/resources.yaml.
+
+    Args:
+        new_rule: `workflow.rule`, which Snakemake calls for each `rule:` of a file.
+    """
+
+    def rule(name=None, lineno=None, snakefile=None, **options):
+        def decorate(directives):
+            if name in paths.RULES and Path(snakefile).is_relative_to(HOME):
+                shared = [workflow.log(f"<results>/{paths.log(name)}"), workflow.conda(ENVIRONMENT)]
+                if paths.outputs(name):
+                    needs = in_one_line(NEEDS.of)(paths.job(name).partition("/")[0])
+                    shared += [workflow.benchmark(f"<results>/{paths.cost(name)}")]
+                    shared += [workflow.resources(**needs)]
+                for directive in shared:
+                    directives = directive(directives)
+            return new_rule(name, lineno, snakefile, **options)(directives)
+
+        return decorate
+
+    return rule
+
+
+workflow.rule = with_shared_directives(workflow.rule)

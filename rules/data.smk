@@ -9,14 +9,6 @@
 rule download:
     output:
         made("download"),
-    log:
-        log_of("download"),
-    benchmark:
-        cost_of("download")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("download"),
     params:
         archive=lambda wildcards: archive_entry(wildcards).model_dump(exclude=SOURCES),
         sources=sources_of_archive,
@@ -27,14 +19,6 @@ rule download:
 rule weights:
     output:
         made("weights"),
-    log:
-        log_of("weights"),
-    benchmark:
-        cost_of("weights")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("weights"),
     params:
         weights=lambda wildcards: weights_entry(wildcards).model_dump(exclude=SOURCES),
         sources=sources_of_weights,
@@ -45,14 +29,6 @@ rule weights:
 rule draw:
     output:
         made("draw"),
-    log:
-        log_of("draw"),
-    benchmark:
-        cost_of("draw")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("draw"),
     params:
         generator=lambda wildcards: data_entry(wildcards).generator.model_dump(),
     script:
@@ -64,14 +40,6 @@ rule index:
         unpack(inputs_of("index")),
     output:
         made("index"),
-    log:
-        log_of("index"),
-    benchmark:
-        cost_of("index")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("index"),
     params:
         layout=lambda wildcards: data_entry(wildcards).layout.name,
         counts=counts_of,
@@ -86,14 +54,6 @@ rule pack:
     output:
         pixels=made("pack", "pixels"),
         table=made("pack", "table"),
-    log:
-        log_of("pack"),
-    benchmark:
-        cost_of("pack")
-    conda:
-        ENVIRONMENT
     threads: 4
-    resources:
-        **needs_of("pack"),
     script:
         "../workflow/scripts/pack.py"

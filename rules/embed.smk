@@ -12,17 +12,9 @@ rule embed:
         last=made("train", "last"),
     output:
         made("embed"),
-    log:
-        log_of("embed"),
-    benchmark:
-        cost_of("embed")
     # A run is scored, and its checkpoint removed, before the next one is trained.
     priority: 1
-    conda:
-        ENVIRONMENT
     threads: threads_of
-    resources:
-        **needs_of("embed"),
     params:
         prepared=f"{RESULTS}/{paths.PREPARED}",
         roles=None,
@@ -35,10 +27,6 @@ rule embed:
 use rule embed as embed_train with:
     output:
         made("embed_train"),
-    log:
-        log_of("embed_train"),
-    benchmark:
-        cost_of("embed_train")
     params:
         prepared=prepared_train,
         roles=["train"],

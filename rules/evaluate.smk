@@ -12,16 +12,8 @@ rule evaluate:
     output:
         scores=made("evaluate", "scores"),
         queries=made("evaluate", "queries"),
-    log:
-        log_of("evaluate"),
-    benchmark:
-        cost_of("evaluate")
     priority: 1
-    conda:
-        ENVIRONMENT
     threads: threads_of
-    resources:
-        **needs_of("evaluate"),
     params:
         metrics=lambda wildcards: PLAN.metrics(run_of(wildcards)),
         source=stage_digest("evaluate.py"),
@@ -35,15 +27,7 @@ rule measure:
     output:
         scores=made("measure", "scores"),
         arrays=made("measure", "arrays"),
-    log:
-        log_of("measure"),
-    benchmark:
-        cost_of("measure")
-    conda:
-        ENVIRONMENT
     threads: threads_of
-    resources:
-        **needs_of("measure"),
     params:
         measure=lambda wildcards: PLAN.measures[wildcards.measure].model_dump(exclude={"title"}),
         source=stage_digest("measure.py"),
@@ -56,15 +40,7 @@ rule combine:
         unpack(inputs_of("combine")),
     output:
         made("combine"),
-    log:
-        log_of("combine"),
-    benchmark:
-        cost_of("combine")
-    conda:
-        ENVIRONMENT
     threads: 4
-    resources:
-        **needs_of("combine"),
     params:
         metrics=combined_metrics,
         source=stage_digest("combine.py"),

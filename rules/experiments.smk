@@ -8,15 +8,7 @@ rule experiment:
     output:
         table=made("experiment", "table"),
         arrays=made("experiment", "arrays"),
-    log:
-        log_of("experiment"),
-    benchmark:
-        cost_of("experiment")
-    conda:
-        ENVIRONMENT
     threads: lambda wildcards: experiment_of(wildcards).threads
-    resources:
-        **needs_of("experiment"),
     params:
         experiment=lambda wildcards: experiment_of(wildcards).experiment.model_dump(),
     script:

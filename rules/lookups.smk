@@ -2,21 +2,6 @@
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
 from dmlbench.plan.targets import unknown_target
 
-
-def in_one_line(function):
-    """The function; a UserError in it ends the call."""
-
-    @functools.wraps(function)
-    def called(*asked, **named):
-        try:
-            return function(*asked, **named)
-        except UserError as error:
-            sys.exit(f"dmlbench: {error}")
-
-    return called
-
-
-needs_of = in_one_line(NEEDS.of)
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 
 # Their folders name what they are, so their dates say nothing about a run.
@@ -35,14 +20,6 @@ def inputs_of(rule):
         }
 
     return found
-
-
-def log_of(rule):
-    return f"<results>/{paths.log(rule)}"
-
-
-def cost_of(rule):
-    return f"<results>/{paths.cost(rule)}"
 
 
 def threads_of(wildcards):
@@ -159,9 +136,13 @@ def templates(*names):
 # What this call requests
 
 
+def asked_targets():
+    return set(workflow.dag_settings.targets) or {"all"}
+
+
 def asked_for(study):
     """Whether this call makes all of a study."""
-    return bool(ASKED & {study, "all"})
+    return bool(asked_targets() & {study, "all"})
 
 
 @in_one_line
@@ -202,7 +183,7 @@ def finished_files(study):
 
 @in_one_line
 def report_inputs(wildcards):
-    if "all" in ASKED:
+    if "all" in asked_targets():
         PLAN.check_all_studies()
     return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
 

@@ -11,14 +11,6 @@ rule neighbors:
         scores=made("aggregate", "scores"),
     output:
         directory(made("neighbors")),
-    log:
-        log_of("neighbors"),
-    benchmark:
-        cost_of("neighbors")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("neighbors"),
     params:
         facts=lambda wildcards: pages.neighbors(PLAN, wildcards.study),
         source=stage_digest("neighbors.py"),
@@ -39,14 +31,6 @@ rule run_browser:
             category="Runs",
             labels={"study": "{study}"},
         ),
-    log:
-        log_of("run_browser"),
-    benchmark:
-        cost_of("run_browser")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("report"),
     params:
         facts=lambda wildcards: pages.browsed(PLAN, wildcards.study),
         source=stage_digest("runs.py"),
@@ -59,14 +43,6 @@ rule document:
         content=lambda wildcards: pages.content(PLAN, wildcards.study),
     output:
         made("document"),
-    log:
-        log_of("document"),
-    benchmark:
-        cost_of("document")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("report"),
     params:
         page=lambda wildcards: pages.page(PLAN, wildcards.study),
         source=stage_digest("document.py"),
@@ -85,14 +61,6 @@ rule report:
             category="All studies",
             labels={"page": "all studies"},
         ),
-    log:
-        log_of("report"),
-    benchmark:
-        cost_of("report")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("report"),
     params:
         as_they_are=reported_as_they_are,
         pages=lambda wildcards: [pages.page(PLAN, study) for study in reported_studies()],

@@ -10,15 +10,7 @@ rule search_worker:
         unpack(inputs_of("search_worker")),
     output:
         made("search_worker"),
-    log:
-        log_of("search_worker"),
-    benchmark:
-        cost_of("search_worker")
-    conda:
-        ENVIRONMENT
     threads: searched_threads
-    resources:
-        **needs_of("search_worker"),
     params:
         name=name_of_search,
         facts=search_facts,
@@ -33,14 +25,6 @@ rule search:
     output:
         trials=made("search", "trials"),
         best=made("search", "best"),
-    log:
-        log_of("search"),
-    benchmark:
-        cost_of("search")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("search"),
     params:
         name=name_of_search,
         facts=search_facts,

@@ -7,14 +7,6 @@ rule split:
         index=made("index"),
     output:
         made("split"),
-    log:
-        log_of("split"),
-    benchmark:
-        cost_of("split")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("split"),
     params:
         rule=lambda wildcards: identified(
             "data/splits", PLAN.split_rule(wildcards.split).model_dump()

@@ -13,14 +13,6 @@ rule aggregate:
     output:
         scores=made("aggregate", "scores"),
         runs=made("aggregate", "runs"),
-    log:
-        log_of("aggregate"),
-    benchmark:
-        cost_of("aggregate")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("aggregate"),
     params:
         rows=lambda wildcards: views.shown_rows(PLAN, wildcards.study),
         source=stage_digest("aggregate.py"),
@@ -33,14 +25,6 @@ rule timings:
         unpack(inputs_of("timings")),
     output:
         made("timings"),
-    log:
-        log_of("timings"),
-    benchmark:
-        cost_of("timings")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("timings"),
     params:
         runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
         costs=f"{RESULTS}/{paths.COSTS}",
@@ -54,14 +38,6 @@ rule tournament:
         unpack(inputs_of("tournament")),
     output:
         made("tournament"),
-    log:
-        log_of("tournament"),
-    benchmark:
-        cost_of("tournament")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("tournament"),
     params:
         facts=facts_of("tournament"),
         source=stage_digest("tournament.py"),
@@ -77,14 +53,6 @@ rule table:
         md=made("table", "md"),
         tex=made("table", "tex"),
         html=reported("Tables", made("table", "html"), "table"),
-    log:
-        log_of("table"),
-    benchmark:
-        cost_of("table")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("table"),
     params:
         facts=facts_of("table"),
         source=stage_digest("table.py", packages=("presentation/tables",)),
@@ -99,14 +67,6 @@ rule figure:
         pdf=made("figure", "pdf"),
         svg=reported("Figures", made("figure", "svg"), "figure"),
         png=made("figure", "png"),
-    log:
-        log_of("figure"),
-    benchmark:
-        cost_of("figure")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("figure"),
     params:
         facts=facts_of("figure"),
         source=stage_digest("figure.py", packages=("presentation/figures",)),
@@ -121,14 +81,6 @@ rule embedding_map:
         pdf=made("embedding_map", "pdf"),
         svg=reported("Figures", made("embedding_map", "svg"), "map"),
         png=made("embedding_map", "png"),
-    log:
-        log_of("embedding_map"),
-    benchmark:
-        cost_of("embedding_map")
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("embedding_map"),
     params:
         facts=facts_of("map"),
         source=stage_digest("embedding_map.py"),

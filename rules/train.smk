@@ -17,15 +17,7 @@ rule train:
         model=made("train", "model"),
         last=made("train", "last"),
         history=made("train", "history"),
-    log:
-        log_of("train"),
-    benchmark:
-        cost_of("train")
-    conda:
-        ENVIRONMENT
     threads: threads_of
-    resources:
-        **needs_of("train"),
     params:
         spec=lambda wildcards: run_of(wildcards).spec.known,
         prepared=f"{RESULTS}/{paths.PREPARED}",

@@ -4,11 +4,7 @@
 
 
 rule unused:
-    log:
-        log_of("unused"),
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
         folder=str(CONFIG),
         delete=PLAN.configuration.remove,
