@@ -26,6 +26,14 @@ def threads_of(wildcards):
     return PLAN.threads(run_of(wildcards).spec)
 
 
+def code_of_embedding(wildcards):
+    """Digest of the code that embeds a run's images: a new network embeds no other's again."""
+    spec = run_of(wildcards).spec
+    parts = {f"data/transforms/{step.name}" for step in spec.transforms.test}
+    parts.add(f"networks/backbones/{spec.network.backbone.name}")
+    return stage_digest("embed.py", *(f"dmlbench/{part}.py" for part in sorted(parts)))
+
+
 # Data
 
 

@@ -111,7 +111,7 @@ class Inputs:
 
     def figure(self, study: str, figure: str) -> Files:
         view = views.view(self.plan, study, "figure", figure)
-        draws = registry.annotation("presentation/figures", view.kind.name, "__init__", "arrays")
+        draws = "arrays" in registry.options("presentation/figures", view.kind.name)
         rows = self.plan.rows(study, view.where)
         arrays = [
             made("measure", "arrays", run=self.plan.run(row).folder, measure=measure)
@@ -119,7 +119,7 @@ class Inputs:
             for row in rows
         ]
         arrays += self.experiments(view.experiments, "arrays")
-        return self._view(study, view) | {"arrays": arrays if draws is not None else []}
+        return self._view(study, view) | {"arrays": arrays if draws else []}
 
     def embedding_map(self, study: str, map: str) -> Files:
         rows = self.plan.rows(study, views.view(self.plan, study, "map", map).where)

@@ -4,6 +4,7 @@ A printed cell is one line of a `table_*.csv`; its place is the same number's po
 table of scores. Columns that are equal in both need no rule.
 """
 
+import functools
 import re
 from collections import namedtuple
 from collections.abc import Mapping as Columns
@@ -15,12 +16,12 @@ from pydantic import BeforeValidator, PositiveInt, create_model, model_validator
 from dmlbench.errors import UserError
 from dmlbench.plan.choices import Model
 from dmlbench.plan.read import read_yaml
-from dmlbench.plan.rows import OPTIONAL, all_but
+from dmlbench.plan.rows import OPTIONAL, PLACED, all_but
 
 CELL = (*all_but("recipe", "fold", "seed", *OPTIONAL), "metric")
 """The columns of a printed cell that, with table and panel, identify what was measured."""
 
-_PLACE = (*all_but("recipe", "seed"), "role", "metric", "by", "experiment")
+_PLACE = (*PLACED, "role", "metric", "by", "experiment")
 
 ROLES = {"val": "validation"}
 """Printed words for the scored images, where they differ from ours."""
@@ -211,6 +212,7 @@ def table_id(name: str) -> str:
     return name.removeprefix("table_")
 
 
+@functools.cache
 def _pattern(text: str) -> re.Pattern:
     pieces = _NAME.split(text)
     names = [f"(?P<{name}>[^;]+)" for name in pieces[1::3]]

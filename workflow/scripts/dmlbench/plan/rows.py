@@ -81,6 +81,12 @@ def all_but(*names: str) -> list[str]:
     return [name for name in COORDINATES if name not in names]
 
 
+PLACED = all_but("recipe", "seed")
+"""The coordinates of a printed number."""
+EXPERIMENT = all_but("method", "recipe", "variant", "seed")
+"""The coordinates of an experiment, within which a tournament ranks methods."""
+
+
 def one_or_more(kind: Any) -> Any:
     """The type of a list that may be written as its only value."""
     return Annotated[list[kind], BeforeValidator(_listed)]

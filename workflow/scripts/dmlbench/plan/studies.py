@@ -2,7 +2,7 @@
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from dmlbench.plan.choices import FigureKind, Identifier, Metric, Model, TableKind, ViewName
+from dmlbench.plan.choices import FigureKind, Identifier, Model, RankingMetric, TableKind, ViewName
 from dmlbench.plan.rows import OPTIONAL, Combined, model_of_rows, one_or_more
 from dmlbench.plan.variants import BASE, Variant
 from dmlbench.plan.where import Where
@@ -84,7 +84,7 @@ class EmbeddingMap(Model):
 class Tournament(Model):
     """Which methods are ranked, and by what."""
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     where: Where = Where()
 
 

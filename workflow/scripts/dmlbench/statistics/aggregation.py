@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
-from dmlbench.plan.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL, all_but
+from dmlbench.plan.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL
 
 SCORES = pa.schema(
     [
@@ -57,9 +57,6 @@ class Row(namedtuple("Row", COORDINATES)):
 
 
 ROW = list(COORDINATES)
-EXPERIMENT = all_but("method", "recipe", "variant", "seed")
-"""The columns within which methods are ranked."""
-
 _SORTED_BY = [*ROW, "run", "role", "selection", "metric"]
 DEFAULTS = NOTHING | {"role": "test", "selection": "none"}
 """The value of a column that an experiment's table lacks."""

@@ -11,7 +11,8 @@ import pandas as pd
 
 from dmlbench.files import atomic_write
 from dmlbench.plan.mapping import read_mapping
-from dmlbench.statistics.aggregation import EXPERIMENT, ROW, collect, no_scores, row_of
+from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.audit.check import CERTAIN, place
 from dmlbench.statistics.comparison import BOTH, CITED, NOISE, OURS_ALONE, compare
 from dmlbench.statistics.placement import KEY, read_placed

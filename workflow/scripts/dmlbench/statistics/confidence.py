@@ -16,7 +16,8 @@ from scipy.stats import rankdata
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import split_at_k
 from dmlbench.parquet import read_table
-from dmlbench.statistics.aggregation import EXPERIMENT, SAME_SCORE, Row, row_of
+from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.statistics.aggregation import SAME_SCORE, Row, row_of
 
 COLUMNS = ["method", "rank_low", "rank_high", "probability_first"]
 

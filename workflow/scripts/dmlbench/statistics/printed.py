@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.plan.rows import NOTHING
 
 
@@ -49,7 +50,7 @@ def decimals(printed: str) -> int:
 
 
 def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> pd.DataFrame:
-    """Printed percentages as a long table of scores, in fractions, one seed, split `half`."""
+    """Printed scores as a long table as runs store them (fractions), one seed, split `half`."""
     columns = {"run": printed["table"] + printed["panel"] + "/" + printed["method"]} | NOTHING
     columns |= {name: printed[name] for name in ("dataset", "network", "method", "metric")}
     columns |= {
@@ -58,7 +59,7 @@ def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> p
         "split": "half",
         "role": "test",
         "selection": selection,
-        "value": printed["number"] / 100,
+        "value": printed["number"] / [quantity(metric).factor for metric in printed["metric"]],
     }
     return pd.DataFrame(columns)
 

@@ -1,0 +1,62 @@
+"""Printed numbers at their places, as far as a plan needs them: without their values."""
+
+import csv
+from collections import namedtuple
+from collections.abc import Iterable
+from pathlib import Path
+
+from dmlbench.plan.mapping import CELL, NOWHERE, Mapping, read_mapping, table_id
+from dmlbench.plan.rows import PLACED, all_but
+from dmlbench.plan.where import Where, has_variant
+
+
+class Number(namedtuple("Number", (*PLACED, "role", "metric", "placed"))):
+    """The place of a printed number; the columns of one without a place are as printed.
+
+    Attributes:
+        placed: whether it has a place among our scores.
+    """
+
+
+def read_numbers(files: Iterable[Path]) -> list[Number]:
+    """The numbers of transcriptions `table_*.csv`, placed by the mapping in their folder.
+
+    Raises:
+        UserError: a mapping is missing, or neither places a number nor says that it has no place.
+    """
+    mappings = {folder: read_mapping(folder) for folder in {file.parent for file in files}}
+    return [number for file in files for number in _numbers(file, mappings[file.parent])]
+
+
+def fitting(numbers: Iterable[Number], where: Where) -> list[Number]:
+    """Numbers of a view's rows; those without a place are selected by data set alone."""
+    return [number for number in numbers if _fits(number, where)]
+
+
+def _numbers(file: Path, mapping: Mapping) -> list[Number]:
+    found = []
+    with file.open(newline="") as lines:
+        for line in csv.DictReader(lines):
+            cell = {name: line[name] for name in (*CELL, "panel")} | {
+                "table": table_id(line["table"])
+            }
+            placed = not mapping.why_unplaced(cell)
+            if placed:
+                place = mapping.place(cell)._asdict()
+            else:
+                place = NOWHERE | cell | {"role": cell["split"], "split": ""}
+                place["embedding_dim"] = int(cell["embedding_dim"] or 0)
+            columns = {column: place[column] for column in Number._fields if column in place}
+            found.append(Number(**columns, placed=placed))
+    return found
+
+
+def _fits(number: Number, where: Where) -> bool:
+    for column in all_but("recipe", "variant", "fold", "seed"):
+        wanted = getattr(where, column)
+        free = not number.placed and column != "dataset"
+        if wanted is not None and getattr(number, column) not in wanted and not free:
+            return False
+    if where.variant is None or not number.placed:
+        return True
+    return has_variant(number.variant, where.variant)
