@@ -114,6 +114,10 @@ record-training: .venv/ready ## record the code of training and data, once versi
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
 
+.PHONY: gallery
+gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again
+	@$(BIN)/python docs/gallery.py
+
 # The site has its own environment, so that the environment for experiments does not change.
 .venv-docs/ready: docs/requirements.lock
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-docs

@@ -14,7 +14,6 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.plan.printed import Number
 from dmlbench.plan.rows import COORDINATES, EXPERIMENT, PLACED, Combined, Row, all_but
 from dmlbench.plan.searches import Search
-from dmlbench.plan.variants import read_value
 
 FORMS = get_args(Combined)
 _OF_FOLDS = {"mean", "best"}
@@ -63,55 +62,28 @@ def check(rule: str, known: Known) -> None:
 
 
 def one_family(known: Known) -> None:
-    """One data set, network and split unless an option names it; one recipe, variant and fold."""
-    options = known.options
-    rows = known.scored(*known.wanted)
-    if size := options.get("embedding_dim"):
-        rows = [row for row in rows if row.embedding_dim == size]
-    along = options.get("axis", "embedding_dim")
-    single = {column: options.get(column) for column in ("dataset", "network", "split")}
-    if along not in COORDINATES:
-        rows = [row for row in rows if along in parts(row.variant)]
-        single = {"embedding_dim": None} | single
-    for column, value in single.items():
-        rows = [row for row in rows if value is None or getattr(row, column) == value]
-        _check_one(rows, column)
-    _check_any(rows, known, along if along not in COORDINATES else "")
-    _check_methods(rows, along)
+    """One data set, network and split; per method one recipe, variant and fold."""
+    _check_family(known, known.options.get("axis", "embedding_dim"))
 
 
-def one_family_of_each_network(known: Known) -> None:
-    """As `one_family`, network by network, of one embedding size."""
-    rows = known.scored(*known.wanted)
-    for column in ("dataset", "split"):
-        value = known.options.get(column)
-        rows = [row for row in rows if value is None or getattr(row, column) == value]
-    _check_any(rows, known)
-    for same in _groups(rows, "network"):
-        for column in ("dataset", "split"):
-            _check_one(same, column)
-        _check_methods(same, "embedding_dim")
-    _check_one(rows, "embedding_dim")
+def one_family_of_networks(known: Known) -> None:
+    """As `one_family`, with any networks and one embedding size."""
+    _check_family(known, "network")
 
 
 def numbers_of_an_axis(known: Known) -> None:
     """Rows with numbers of an axis, one per method, number and seed, and each listed number."""
-    rows = _with_numbers(known)
-    for same in _groups(rows, "method", "seed", by=lambda row: _number(known, row)):
-        if len(same) > 1:
-            axis = f"{known.options['axis']}={_number(known, same[0]):g}"
-            _refuse(
-                f"method {same[0].method} has {len(same)} rows at {axis}; allowed: one per seed"
-            )
+    rows = _with_numbers(known, "method")
     there = {_number(known, row) for row in rows}
-    for value in known.options.get("values") or ():
+    for value in known.options["values"]:
         if value not in there:
             _refuse(f"no row has {known.options['axis']}={value:g}")
 
 
-def any_number_of_an_axis(known: Known) -> None:
-    """Rows with numbers of an axis."""
-    _with_numbers(known)
+def lines_along_an_axis(known: Known) -> None:
+    """Rows with numbers of an axis, one per data set, method, rest of the variant and seed."""
+    axes = [known.options["axis"], *(known.options["change"] or ())]
+    _with_numbers(known, "dataset", "method", rest=lambda row: without(row.variant, axes))
 
 
 def points(known: Known) -> None:
@@ -326,16 +298,6 @@ def values_of_axes(known: Known) -> None:
         _check_any(rows, known, axis)
 
 
-def change_of_an_axis(known: Known) -> None:
-    """Rows along an axis of numbers."""
-    axis = known.options["axis"]
-    rows = [row for row in known.scored(*known.wanted) if axis in parts(row.variant)]
-    _check_any(rows, known, axis)
-    for row in rows:
-        if not isinstance(read_value(parts(row.variant)[axis]), int | float):
-            _refuse(f"{row.variant}: the values of {axis} are words; allowed: numbers")
-
-
 def combined_folds(known: Known) -> None:
     """Rows of combined folds."""
     _check_forms(known)
@@ -390,18 +352,17 @@ OF_SEARCHES = {"searches", "one_search_per_strategy"}
 RULES: dict[str, Callable[[Known], None]] = {
     rule.__name__: rule
     for rule in (
-        any_number_of_an_axis,
-        change_of_an_axis,
         combined_folds,
         combined_folds_with_references,
         dated_methods,
         equal_methods,
         folds_of_one_split,
         has_reference,
+        lines_along_an_axis,
         next_to_printed,
         numbers_of_an_axis,
         one_family,
-        one_family_of_each_network,
+        one_family_of_networks,
         one_method,
         one_row_per_cell,
         one_search_per_strategy,
@@ -474,6 +435,20 @@ def _check_methods(rows: Iterable[Row], along: str) -> None:
                 )
 
 
+def _check_family(known: Known, along: str) -> None:
+    """Rows of one data set, network, size and split, but for what varies along a column or axis."""
+    rows = known.scored(*known.wanted)
+    if size := known.options.get("embedding_dim"):
+        rows = [row for row in rows if row.embedding_dim == size]
+    if along not in COORDINATES:
+        rows = [row for row in rows if along in parts(row.variant)]
+    for column in ("embedding_dim", "dataset", "network", "split"):
+        if column != along:
+            _check_one(rows, column)
+    _check_any(rows, known, along if along not in COORDINATES else "")
+    _check_methods(rows, along)
+
+
 def _check_method(method: str, rows: Sequence[Row]) -> None:
     there = {row.method for row in rows}
     if method not in there:
@@ -512,16 +487,24 @@ def _number(known: Known, row: Row) -> float | None:
         return None
 
 
-def _with_numbers(known: Known) -> list[Row]:
-    role = known.options["role"]
+def _with_numbers(known: Known, *columns: str, rest: Callable | None = None) -> list[Row]:
+    """The rows with a number on the kind's axis, one per number, seed and these columns."""
+    role, axis = known.options["role"], known.options["axis"]
     rows = known.scored(*known.wanted, role=role)
     rows = [row for row in rows if _number(known, row) is not None]
     if not rows:
-        axis = known.options["axis"]
         _refuse(
             f"fits no row that is scored with {', '.join(known.wanted)} of {role} images and has a "
             f"variant {axis}=<number>"
         )
+
+    def by(row: Row) -> tuple:
+        return _number(known, row), rest and rest(row)
+
+    for same in _groups(rows, *columns, "seed", by=by):
+        if len(same) > 1:
+            at = f"{axis}={_number(known, same[0]):g}"
+            _refuse(f"method {same[0].method} has {len(same)} rows at {at}; allowed: one per seed")
     return rows
 
 

@@ -11,7 +11,6 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric, Printed
 
 WITHOUT, WITH = "#ee7733", "#117733"
@@ -33,36 +32,25 @@ class ScoresWithChange(Kind):
     metric: Metric = "recall_at_1"
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: no scores of the metric.
-        """
         shown = self._keyed(means(scores, self.selection))
         if shown.empty:
             raise UserError(f"no scores of {self.metric} at {self.selection}")
         datasets = list(dict.fromkeys(shown.dataset))
         rows = self._rows(shown, datasets[0])
-        with style.house():
-            height = 1.1 + 0.3 * len(rows)
-            figure = Figure(figsize=(3.8 + 2.6 * len(datasets), height))
-            panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
-            for dataset, axes in zip(datasets, panels, strict=True):
-                self._panel(axes, shown, dataset, rows)
-                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
-                axes.set_xlabel(with_unit(self.titles, self.metric))
-            labels = [_variants.labeled(self.titles, *row) for row in rows]
-            panels[0].set_yticks(range(len(rows)), labels, fontsize=8)
-            panels[0].invert_yaxis()
-            panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
-            top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
-            figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 1 - 0.3 / height))
-            note = selected(self.selection) + (
-                " Hollow: printed." if self._placed is not None else ""
-            )
-            figure.text(0.02, 1 - 0.45 / height, note, color=style.SOFT, fontsize=8.5)
+        height = 1.1 + 0.3 * len(rows)
+        figure, panels = style.panels(datasets, width=2.6, height=height, margin=3.8, sharey=True)
+        for dataset, axes in panels.items():
+            self._panel(axes, shown, dataset, rows)
+            style.heading(axes, self.name(dataset))
+            axes.set_xlabel(self.with_unit(self.metric))
+        labels = [self.labeled(*row) for row in rows]
+        axes.set_yticks(range(len(rows)), labels, fontsize=8)
+        axes.invert_yaxis()
+        note = self.selected + ("" if self._placed is None else " Hollow: printed.")
+        style.head_of_panels(figure, self.title, note)
+        style.legend(axes)
         return figure
 
     @cached_property

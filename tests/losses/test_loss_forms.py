@@ -1,0 +1,76 @@
+"""Every loss compiled, copied, pickled, restored, and in each floating-point type."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from dmlbench.losses import available, build_loss
+from loss_batches import EMBEDDING_DIM, NUM_CLASSES, batch, value_and_gradients
+
+LOSSES = available()
+# One of each autograd step and of each way to form tuples: the others are in the slow tests.
+REPRESENTATIVE = ("contrastive", "proxy_anchor", "ratio", "soft_triple")
+x, y = batch("three classes of four")
+x = x.float()
+
+
+def built(name, seed=0):
+    torch.manual_seed(seed)
+    return build_loss(name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM)
+
+
+def check_compiled(name, backend):
+    torch.compiler.reset()
+    compiled = torch.compile(built(name), fullgraph=True, backend=backend)
+    torch.testing.assert_close(
+        value_and_gradients(compiled, x, y), value_and_gradients(built(name), x, y)
+    )
+
+
+@pytest.mark.parametrize("name", REPRESENTATIVE)
+def test_traced_as_one_graph_a_loss_and_its_gradient_are_the_same(name):
+    check_compiled(name, "aot_eager")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LOSSES)
+def test_compiled_a_loss_and_its_gradient_are_the_same(name):
+    check_compiled(name, "inductor")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_copies_pickles_and_restored_states_give_the_same_loss(name):
+    loss = built(name)
+    expected = value_and_gradients(loss, x, y)
+    restored = built(name, seed=1)
+    restored.load_state_dict(loss.state_dict(), strict=True)
+    saved = io.BytesIO()
+    torch.save(loss, saved)
+    others = {
+        "deepcopy": copy.deepcopy(loss),
+        "pickle": pickle.loads(pickle.dumps(loss)),  # noqa: S301 (of our own)
+        "torch.save": torch.load(io.BytesIO(saved.getvalue()), weights_only=False),
+        "state_dict": restored,
+    }
+    for other in others.values():
+        torch.testing.assert_close(value_and_gradients(other, x, y), expected, rtol=0, atol=0)
+        # A copy has parameters of its own.
+        for theirs, ours in zip(other.parameters(), loss.parameters(), strict=True):
+            assert theirs is not ours
+            theirs.data.fill_(0.5)
+    torch.testing.assert_close(value_and_gradients(loss, x, y), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_embeddings_of_any_floating_point_type_give_a_loss_of_its_precision(name):
+    exact = value_and_gradients(built(name).double(), x.half().double(), y)
+    for dtype, tolerance in ((torch.float32, 1e-4), (torch.float16, 2e-3)):
+        value, gradient, *_ = value_and_gradients(built(name), x.half().to(dtype), y)
+        assert (value.dtype, gradient.dtype) == (torch.float32, dtype)
+        torch.testing.assert_close(value.double(), exact[0], rtol=1e-4, atol=1e-4)
+        scale = exact[1].abs().max().item()
+        torch.testing.assert_close(
+            gradient.double(), exact[1], rtol=0, atol=tolerance * max(scale, 0.01)
+        )
