@@ -12,6 +12,7 @@ import pandas as pd
 from dmlbench.evaluation.names import quantity
 from dmlbench.files import atomic_write
 from dmlbench.plan.mapping import read_mapping
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.audit.check import CERTAIN, place
 from dmlbench.statistics.comparison import BOTH, CITED, NOISE, OURS_ALONE, compare
@@ -43,8 +44,7 @@ COLUMNS += ["low", "high", "rule", "verdict"]
 _NOT_NUMBERS = ("claims", "facts", "bold")
 """Rules of the audit that are about text and typography, not about a printed number."""
 
-_ALIKE = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold", "role"]
-_ALIKE += ["metric"]
+_ALIKE = ["table", "panel", *EXPERIMENT, "role", "metric"]
 """The columns that scores of one order of methods share."""
 
 

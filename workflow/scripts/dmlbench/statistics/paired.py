@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.errors import UserError
+from dmlbench.plan.rows import all_but
 from dmlbench.statistics.aggregation import ROW
 from dmlbench.statistics.summary import half_width, in_units
 
@@ -150,7 +151,7 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
             values = ", ".join(sorted(scores[column].unique()))
             raise UserError(f"scores of several {column}s ({values}); allowed: one")
     for dataset, rows in scores.groupby("dataset", sort=False):
-        for column in ("network", "embedding_dim", "recipe", "split"):
+        for column in all_but("dataset", "method", "variant", "fold", "seed"):
             values = rows[column].unique()
             if len(values) > 1:
                 listed = ", ".join(map(str, sorted(values)))
