@@ -1,5 +1,6 @@
 """CONTRIBUTING.md, followed to the letter in a copy of the project."""
 
+import os
 import re
 import subprocess
 import sys
@@ -34,6 +35,20 @@ assert [batch.tolist() for batch in sampler.epoch(0)] == [[0, 2, 4, 6], [1, 3, 5
 backbone = registry.build("networks/backbones", "my_backbone", context={"input_channels": 1})
 assert backbone(torch.zeros(2, 1, 8, 8)).shape == (2, backbone.features, 2, 2)
 """
+RECORDED = """
+from golden_parts import computed
+
+for package, name, option in (
+    ("losses", "my_loss", "margin"),
+    ("miners", "my_miner", None),
+    ("samplers", "my_sampler", "stride"),
+    ("networks/backbones", "my_backbone", "width"),
+    ("experiments", "my_experiment", "points"),
+):
+    values = computed(package, name)
+    assert values
+    assert option is None or any(key.startswith(option) for key in values), values.keys()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +77,14 @@ def test_every_part_of_the_page_is_written_somewhere():
     assert "config/studies/my_study.yaml" in written
 
 
-def test_what_the_page_adds_is_planned_and_works(project):
+@pytest.mark.parametrize("code", [PARTS, RECORDED], ids=["works", "is recorded"])
+def test_what_the_page_adds_is_planned_and_works(project, code):
+    tests = REPOSITORY / "tests"
+    folders = [project.folder / "workflow" / "scripts", tests, tests / "golden"]
     done = subprocess.run(
-        [sys.executable, "-c", PARTS],
+        [sys.executable, "-c", code],
         cwd=project.folder,
-        env={"PYTHONPATH": str(project.folder / "workflow" / "scripts")},
+        env={"PYTHONPATH": os.pathsep.join(map(str, folders))},
         capture_output=True,
         text=True,
     )
