@@ -86,10 +86,11 @@ rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studi
 		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
 .PHONY: benchmark
-benchmark: .venv/ready ## time losses, evaluation and input against the libraries everyone uses
+benchmark: .venv/ready ## time losses, evaluation, input and whole trainings against the libraries everyone uses
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/input.py
+	@$(BIN)/python benchmarks/training.py
 
 .PHONY: gpu-check
 gpu-check: .venv/ready ## is this GPU right and fast? a table and results/benchmarks/gpu-<name>.json, minutes

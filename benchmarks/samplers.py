@@ -36,9 +36,9 @@ SAMPLERS = {
     "DDM": {"name": "distance_distribution"},
     "GC": {"name": "greedy_coreset"},
     "FRD": {"name": "frd"},
-    "DDM, groups": {"name": "distance_distribution_groups"},
-    "GC, groups": {"name": "greedy_coreset_groups"},
-    "FRD, groups": {"name": "frd_groups"},
+    "DDM, groups": {"name": "distance_distribution", "group_size": 2},
+    "GC, groups": {"name": "greedy_coreset", "group_size": 2},
+    "FRD, groups": {"name": "frd", "group_size": 2},
 }
 
 

@@ -3,7 +3,12 @@
 # Leaves: <results>/agreement/<study>.csv   a verdict on every printed number of one paper
 #         <results>/agreement.{csv,md}      all of them together (target: agreement)
 
-REPRODUCED = [study for study in AUDITED if study in PLAN.studies]
+
+@in_one_line
+def reproduced(wildcards):
+    """The verdicts on every paper among the studies."""
+    PLAN.check_all_studies()
+    return [f"<results>/agreement/{study}.csv" for study in AUDITED if study in PLAN.studies]
 
 
 rule agreement:
@@ -40,7 +45,7 @@ rule agreement_document:
 
 rule agreement_all:
     input:
-        expand("<results>/agreement/{study}.csv", study=REPRODUCED),
+        reproduced,
     output:
         csv="<results>/agreement.csv",
         md="<results>/agreement.md",

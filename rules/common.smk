@@ -19,6 +19,7 @@ from dmlbench.garbage import leave_garbage_at_exit
 from dmlbench.plan import cluster, combinations, data, naming, searches
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
+from dmlbench.plan.identity import identified
 from dmlbench.plan.index import FILE, RunIndex
 from dmlbench.plan.sources import stage_digest
 
@@ -32,6 +33,11 @@ try:
     check_results(RESULTS)
     if workflow.is_main_process:
         PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, ".checked"))
+        asked = set(workflow.dag_settings.targets) or {"all"}
+        for study, problem in PLAN.broken.items():
+            # A call that asks for it ends with the same line.
+            if not asked & {study, "all"}:
+                print(f"dmlbench: warning: study left out: {problem}", file=sys.stderr)
     else:
         PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")

@@ -12,8 +12,8 @@ def weights_of_file(wildcards):
     return weights_entry(wildcards).model_dump(exclude=SOURCES)
 
 
-# Snakemake does not compare parameters that depend on the output: so a new address does not fetch a
-# file again, and new counts do not read a data set again.
+# Snakemake does not compare the values of functions that take the output. So a new address does not
+# download a file again, and new counts do not read a data set again.
 def sources_of_archive(wildcards, output):
     return archive_entry(wildcards).model_dump(include=SOURCES)
 
@@ -39,7 +39,7 @@ def archives_of(wildcards):
 def prepared_train(wildcards, output):
     """Where a training writes the embeddings of its images, if its study measures them.
 
-    Made with the output's help, too: another measure trains nothing again.
+    It takes the output, as those above do, so that a new measure trains nothing again.
     """
     study = PLAN.studies[row_of(wildcards).study]
     measured = "train" in {PLAN.measures[name].role for name in study.measures}

@@ -16,6 +16,6 @@ rule split:
     resources:
         **needs_of("split"),
     params:
-        rule=lambda wildcards: split_rule(wildcards).model_dump(),
+        rule=lambda wildcards: identified("data/splits", split_rule(wildcards).model_dump()),
     script:
         "../workflow/scripts/split.py"

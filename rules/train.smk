@@ -29,7 +29,7 @@ rule train:
     resources:
         **needs_of("train"),
     params:
-        spec=lambda wildcards: spec_of(wildcards).as_dict(),
+        spec=lambda wildcards: spec_of(wildcards).known,
         prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
         prepared_train=prepared_train,
     script:

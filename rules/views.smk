@@ -27,7 +27,7 @@ def experiments_of(names):
 
 @in_one_line
 def study_of(wildcards):
-    return entry("study", wildcards.study, PLAN.studies)
+    return PLAN.study(wildcards.study)
 
 
 @in_one_line
@@ -146,10 +146,13 @@ def reported_studies():
     return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
 
 
+def asked_targets():
+    return set(workflow.dag_settings.targets) or {"all"}
+
+
 def asked_for(study):
     """Whether this call makes all of a study."""
-    asked = set(workflow.dag_settings.targets) or {"all"}
-    return bool(asked & {study, "all"})
+    return bool(asked_targets() & {study, "all"})
 
 
 def finished_files(study):
@@ -176,7 +179,10 @@ def experiments_so_far(study):
     return so_far(study, experiments_of(PLAN.studies[study].experiments))
 
 
+@in_one_line
 def report_inputs(wildcards):
+    if "all" in asked_targets():
+        PLAN.check_all_studies()
     return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
 
 

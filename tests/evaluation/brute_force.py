@@ -22,10 +22,12 @@ def neighbors(
     ids=None,
     distance="cosine",
     positives_first=None,
+    query_ids=None,
 ):
     """For each query with a positive: its row, its class size and which neighbors are positive.
 
-    Exact ties are broken by id, or for (True) or against (False) the positives.
+    Exact ties are broken by id, or for (True) or against (False) the positives. Gallery images with
+    the id of the query, if query_ids are given, are not its neighbors.
     """
     own = gallery is None
     gallery = queries if own else gallery
@@ -45,6 +47,8 @@ def neighbors(
         order = sorted(range(len(g)), key=lambda j: (-nearness[j], tie[j]))
         if own:
             order.remove(row)
+        if query_ids is not None:
+            order = [other for other in order if ids[other] != query_ids[row]]
         hits = gallery_labels[order] == query_labels[row]
         if hits.any():
             yield row, int((gallery_labels == query_labels[row]).sum()), hits

@@ -204,11 +204,39 @@ def test_memory_and_precision_change_nothing(seed, memory):
         np.testing.assert_array_equal(found.ranks.rank, plain.ranks.rank)
 
 
+@settings(deadline=None, max_examples=40)
+@given(spaces, st.sampled_from([*PRECISIONS, "auto"]), st.integers(1, 4))
+def test_a_query_does_not_find_gallery_images_with_its_id(case, precision, images):
+    """Some queries are in the gallery, some of them several times, with other embeddings or not."""
+    rng = np.random.default_rng(case["seed"])
+    g = draw(rng, case["points"], case["dim"], case["values"])
+    gy = rng.integers(0, case["classes"], case["points"])
+    ids = rng.integers(0, case["points"], case["points"])
+    gy[:] = gy[np.unique(ids, return_index=True)[1]][np.unique(ids, return_inverse=True)[1]]
+    of = rng.integers(0, case["points"], images * 5)
+    q, qy, query_ids = g[of], gy[of], np.where(rng.random(len(of)) < 0.6, ids[of], 1000 + of)
+    q[::3] = draw(rng, len(q[::3]), case["dim"], case["values"])
+    distance = case["distance"]
+    expected = list(
+        brute_force.neighbors(q, qy, g, gy, ids=ids, distance=distance, query_ids=query_ids)
+    )
+    found = find(
+        q, qy, gallery=g, gallery_labels=gy, ids=query_ids, gallery_ids=ids, distance=distance,
+        precision=precision, metrics=["mrr", "precision_at_1000", "map_at_c"],
+    )  # fmt: skip
+    assert found.row.tolist() == [row for row, _, _ in expected]
+    if expected:
+        rank = np.concatenate([np.flatnonzero(hits) + 1 for _, _, hits in expected])
+        assert found.ranks.rank.tolist() == rank.tolist()
+        assert found.ranks.class_size.tolist() == [size for _, size, _ in expected]
+
+
 @settings(deadline=None, max_examples=25)
 @given(spaces)
 def test_all_metrics_are_those_spelled_out(case):
     rng = np.random.default_rng(case["seed"])
-    x = draw(rng, case["points"], case["dim"], case["values"])
+    # Those that are close together are ranked about their mean: test_evaluation_closeness.py.
+    x = draw(rng, case["points"], case["dim"], case["values"].replace("close", "normal"))
     y = rng.integers(0, case["classes"], case["points"])
     y[1] = y[0]
     result = evaluate(x, y, metrics=brute_force.METRICS, distance=case["distance"])

@@ -31,7 +31,10 @@ def test_the_solution_violates_nothing(seed):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("margin_fixed_beta", {"margin": (FAR - NEAR) / 2, "beta": (FAR + NEAR) / 2}),
+        (
+            "margin",
+            {"margin": (FAR - NEAR) / 2, "beta": (FAR + NEAR) / 2, "learned": False},
+        ),
         ("facenet", {"margin": FAR**2 - NEAR**2}),
         ("contrastive_euclidean", {"margin": FAR, "positive_margin": NEAR}),
     ],

@@ -54,13 +54,15 @@ TRAININGS = {
         "regularizers": [{"name": "proximity", "weight": 1.0}],
     },
     "greedy_coreset": {"sampler": {"name": "greedy_coreset", "pool_size": 40}},
-    "greedy_coreset_groups": {"sampler": {"name": "greedy_coreset_groups", "pool_size": 40}},
+    "greedy_coreset, groups": {
+        "sampler": {"name": "greedy_coreset", "pool_size": 40, "group_size": 2}
+    },
     "distance_distribution": {"sampler": {"name": "distance_distribution", "pool_size": 40}},
-    "distance_distribution_groups": {
-        "sampler": {"name": "distance_distribution_groups", "pool_size": 40}
+    "distance_distribution, groups": {
+        "sampler": {"name": "distance_distribution", "pool_size": 40, "group_size": 2}
     },
     "frd": {"sampler": {"name": "frd", "pool_size": 40}},
-    "frd_groups": {"sampler": {"name": "frd_groups", "pool_size": 40}},
+    "frd, groups": {"sampler": {"name": "frd", "pool_size": 40, "group_size": 2}},
 }
 KILLED = ["proxies", "random tuples", "profs_hncm", "greedy_coreset", "proximity", "mixup"]
 

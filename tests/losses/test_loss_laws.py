@@ -138,7 +138,7 @@ def test_a_feasible_embedding_has_zero_loss(case):
     facts = {"num_classes": classes, "embedding_dim": 8}
     zero = [
         build_loss("margin", **facts, beta=middle, margin=half - 1e-6),
-        build_loss("margin_fixed_beta", **facts, beta=middle, margin=half - 1e-9),
+        build_loss("margin", **facts, beta=middle, margin=half - 1e-9, learned=False),
         build_loss("triplet_nonzero", **facts, margin=eps_minus - eps_plus - 1e-9),
         build_loss("ranking", **facts, margin=eps_minus - eps_plus - 1e-9),
         build_loss("facenet", **facts, margin=eps_minus**2 - eps_plus**2 - 1e-9),

@@ -132,7 +132,7 @@ def test_margin_agrees_over_one_negative_per_positive():
     x, y = batch("three classes of four")
     theirs = losses.MarginLoss(0.2, beta=50.0, distance=euclidean())
     ours = build_loss(
-        "margin_fixed_beta", num_classes=3, embedding_dim=EMBEDDING_DIM, margin=0.2, beta=50.0
+        "margin", num_classes=3, embedding_dim=EMBEDDING_DIM, margin=0.2, beta=50.0, learned=False
     )
     expected = value_and_gradients(theirs, x, y)[:2]
     torch.testing.assert_close(

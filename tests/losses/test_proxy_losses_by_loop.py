@@ -97,34 +97,28 @@ def proxy_anchor(x, w, y, alpha, margin):
     return pull(x, w, y, alpha, margin) + push / len(w)
 
 
-def psomas(similarity, x, w, y, alpha, margin, negatives=None):
+def psomas(similarity, x, w, y, alpha, margin, negatives):
     push = 0
+    pushing = set(range(len(w))) - (set(y.tolist()) if negatives == "absent" else set())
     for c in range(len(w)):
-        others = [v for v in (range(len(w)) if negatives is None else negatives) if v != c]
+        others = sorted(pushing - {c})
         terms = (torch.exp(alpha * (similarity(c, v) + margin)) for v in others)
         push = push + torch.log(1 + sum(terms, w.new_zeros(())))
     return pull(x, w, y, alpha, margin) + push / len(w)
 
 
-def psomas_proxy_1(x, w, y, alpha, margin, negatives=None):
+def psomas_proxy_1(x, w, y, alpha, margin, negatives="all"):
     x, w = unit(x), unit(w)
     return psomas(lambda c, v: w[c] @ w[v], x, w, y, alpha, margin, negatives)
 
 
-def psomas_proxy_2(x, w, y, alpha, margin, negatives=None):
+def psomas_proxy_2(x, w, y, alpha, margin, negatives="all"):
     x, w = unit(x), unit(w)
 
     def similarity(c, v):
         return sum((w[c] @ sample) * (sample @ w[v]) for sample in x)
 
     return psomas(similarity, x, w, y, alpha, margin, negatives)
-
-
-def among_absent(loss):
-    def absent(x, w, y, alpha, margin):
-        return loss(x, w, y, alpha, margin, sorted(set(range(len(w))) - set(y.tolist())))
-
-    return absent
 
 
 LOSSES = {
@@ -141,15 +135,18 @@ LOSSES = {
     "proxy_anchor": (proxy_anchor, {"alpha": 32, "margin": 0.1}),
     "psomas_proxy_1": (psomas_proxy_1, {"alpha": 5, "margin": 0.1}),
     "psomas_proxy_2": (psomas_proxy_2, {"alpha": 5, "margin": 0.1}),
-    "psomas_proxy_1_absent": (among_absent(psomas_proxy_1), {"alpha": 5, "margin": 0.1}),
-    "psomas_proxy_2_absent": (among_absent(psomas_proxy_2), {"alpha": 5, "margin": 0.1}),
 }
+PSOMAS = ["psomas_proxy_1", "psomas_proxy_2"]
 
 
 @pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("name", LOSSES)
-def test_proxy_loss_equals_its_equation(name, labels):
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [(name, {}) for name in LOSSES] + [(name, {"negatives": "absent"}) for name in PSOMAS],
+)
+def test_proxy_loss_equals_its_equation(name, more, labels):
     oracle, hyperparameters = LOSSES[name]
+    hyperparameters = hyperparameters | more
     torch.manual_seed(4)
     loss = build_loss(
         name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM, **hyperparameters
@@ -164,38 +161,36 @@ def test_proxy_loss_equals_its_equation(name, labels):
 
 
 @pytest.mark.parametrize("block", [1, 3, 8])
-@pytest.mark.parametrize("name", ["psomas_proxy_1", "psomas_proxy_1_absent"])
-def test_the_block_size_of_the_gram_matrix_does_not_matter(name, block, monkeypatch):
+@pytest.mark.parametrize("negatives", ["all", "absent"])
+def test_the_block_size_of_the_gram_matrix_does_not_matter(negatives, block, monkeypatch):
     x, y = batch("unequal classes, odd size")
     torch.manual_seed(0)
-    loss = build_loss(name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM)
+    facts = {"num_classes": NUM_CLASSES, "embedding_dim": EMBEDDING_DIM}
+    loss = build_loss("psomas_proxy_1", **facts, negatives=negatives)
     expected = value_and_gradients(loss.double(), x, y)
     monkeypatch.setattr("dmlbench.losses._gram._BLOCK", block)
     torch.testing.assert_close(value_and_gradients(loss, x, y), expected)
 
 
-ABSENT = ["psomas_proxy_1_absent", "psomas_proxy_2_absent"]
-
-
 @pytest.mark.parametrize("present", [range(6), range(5), range(4)])
-@pytest.mark.parametrize("name", ABSENT)
+@pytest.mark.parametrize("name", PSOMAS)
 def test_proxies_of_few_absent_classes_push_as_the_equation_says(name, present):
     oracle, _ = LOSSES[name]
     torch.manual_seed(0)
-    loss = build_loss(name, num_classes=6, embedding_dim=4).double()
+    loss = build_loss(name, num_classes=6, embedding_dim=4, negatives="absent").double()
     y = torch.tensor([c for c in present for _ in range(2)])
     x = torch.randn(len(y), 4, dtype=torch.float64, requires_grad=True)
-    value = oracle(x, loss.proxies, y, loss.alpha, loss.margin)
+    value = oracle(x, loss.proxies, y, loss.alpha, loss.margin, "absent")
     expected = [value.detach(), *torch.autograd.grad(value, [x, loss.proxies])]
     torch.testing.assert_close(value_and_gradients(loss, x.detach(), y), expected)
 
 
-@pytest.mark.parametrize("name", ABSENT)
+@pytest.mark.parametrize("name", PSOMAS)
 def test_present_proxies_may_be_far_more_alike_than_absent_ones(name):
     """In single precision, in which the difference of their products is beyond exp's range."""
     oracle, _ = LOSSES[name]
     torch.manual_seed(0)
-    loss = build_loss(name, num_classes=6, embedding_dim=4, alpha=60)
+    loss = build_loss(name, num_classes=6, embedding_dim=4, alpha=60, negatives="absent")
     x, y = torch.randn(24, 4), torch.arange(24) % 4
     with torch.no_grad():
         x[:, 0] += 9
@@ -203,7 +198,7 @@ def test_present_proxies_may_be_far_more_alike_than_absent_ones(name):
         loss.proxies[4:] = torch.eye(4)[2:]
     found = value_and_gradients(loss, x, y)
     x, w = x.double().requires_grad_(), loss.proxies.detach().double().requires_grad_()
-    value = oracle(x, w, y, loss.alpha, loss.margin)
+    value = oracle(x, w, y, loss.alpha, loss.margin, "absent")
     expected = [value.detach(), *torch.autograd.grad(value, [x, w])]
     expected = [tensor.float() for tensor in expected]
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)

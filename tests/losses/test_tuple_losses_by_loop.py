@@ -195,7 +195,7 @@ def angular_only(x, y, pairs, alpha):
     return angular_sum(x, pairs, alpha) / max(1, len(entries(pairs.positive)))
 
 
-def margin(x, y, pairs, margin, beta):
+def margin(x, y, pairs, margin, beta, learned=True):
     d = distances(x)
     terms = [hinge(d[ij] - beta + margin) for ij in entries(pairs.positive)]
     terms += [hinge(beta - d[ij] + margin) for ij in entries(pairs.negative)]
@@ -367,7 +367,7 @@ ON_PAIRS = {
     "angular": (angular, {"alpha": 40.0, "weight": 1.5, "l2": 0.01}),
     "angular_only": (angular_only, {"alpha": 45.0}),
     "margin": (margin, {"margin": 0.5, "beta": 2.5}),
-    "margin_fixed_beta": (margin, {"margin": 0.2, "beta": 2.5}),
+    "margin, fixed": (margin, {"margin": 0.2, "beta": 2.5, "learned": False}),
     "margin_per_class": (margin, {"margin": 0.2, "beta": 2.5}),
     "margin_similarity": (margin_similarity, {"margin": 0.3, "beta": 0.2}),
     "multi_similarity": (multi_similarity, {"alpha": 2, "beta": 50, "margin": 0.5}),
@@ -391,8 +391,8 @@ ON_TRIPLETS = {
 
 
 def built(name, hyperparameters):
-    loss = build_loss(name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM, **hyperparameters)
-    return loss.double()
+    facts = {"num_classes": NUM_CLASSES, "embedding_dim": EMBEDDING_DIM}
+    return build_loss(name.partition(",")[0], **facts, **hyperparameters).double()
 
 
 @pytest.mark.parametrize("labels", LABELS)

@@ -26,12 +26,14 @@ def count(module):
 
 
 # Parameters with a classifier of 1,000 classes, as torchvision's catalogue and the papers print
-# them (BNInception: Caffe's 11,295,240), and that classifier's inputs.
+# them (BNInception: Caffe's 11,295,240; EfficientNet-Lite0: timm's 4.65 million), and that
+# classifier's inputs.
 SIZES = {
     "resnet18": (11_689_512, 512),
     "resnet50": (25_557_032, 2048),
     "googlenet": (6_624_904, 1024),
     "mobilenet_v2": (3_504_872, 1280),
+    "efficientnet_lite0": (4_652_008, 1280),
     "bn_inception": (11_295_240, 1024),
     "vit_s16": (22_050_664, 384),
 }
@@ -53,7 +55,7 @@ def test_maps_have_the_stated_shape(name):
         assert built(torch.rand(2, 3, 64, 96)).shape == (2, built.features, 2, 3)
 
 
-@pytest.mark.parametrize("name", ["resnet18", "resnet50", "mobilenet_v2"])
+@pytest.mark.parametrize("name", ["resnet18", "resnet50", "mobilenet_v2", "efficientnet_lite0"])
 def test_maps_of_other_sizes_are_rounded_up(name):
     built = backbone(name).eval()
     with torch.inference_mode():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
     [
         ({"name": "class_balanced"}, 101, "101; allowed: a multiple of images_per_class, 5"),
         ({"name": "spc", "images_per_class": 4}, 6, "6; allowed: a multiple of .*, 4"),
-        ({"name": "frd_groups"}, 11, "11; allowed: a multiple of group_size, 2"),
+        ({"name": "frd", "group_size": 2}, 11, "11; allowed: a multiple of group_size, 2"),
         ({"name": "frd", "pool_size": 10}, 11, "11; allowed: up to pool_size, 10"),
         ({"name": "spc_r"}, 1, "1; allowed: 2 or more"),
     ],

@@ -23,7 +23,17 @@ from dmlbench.plan.choices import (
     Transform,
 )
 from dmlbench.plan.read import read_yaml
-from dmlbench.values import Infinity, Interval, Metric, MultipleOf, OtherThan, Printed, Rising, fits
+from dmlbench.values import (
+    Infinity,
+    Interval,
+    Metric,
+    MultipleOf,
+    OtherThan,
+    PartThat,
+    Printed,
+    Rising,
+    fits,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -33,6 +43,7 @@ PACKAGES = (
     "data/layouts",
     "data/splits",
     "data/transforms",
+    "experiments",
     "losses",
     "miners",
     "networks/backbones",
@@ -106,6 +117,13 @@ DEPENDENT = {
     ("data/generators", "glyphs", "characters"): "there are only so many characters",
     ("data/transforms", "normalize", "mean"): "as many numbers as std",
     ("data/transforms", "normalize", "std"): "as many numbers as mean",
+    ("experiments", "gaussian_classes", "classes"): "more than training_classes",
+    ("experiments", "gaussian_classes", "training_classes"): "fewer than classes",
+    ("experiments", "projection_toy", "batch_size"): "a multiple of images_per_class",
+    ("experiments", "projection_toy", "classes"): "enough for a batch",
+    ("experiments", "projection_toy", "images_per_class"): "a divisor of batch_size",
+    ("experiments", "random_embeddings", "classes"): "half the points or fewer",
+    ("experiments", "random_embeddings", "points"): "twice the classes or more",
     ("miners", "distance_weighted", "lower_cutoff"): "below upper_cutoff",
     ("miners", "distance_weighted", "upper_cutoff"): "above lower_cutoff",
     ("miners", "distance_weighted_pairs", "lower_cutoff"): "below upper_cutoff",
@@ -118,19 +136,44 @@ DEPENDENT = {
     ("samplers", "class_balanced", "images_per_class"): "a divisor of batch_size",
     ("samplers", "class_balanced_with_replacement", "images_per_class"): "a divisor of batch_size",
     ("samplers", "distance_distribution", "pool_size"): "batch_size or more",
-    ("samplers", "distance_distribution_groups", "group_size"): "a divisor of batch_size",
-    ("samplers", "distance_distribution_groups", "pool_size"): "batch_size or more",
+    ("samplers", "distance_distribution", "group_size"): "a divisor of batch_size",
     ("samplers", "frd", "pool_size"): "batch_size or more",
-    ("samplers", "frd_groups", "group_size"): "a divisor of batch_size",
-    ("samplers", "frd_groups", "pool_size"): "batch_size or more",
+    ("samplers", "frd", "group_size"): "a divisor of batch_size",
     ("samplers", "greedy_coreset", "pool_size"): "batch_size or more",
-    ("samplers", "greedy_coreset_groups", "group_size"): "a divisor of batch_size",
-    ("samplers", "greedy_coreset_groups", "pool_size"): "batch_size or more",
+    ("samplers", "greedy_coreset", "group_size"): "a divisor of batch_size",
     ("samplers", "profs", "images_per_class"): "a divisor of batch_size",
     ("samplers", "profs_hncm", "images_per_class"): "a divisor of batch_size",
     ("samplers", "spc", "images_per_class"): "a divisor of batch_size",
 }
 """Options with additional constraints, which the part itself checks."""
+
+FREE = {
+    "against": "a variant or a method, or base",
+    "axes": "columns, or axes of the variants",
+    "axis": "a column, or an axis of the variants",
+    "change": "parts of a variant",
+    "column": "a column, or an axis of the variants",
+    "dataset": "a name of the catalog",
+    "figure": "what an experiment's arrays are of",
+    "label": "text for readers",
+    "labels": "text for readers, or an array of an experiment",
+    "methods": "names of the catalog, or of an experiment",
+    "metric": "also one of an experiment",
+    "network": "a name of the catalog",
+    "options": "options of the named losses",
+    "over": "names of the catalog, or of an experiment",
+    "panel": "a column, or an axis of the variants",
+    "ratios": "also metrics of an experiment",
+    "reference": "columns and their values",
+    "references": "names of the catalog",
+    "row_header": "text for readers",
+    "rows": "text for readers",
+    "spaces": "text for readers, and arrays of an experiment",
+    "split": "a name of the catalog",
+    "start": "values of the search's parameters",
+    "values": "values of an axis",
+}
+"""Options of free words, and what they name."""
 
 NO_NUMBERS = ["big", "1", None, True, [], [1.0], {}, math.nan, -math.inf]
 
@@ -198,6 +241,8 @@ def narrowed(base, constraint, *more):
         return inside(base).map(sorted)
     if isinstance(constraint, OtherThan):
         return inside(base).filter(lambda number: number != constraint.value)
+    if isinstance(constraint, PartThat):
+        return st.sampled_from(constraint.names())
     assert isinstance(constraint, Interval)
     low, high = constraint.low, min(constraint.high, constraint.low + 20)
     if base is int:
@@ -274,6 +319,14 @@ def test_what_is_read_from_the_source_is_what_is_declared(package, name):
             assert option.kind == hints[key]
         if not option.required:
             assert option.default == arguments[key].default
+
+
+def test_a_word_of_a_closed_set_is_declared_as_one():
+    """Otherwise a misspelled one would show only in a job."""
+    free = {
+        key for package, name, key in OPTIONS if "str" in registry.options(package, name)[key].names
+    }
+    assert free == FREE.keys()
 
 
 @pytest.mark.parametrize(("package", "name", "key"), OPTIONS)

@@ -39,7 +39,7 @@ from dmlbench.statistics.paired import paired_differences
 from dmlbench.training.device import pick_device
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.objective import Objective
-from dmlbench.training.watch import LossWatch, check_zero_losses
+from dmlbench.training.watch import LossWatch, check_gradients, check_steps, check_zero_losses
 from PIL import Image
 from project import CONFIG, REPOSITORY, load_studies
 
@@ -328,6 +328,20 @@ def _():
 @situation("loss is 0 in all iterations of the first")
 def _():
     check_zero_losses([1.0], is_idle=True, has_passed=True)
+
+
+@situation("loss is …")
+def _():
+    check_gradients([5.0], is_idle=True, has_passed=True)
+
+
+@situation("the state of …")
+def _():
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.Adam([weight])
+    weight.grad = torch.full((1,), 1e30)
+    optimizer.step()
+    check_steps(optimizer)
 
 
 @situation("loss is 0 in all iterations of epoch")

@@ -253,7 +253,7 @@ def test_memory_refuses_what_does_not_fit():
 @pytest.mark.parametrize("known", [True, False])
 def test_groups_of_a_class_come_together(name, known):
     """As in the public code: pairs of a class, each image at most once in a batch."""
-    sampler = build_sampler(f"{name}_groups", LABELS, batch_size=6, pool_size=20)
+    sampler = build_sampler(name, LABELS, batch_size=6, pool_size=20, group_size=2)
     if known:
         sampler.update(np.arange(40), embeddings(0))
     batches = list(sampler.epoch(0))
@@ -266,7 +266,7 @@ def test_groups_of_a_class_come_together(name, known):
 
 
 def test_groups_fill_the_memory_first():
-    sampler = build_sampler("frd_groups", LABELS, batch_size=6, pool_size=20, group_size=2)
+    sampler = build_sampler("frd", LABELS, batch_size=6, pool_size=20, group_size=2)
     batches = itertools.chain.from_iterable(map(sampler.epoch, itertools.count()))
     for number, batch in enumerate(batches):
         if sampler.memory.known.all():
@@ -280,9 +280,7 @@ def test_groups_fill_the_memory_first():
 def test_greedy_coreset_of_groups_adds_the_farthest_first_images():
     points = embeddings(3)
     far = spatial.distance.cdist(points, points)
-    sampler = build_sampler(
-        "greedy_coreset_groups", LABELS, batch_size=8, pool_size=40, group_size=4
-    )
+    sampler = build_sampler("greedy_coreset", LABELS, batch_size=8, pool_size=40, group_size=4)
     sampler.update(np.arange(40), points)
     for batch in sampler.epoch(0):
         one, other = batch[::4]
@@ -298,6 +296,4 @@ def test_groups_that_do_not_fill_a_batch_are_one_line(labels, batch_size, group_
     with pytest.raises(
         UserError, match=f"batch_size = {batch_size} with group_size = {group_size}"
     ):
-        build_sampler(
-            "frd_groups", labels, batch_size=batch_size, pool_size=20, group_size=group_size
-        )
+        build_sampler("frd", labels, batch_size=batch_size, pool_size=20, group_size=group_size)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.training import assembly, checkpoint, loop
+from dmlbench.training import checkpoint, loop, watched
 from dmlbench.training.interruption import SIGNALS, Interrupted, Interruption
 from toy_training import GREEDY_CORESET, VALUES, equal, history, run_epoch, train, trainer
 
@@ -80,8 +80,8 @@ def test_a_signal_during_an_evaluation_ends_it(tmp_path, toy_data, monkeypatch):
             pytest.fail("continued with the evaluation")
         return score(*arguments, **options)
 
-    score = assembly.score
-    monkeypatch.setattr(assembly, "score", signalled)
+    score = watched.score
+    monkeypatch.setattr(watched, "score", signalled)
     with pytest.raises(UserError, match="interrupted at epoch 2, iteration 4;"):
         train(tmp_path / "stopped", toy_data, SHORT)
     monkeypatch.undo()

@@ -69,7 +69,7 @@ def mlp_trainer(epochs=3, sampler="spc", regularizers=(), is_watched=True):
         per_epoch=8,
     )
 
-    def watch():
+    def watch(epoch):
         network.eval()
         with torch.no_grad():
             far = torch.cdist(network(values), network(values)).fill_diagonal_(torch.inf)

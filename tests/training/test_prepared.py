@@ -57,6 +57,46 @@ def test_both_ways_give_the_same_bytes(tmp_path, toy_data, trained):
     assert (trained / "train.parquet").read_bytes() == (tmp_path / "train.parquet").read_bytes()
 
 
+@pytest.fixture
+def embedded(monkeypatch):
+    """The numbers of images that are embedded, call by call."""
+    seen, embed_images = [], export.embed_images
+
+    def seeing(spec, network, feed, image_ids):
+        seen.append(len(image_ids))
+        return embed_images(spec, network, feed, image_ids)
+
+    monkeypatch.setattr(export, "embed_images", seeing)
+    return seen
+
+
+@pytest.mark.parametrize("selection", ["best_test_epoch", "last_epoch"])
+def test_what_an_evaluation_embeds_is_not_embedded_again(tmp_path, toy_data, embedded, selection):
+    changes = merged(CHANGES, {"selection": selection})
+    train(tmp_path, toy_data, changes, prepared=tmp_path / "prepared.parquet")
+    images = len(read_roles(toy_data.index, toy_data.split, None)["test"].ids)
+    assert embedded == [images] * 3
+    embed(tmp_path, toy_data, tmp_path / "computed.parquet", changes=changes)
+    written = (tmp_path / "prepared.parquet").read_bytes()
+    assert written == (tmp_path / "computed.parquet").read_bytes()
+
+
+def test_a_training_resumed_after_its_last_epoch_embeds_again(tmp_path, toy_data, embedded):
+    def stop(trainer):
+        if trainer.is_over:
+            raise KeyboardInterrupt
+
+    prepared = {"prepared": tmp_path / "prepared.parquet"}
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, toy_data, CHANGES, **prepared, after_epoch=stop)
+    assert len(embedded) == 3
+    train(tmp_path, toy_data, CHANGES, **prepared)
+    assert len(embedded) == 5
+    embed(tmp_path, toy_data, tmp_path / "computed.parquet")
+    written = (tmp_path / "prepared.parquet").read_bytes()
+    assert written == (tmp_path / "computed.parquet").read_bytes()
+
+
 def test_the_weights_are_those_of_a_training_that_prepares_nothing(tmp_path, toy_data, trained):
     train(tmp_path, toy_data, CHANGES)
     for name in ("model.safetensors", "last.safetensors", "history.parquet"):
@@ -64,7 +104,7 @@ def test_the_weights_are_those_of_a_training_that_prepares_nothing(tmp_path, toy
 
 
 def test_a_prepared_file_is_moved_without_embedding(tmp_path, toy_data, trained, monkeypatch):
-    monkeypatch.setattr(export, "embed_roles", lambda *_: pytest.fail("embedded"))
+    monkeypatch.setattr(export, "embed_with", lambda *_: pytest.fail("embedded"))
     path = copy(trained, tmp_path)
     content = path.read_bytes()
     embed(trained, toy_data, tmp_path / "output.parquet", prepared=path)
@@ -136,7 +176,7 @@ def test_a_signal_while_it_is_prepared_leaves_a_finished_training(tmp_path, toy_
         os.kill(os.getpid(), signal.SIGTERM)
         pytest.fail("continued embedding")
 
-    monkeypatch.setattr(loop, "embed_roles", signalled)
+    monkeypatch.setattr(loop, "embed_with", signalled)
     train(tmp_path, toy_data, {"epochs": 1}, prepared=tmp_path / "prepared.parquet")
     assert (tmp_path / "last.safetensors").exists()
     assert not (tmp_path / "prepared.parquet").exists()

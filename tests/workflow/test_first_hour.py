@@ -48,3 +48,19 @@ def test_an_empty_file_is_named(project, file):
     (line,) = (line for line in output.splitlines() if line.startswith("dmlbench:"))
     assert f"config/{file}.yaml: is empty" in line
     assert "Traceback" not in output
+
+
+def test_a_broken_study_stops_only_what_needs_it(project):
+    """The demo is planned, with one line of warning; the broken study and all studies are not."""
+    path = project.folder / "config" / "studies" / "torn.yaml"
+    path.write_text("title: [\n")
+    said = {}
+    for target in ("demo", "torn", "all"):
+        output = project.snakemake(target, "--dry-run", "--quiet", "all", check=False)
+        lines = [line for line in output.splitlines() if line.startswith("dmlbench:")]
+        said[target] = [line for line in lines if "studies/torn.yaml: not YAML" in line]
+        assert any("22 trainings" in line for line in lines) == (target == "demo")
+        assert "Traceback" not in output
+    path.unlink()
+    assert {target: len(lines) for target, lines in said.items()} == dict.fromkeys(said, 1)
+    assert said["demo"][0].startswith("dmlbench: warning: study left out: ")

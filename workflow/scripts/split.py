@@ -2,7 +2,8 @@
 
 from dmlbench.data.split import split
 from dmlbench.job import job
+from dmlbench.plan.identity import current
 
 with job(snakemake):
-    choice = dict(snakemake.params.rule)
+    choice = dict(current("data/splits", dict(snakemake.params.rule)))
     split(snakemake.input.index, rule=choice.pop("name"), output=snakemake.output[0], **choice)

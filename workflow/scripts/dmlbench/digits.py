@@ -1,4 +1,4 @@
-"""The same digits on different x86 CPUs: every library keeps to the instructions that all have."""
+"""The same digits on different x86 CPUs: every library uses the instructions of AVX2."""
 
 import os
 
@@ -8,18 +8,18 @@ AVX2 = {
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
     "MKL_CBWR": "COMPATIBLE",  # the same path on every maker's CPU
 }
-"""What the libraries read from the environment, before they compute for the first time."""
+"""Environment variables, read by the libraries when they first compute."""
 
 
 def use_avx2() -> None:
-    """Let torch, oneDNN and MKL compute as on a CPU with AVX2, and MKL alike on every maker's.
+    """Make torch, oneDNN and MKL compute as on a CPU with AVX2, whoever made the CPU.
 
-    Changes the digits of whatever is trained: by it, CPUs with other instructions agree, as far as
-    docs/same_digits.md says. To be called before anything is computed; importing torch is nothing.
+    The digits of what is trained change, and become the same on CPUs with other instructions;
+    docs/same_digits.md says how far. Call it before anything is computed. Importing torch is safe.
     """
     os.environ.update(AVX2)
 
 
 def limits() -> str:
-    """The switches that are set, for the record; empty where none is."""
+    """The variables of AVX2 that are set, for provenance; empty if none is."""
     return " ".join(f"{name}={os.environ[name]}" for name in AVX2 if name in os.environ)

@@ -48,6 +48,11 @@ class Option(NamedTuple):
         """Whether the pipeline gives it, not a configuration."""
         return values.Fact in get_args(self.kind)
 
+    @property
+    def is_added(self) -> bool:
+        """Whether the part got it later, with its earlier behavior as the default."""
+        return values.Added() in get_args(self.kind)
+
 
 @functools.cache
 def available(package: str) -> tuple[str, ...]:
@@ -109,9 +114,8 @@ def constant(package: str, name: str, key: str) -> Any:
     """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name."""
     for node in _tree(_file(package, name)).body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=found)], value=ast.Constant(value=value)):
-                if found == key:
-                    return value
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == key:
+                return ast.literal_eval(value)
     return None
 
 
@@ -174,7 +178,7 @@ def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:
     if argument.annotation is None:
         raise UserError(f"{part}: {argument.arg} has no annotation; allowed: see dmlbench.values")
     try:
-        return Option(
+        option = Option(
             kind=_evaluated(argument.annotation),
             required=default is None,
             default=None if default is None else _evaluated(default),
@@ -186,6 +190,11 @@ def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:
         raise UserError(
             f"{part}: the declaration of {argument.arg} has {error}; allowed: see dmlbench.values"
         ) from None
+    if option.is_added and option.required:
+        raise UserError(
+            f"{part}: {argument.arg} is Added without a default; allowed: what the part did before"
+        )
+    return option
 
 
 def _evaluated(node: ast.expr) -> Any:

@@ -10,6 +10,7 @@ and wherever a part is built. An annotation may be made of
 - the types of this module, and `Annotated[float, Interval(1e-3, 60)]` and the like;
 - `Literal["all", "one"]`, `X | None`, `list[X]`, `Sequence[X]`, `tuple[X, X]` (for which a list
   may be given) and `Mapping[str, X]`; no list is empty;
+- `Annotated[X, Added()]`: an option that finished results did not have yet;
 - `Fact[...]`: given by the pipeline, never by a configuration.
 
 Standard library only: a plan loads this.
@@ -92,6 +93,20 @@ class Rising:
 
 
 @dataclass(frozen=True)
+class Added:
+    """Marks an option that a part got later; its default is what the part did before.
+
+    With the default, no digest contains it, so nothing finished is made again.
+    """
+
+    def holds(self, value: object) -> bool:
+        return True
+
+    def narrow(self, words: str) -> str:
+        return words
+
+
+@dataclass(frozen=True)
 class _Infinite:
     def holds(self, value: object) -> bool:
         return isinstance(value, Real) and value == math.inf
@@ -125,6 +140,37 @@ class _ReadFromFiles:
         return "a list of the names of printed tables"
 
 
+@dataclass(frozen=True)
+class PartThat:
+    """Names of a package's parts, by what one of their functions takes or gives.
+
+    Attributes:
+        function: of the part, such as `forward`.
+        argument: of the function; `return` for its result.
+        annotation: what its annotation contains, such as `Triplets`.
+    """
+
+    package: str
+    function: str
+    argument: str
+    annotation: str
+
+    def names(self) -> list[str]:
+        from dmlbench import registry  # which imports this module
+
+        found = {
+            name: registry.annotation(self.package, name, self.function, self.argument)
+            for name in registry.available(self.package)
+        }
+        return [name for name, annotation in found.items() if self.annotation in (annotation or "")]
+
+    def holds(self, name: str) -> bool:
+        return name in self.names()
+
+    def narrow(self, words: str) -> str:
+        return ", ".join(self.names())
+
+
 class Fact:
     """`Fact[X]`: an argument of type X that the pipeline gives, not a configuration."""
 
@@ -149,6 +195,8 @@ Seed = CountOrZero
 CropSize = Count
 """A side in pixels, at most that of the images."""
 Metric = Annotated[str, _Metric()]
+PairMiner = Annotated[str, PartThat("miners", "__call__", "return", "Pairs")]
+TripletLoss = Annotated[str, PartThat("losses", "forward", "tuples", "Triplets")]
 Printed = Annotated[object, _ReadFromFiles()]
 """Printed tables: a configuration names them, a part gets their rows."""
 

@@ -25,11 +25,11 @@ def size(file: IO[bytes]) -> tuple[int, int]:
 
 
 def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
-    """A complete, upright image in an 8-bit Pillow mode, and which conversions that took.
+    """A complete, upright image in an 8-bit Pillow mode, and how it was converted.
 
     Returns:
-        The image, and its own mode ("CMYK", "P", ...), "turned" by its EXIF data, or both; None
-        if it is as it was.
+        The image; its own mode ("CMYK", "P", ...), "turned" for a rotation by its EXIF data, or
+        both, separated by a comma, or None if nothing was converted.
     """
     with Image.open(file) as image:
         orientation = _orientation(image)

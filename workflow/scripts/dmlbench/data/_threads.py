@@ -10,8 +10,8 @@ import torch
 def on_threads(work: Callable[[slice], None], count: int) -> None:
     """Call `work` with slices covering `count` images, on as many threads as torch may use.
 
-    Within a slice torch computes on one thread: several would wait for each other longer than one
-    needs for an image.
+    Within a slice torch uses one thread: for a single image, synchronizing several threads takes
+    longer than computing.
     """
     allowed = torch.get_num_threads()
     threads = min(allowed, count)

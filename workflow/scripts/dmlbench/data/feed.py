@@ -42,8 +42,8 @@ class Feed:
     def batches(self, ids: Iterable[np.ndarray], ahead: int = AHEAD) -> Iterator[Tensor | Ragged]:
         """The batches of these image ids, in order, read by a thread ahead of their use.
 
-        `ids` is advanced by the caller's thread, `ahead` batches before they are due. The thread
-        ends when the iterator does, or is closed or given up.
+        `ids` is advanced by the caller's thread, `ahead` batches before they are due. The reading
+        thread ends when the iterator is exhausted, closed or discarded.
 
         Args:
             ids: int64 [B] for each batch.

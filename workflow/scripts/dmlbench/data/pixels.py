@@ -78,7 +78,7 @@ class Pixels:
         places = self._offsets[rows] // (channels * height * width)
         store = self._flat.view(-1, height, width, channels)
         if self.device.type == "cpu":
-            # By NumPy, on one thread: images are read while other work uses the other threads.
+            # NumPy uses one thread, so that other threads compute while images are read.
             images = torch.from_numpy(store.numpy()[places])
         else:
             images = store[torch.from_numpy(places).to(self.device, non_blocking=True)]

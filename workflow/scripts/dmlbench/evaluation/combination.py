@@ -1,11 +1,12 @@
 """Embeddings of several models of the same images: as one, or each alone (musgrave2020)."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy as np
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.inputs import check_rows, is_tensor, unit_rows
+from dmlbench.evaluation.checks import check_rows, is_tensor
+from dmlbench.evaluation.inputs import unit_rows
 from dmlbench.evaluation.scoring import score
 
 
@@ -46,8 +47,8 @@ def _array(part) -> np.ndarray:
 
 
 def _check(parts: Sequence) -> None:
-    if len(parts) == 0:
-        raise UserError("no embeddings to combine; allowed: one array per model")
+    if not isinstance(parts, Sized) or len(parts) == 0:
+        raise UserError("no embeddings to combine; allowed: a list of one array per model")
     for number, part in enumerate(parts):
         check_rows(part, f"embeddings of model {number}")
         if len(part) != len(parts[0]):

@@ -6,9 +6,8 @@ plus 2^-50 for a positive. Float64 holds every such number.
 
 import numpy as np
 
-from dmlbench.evaluation.inputs import Space, class_runs
+from dmlbench.evaluation.inputs import Space, class_runs, similarity
 from dmlbench.evaluation.retrieval import FAR
-from dmlbench.evaluation.similarity import similarity
 
 _POSITIVE = 2.0**-50
 _ITSELF = -2.0
@@ -64,14 +63,12 @@ def full_ranks(
 def _keys(space: Space, rows: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Keys of the gallery for these queries, [B, M], and of their nearest positives, [B, 1]."""
     keys = similarity(space.queries.vectors[rows].astype(np.float64), gallery, space.distance)
-    first, last = (run[rows] for run in class_runs(space))
-    begin = np.cumsum(last - first) - (last - first)
-    row = np.repeat(np.arange(len(rows)), last - first)
-    column = np.arange(len(row)) + np.repeat(first - begin, last - first)
-    keys[row, column] += _POSITIVE
-    if space.own:
-        keys[np.arange(len(rows)), rows] = _ITSELF
-    return keys, np.maximum.reduceat(keys[row, column], begin)[:, None]
+    same_class = class_runs(space).of(rows)
+    positives = same_class.entries()
+    keys[positives] += _POSITIVE
+    keys[space.itself.of(rows).entries()] = _ITSELF
+    begin = np.cumsum(same_class.length) - same_class.length
+    return keys, np.maximum.reduceat(keys[positives], begin)[:, None]
 
 
 def _top(keys: np.ndarray, depth: int) -> np.ndarray:

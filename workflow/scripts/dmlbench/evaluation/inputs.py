@@ -7,18 +7,20 @@ Ranks are defined by exact arithmetic: each embedding is brought to norm at most
 threads nor device, and a tie is a tie.
 """
 
-import sys
 from typing import NamedTuple
 
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.checks import check_rows, check_values, chunks, joint_codes
 
 GRID = 2.0**24
 DISTANCES = ("cosine", "euclidean")
-_CHUNK = 1 << 20
 # Below this norm, the squares of a row's entries may underflow in float64.
 _SHORT = 2.0**-256
+# Errors of dividing by a norm in float64 are far below this.
+_NOISE = 2.0**-46
+_SAMPLE = 1000
 
 
 class Side(NamedTuple):
@@ -37,19 +39,61 @@ class Side(NamedTuple):
     row: np.ndarray
 
 
+class Runs(NamedTuple):
+    """For each query, a run of consecutive gallery images: begin and end, int64 [Q] each."""
+
+    begin: np.ndarray
+    end: np.ndarray
+
+    def of(self, queries) -> "Runs":
+        """The runs of some of the queries."""
+        return Runs(self.begin[queries], self.end[queries])
+
+    @property
+    def length(self) -> np.ndarray:
+        """Number of images in each run, int64 [Q]."""
+        return self.end - self.begin
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each run's number and gallery image, run after run, int64 [sum of lengths] each."""
+        run = np.repeat(np.arange(len(self.begin)), self.length)
+        before = np.cumsum(self.length) - self.length
+        return run, np.arange(len(run)) + np.repeat(self.begin - before, self.length)
+
+
 class Space(NamedTuple):
-    """Queries and gallery; the same Side twice if there is no separate gallery."""
+    """Queries and gallery; the same Side twice if there is no separate gallery.
+
+    Attributes:
+        itself: the gallery images that are the query itself, which it must not find.
+        own: there is no separate gallery.
+        scale: rows were divided by 2^scale; None if each was divided by its norm.
+    """
 
     queries: Side
     gallery: Side
+    itself: Runs
     own: bool
     distance: str
+    scale: int | None
 
 
-def class_runs(space: Space) -> tuple[np.ndarray, np.ndarray]:
-    """For each query, where its class begins and ends in the gallery, int64 [Q] each."""
+def class_runs(space: Space) -> Runs:
+    """For each query, where its class is in the gallery."""
     classes, wanted = space.gallery.classes, space.queries.classes
-    return np.searchsorted(classes, wanted), np.searchsorted(classes, wanted, side="right")
+    return Runs(np.searchsorted(classes, wanted), np.searchsorted(classes, wanted, side="right"))
+
+
+def similarity(queries, gallery, distance: str):
+    """Exact similarities of [..., Q, D] and [..., M, D] vectors on the grid, [..., Q, M].
+
+    Arrays or tensors of float64. Cosine: the inner product. Euclidean: <q, g> - |g|^2 / 2, which
+    falls as |q - g| grows.
+    """
+    product = queries @ gallery.swapaxes(-1, -2)
+    if distance == "euclidean":
+        product -= (gallery * gallery).sum(-1)[..., None, :] / 2
+    return product
 
 
 def read_space(
@@ -65,7 +109,8 @@ def read_space(
     """Check the caller's arrays and arrange them for the search; for arguments see `evaluate`.
 
     Raises:
-        UserError: shapes that do not fit, rows that are not finite, an unknown distance.
+        UserError: shapes that do not fit, rows that are not finite, an unknown distance, an id with
+            two labels.
     """
     if distance not in DISTANCES:
         raise UserError(f"distance {distance!r}; allowed: {', '.join(DISTANCES)}")
@@ -75,34 +120,85 @@ def read_space(
     if not own and gallery_labels is None:
         raise UserError("a gallery needs gallery_labels")
     rows = check_rows(embeddings, "embeddings")
-    codes = _per_row(labels, "labels", len(rows))
-    tie_order = _tie_order(ids, "ids", len(rows))
+    labels = check_values(labels, "labels", len(rows))
+    ids = None if ids is None else check_values(ids, "ids", len(rows))
     if own:
-        _, codes = np.unique(codes, return_inverse=True)
-        side = _lay_out(rows, _shuffled(codes), tie_order, _scale([rows], distance))
-        return Space(side, side, own, distance)
+        _, codes = np.unique(labels, return_inverse=True)
+        scale = _scale([rows], distance)
+        side = _lay_out(rows, _shuffled(codes), _tie_order(ids, len(rows)), scale)
+        places = np.arange(len(rows))
+        return Space(side, side, Runs(places, places + 1), own, distance, scale)
     gallery = check_rows(gallery, "gallery")
     if gallery.shape[1] != rows.shape[1]:
         raise UserError(
             f"gallery has {gallery.shape[1]} dimensions, embeddings have {rows.shape[1]}"
         )
-    gallery_codes = _per_row(gallery_labels, "gallery_labels", len(gallery))
-    _, both = np.unique(np.concatenate([codes, gallery_codes]), return_inverse=True)
-    both = _shuffled(both)
+    gallery_labels = check_values(gallery_labels, "gallery_labels", len(gallery))
+    if gallery_ids is not None:
+        gallery_ids = check_values(gallery_ids, "gallery_ids", len(gallery))
+    codes = _shuffled(np.concatenate(joint_codes(labels, gallery_labels, "labels")))
     scale = _scale([rows, gallery], distance)
-    gallery_tie_order = _tie_order(gallery_ids, "gallery_ids", len(gallery))
-    return Space(
-        _lay_out(rows, both[: len(rows)], tie_order, scale),
-        _lay_out(gallery, both[len(rows) :], gallery_tie_order, scale),
-        own,
-        distance,
+    queries = _lay_out(rows, codes[: len(rows)], _tie_order(ids, len(rows)), scale)
+    others = _lay_out(gallery, codes[len(rows) :], _tie_order(gallery_ids, len(gallery)), scale)
+    itself = _itself(queries, others, ids, gallery_ids)
+    return Space(queries, others, itself, own, distance, scale)
+
+
+def _itself(queries: Side, gallery: Side, ids, gallery_ids) -> Runs:
+    """The gallery images with a query's id; equal ids of one class are next to each other."""
+    nowhere = np.zeros(len(queries.row), np.int64)
+    if ids is None or gallery_ids is None:
+        return Runs(nowhere, nowhere)
+    codes, gallery_codes = joint_codes(ids[queries.row], gallery_ids[gallery.row], "ids")
+    by_code = np.argsort(gallery_codes, kind="stable")
+    found = Runs(
+        *(np.searchsorted(gallery_codes[by_code], codes, side) for side in ("left", "right"))
     )
+    query, entry = found.entries()
+    other = queries.classes[query] != gallery.classes[by_code[entry]]
+    if other.any():
+        raise UserError(
+            f"id {ids[queries.row[query[other]].min()]} is in the embeddings and in the gallery "
+            f"with different labels ({len(np.unique(query[other]))} such ids); "
+            "allowed: equal ids for the same image only"
+        )
+    begin = np.where(found.length > 0, by_code[np.minimum(found.begin, len(by_code) - 1)], 0)
+    return Runs(begin, begin + found.length)
 
 
-def is_tensor(values) -> bool:
-    """Whether these are a torch.Tensor; without loading torch, as no tensor exists before it."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(values, torch.Tensor)
+def count_copies(rows, gallery) -> int:
+    """Number of rows of an array or tensor that are in the gallery digit for digit."""
+    wanted, found = (
+        [hash(row.tobytes()) for _, part in chunks(side) for row in part.astype(np.float64) + 0.0]
+        for side in (rows, gallery)
+    )
+    return int(np.isin(wanted, found).sum())
+
+
+def typical_distance(rows, space: Space) -> float:
+    """Median distance between two of up to 1000 queries, at norm at most 1 but not rounded.
+
+    Args:
+        rows: array or tensor from which the space was read.
+    """
+    some = space.queries.row[:: max(1, len(rows) // _SAMPLE)]
+    some = _shortened(rows[some], space.scale)
+    found = np.median(np.linalg.norm(some - np.roll(some, len(some) // 2, axis=0), axis=1))
+    # Dividing by norms makes such differences, dividing by a power of two none.
+    return 0.0 if space.scale is None and found < _NOISE else float(found)
+
+
+def about_mean(rows, gallery, space: Space) -> tuple[np.ndarray, np.ndarray | None]:
+    """The space's rows and gallery, float64, moved so that the mean of the rows is the origin.
+
+    Euclidean distance ranks them as the space's distance does: a shift changes no distance, and for
+    unit vectors cosine ranks as Euclidean distance does.
+    """
+    sides = [_shortened(side, space.scale) for side in ([rows] if space.own else [rows, gallery])]
+    mean = sides[0].mean(0)
+    # Rounded, so that errors of dividing by norms do not separate rows of the same direction.
+    moved = [np.rint((side - mean) / _NOISE) * _NOISE for side in sides]
+    return moved[0], None if space.own else moved[1]
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
@@ -110,80 +206,10 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
 
 
-def check_rows(rows, name: str):
-    """The given array or tensor, once it is [N, D] real numbers, all finite.
-
-    Raises:
-        UserError: another shape or type, or rows with NaN or infinity, with their numbers.
-    """
-    if not is_tensor(rows):
-        rows = _as_array(rows, name)
-    if not _is_real(rows):
-        raise UserError(f"{name}: values of type {rows.dtype}; allowed: real numbers")
-    if rows.ndim != 2 or 0 in rows.shape:
-        raise UserError(f"{name}: shape {tuple(rows.shape)}; allowed: [N, D] with N, D > 0")
-    bad = []
-    for begin, part in _parts(rows):
-        finite = np.isfinite(part)
-        if not finite.all():
-            bad += (begin + np.flatnonzero(~finite.all(1))).tolist()
-    if bad:
-        raise UserError(f"{name}: {len(bad)} of {len(rows)} rows are not finite: {_some(bad)}")
-    return rows
-
-
-def _is_real(rows) -> bool:
-    if is_tensor(rows):
-        return not rows.is_complex()
-    return rows.dtype.kind in "buif"
-
-
-def _as_array(values, name: str) -> np.ndarray:
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise UserError(f"{name}: rows of unequal length; allowed: an array") from error
-
-
-def _per_row(values, name: str, length: int) -> np.ndarray:
-    """One value per row, all of them mutually comparable."""
-    if is_tensor(values):
-        values = values.detach().cpu()
-        values = (values.double() if values.is_floating_point() else values).numpy()
-    elif isinstance(values, list | tuple) and any(map(_is_missing, values)):
-        # NumPy would turn a NaN among strings into the string "nan".
-        values = np.array(values, object)
-    else:
-        values = _as_array(values, name)
-    if values.shape != (length,):
-        raise UserError(f"{name}: shape {values.shape}; allowed: ({length},), one per row")
-    missing = np.flatnonzero(
-        [_is_missing(value) for value in values] if values.dtype == object else values != values
-    )
-    if len(missing):
-        raise UserError(
-            f"{name}: {len(missing)} of {length} are missing (NaN or None): rows {_some(missing)}"
-        )
-    if values.dtype == object:
-        try:
-            np.sort(values)
-        except TypeError as error:
-            raise UserError(f"{name}: {error}; allowed: values of one type") from error
-    return values
-
-
-def _is_missing(value) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
-def _some(numbers) -> str:
-    return ", ".join(str(number) for number in numbers[:10]) + ", ..." * (len(numbers) > 10)
-
-
-def _tie_order(ids, name: str, length: int) -> np.ndarray:
+def _tie_order(ids: np.ndarray | None, length: int) -> np.ndarray:
     tie_order = np.arange(length)
     if ids is not None:
-        tie_order[np.argsort(_per_row(ids, name, length), kind="stable")] = np.arange(length)
+        tie_order[np.argsort(ids, kind="stable")] = np.arange(length)
     return tie_order
 
 
@@ -197,7 +223,7 @@ def _scale(sides: list, distance: str) -> int | None:
     if distance == "cosine":
         return None
     exponent, mantissa = max(
-        _longest(part.astype(np.float64)) for side in sides for _, part in _parts(side)
+        _longest(part.astype(np.float64)) for side in sides for _, part in chunks(side)
     )
     return exponent - (mantissa == 0.5)
 
@@ -216,18 +242,27 @@ def _lay_out(rows, codes: np.ndarray, tie_order: np.ndarray, scale: int | None) 
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     vectors = np.empty(tuple(rows.shape), np.float32)
-    for begin, part in _parts(rows):
-        part = part.astype(np.float64)
-        if scale is None:
-            norm, _ = _norms(part)
-            part /= np.where(norm > 0, norm, 1.0)[:, None]
-        else:
-            np.ldexp(part, -scale, out=part)
+    for begin, part in chunks(rows):
+        part = _short(part, scale)
         part *= GRID
         np.rint(part, out=part)
         part /= GRID
         vectors[place[begin : begin + len(part)]] = part
     return Side(vectors, codes[order], tie_order[order], order)
+
+
+def _short(rows: np.ndarray, scale: int | None) -> np.ndarray:
+    """The rows in float64, of norm at most 1: of norm 1, or divided by 2^scale."""
+    rows = rows.astype(np.float64)
+    if scale is not None:
+        return np.ldexp(rows, -scale, out=rows)
+    norm, _ = _norms(rows)
+    rows /= np.where(norm > 0, norm, 1.0)[:, None]
+    return rows
+
+
+def _shortened(rows, scale: int | None) -> np.ndarray:
+    return np.concatenate([_short(part, scale) for _, part in chunks(rows)])
 
 
 def _norms(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -248,15 +283,3 @@ def _norms(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows[extreme] = some
         norm[extreme] = np.sqrt(np.einsum("nd,nd->n", some, some))
     return norm, shift
-
-
-def _parts(rows):
-    """The rows in chunks, as arrays, each with the number of its first row."""
-    step = max(1, _CHUNK // rows.shape[1])
-    for begin in range(0, len(rows), step):
-        part = rows[begin : begin + step]
-        if is_tensor(part):
-            part = part.detach().cpu()
-            # NumPy has no bfloat16.
-            part = (part.float() if part.element_size() < 4 else part).numpy()
-        yield begin, part

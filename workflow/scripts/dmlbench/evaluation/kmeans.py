@@ -1,5 +1,6 @@
 """k-means by faiss or by torch: Lloyd's algorithm over rows that an engine holds."""
 
+from numbers import Integral
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -65,8 +66,8 @@ def kmeans(
         ("restarts", restarts, None),
         ("iterations", iterations, None),
     ):
-        if value < 1 or (largest and value > largest):
-            raise UserError(f"{name}={value}; allowed: 1 to {largest or 'any number'}")
+        if not isinstance(value, Integral) or value < 1 or (largest and value > largest):
+            raise UserError(f"{name}={value!r}; allowed: 1 to {largest or 'any number'}")
     if engine not in ENGINES:
         raise UserError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     points = _points(engine, vectors, device)

@@ -37,9 +37,8 @@ def find_ranks(
             resolved in exact arithmetic, so ranks do not depend on it.
         device: of torch; ranks do not depend on it.
     """
-    first, last = class_runs(space)
-    class_size = last - first
-    positives = np.maximum(class_size - int(space.own), 0)
+    class_size = class_runs(space).length
+    positives = class_size - space.itself.length
     limit, first_limit = _limits(metrics, positives, class_size)
     rank = None
     if precision == "auto" and str(device) == "cpu" and is_small(space):

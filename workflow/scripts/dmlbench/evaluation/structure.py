@@ -21,7 +21,7 @@ class Spread(NamedTuple):
     @property
     def pi_ratio(self) -> float:
         """pi_intra / pi_inter: the density of the space; infinite if centers coincide."""
-        return self.pi_intra / self.pi_inter if self.pi_inter > 0 else float("inf")
+        return self.pi_intra / self.pi_inter if self.pi_inter != 0 else float("inf")
 
 
 def class_spread(vectors: np.ndarray, classes: np.ndarray) -> Spread:

@@ -1,11 +1,13 @@
 """Uncertainty of a score: bootstrap over queries or classes, t-intervals over repetitions."""
 
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.checks import as_array, check_values
 
 
 class Interval(NamedTuple):
@@ -34,13 +36,13 @@ def bootstrap(
         UserError: no values, or an argument out of range.
     """
     values = _checked(values, level)
-    if resamples < 1:
-        raise UserError(f"resamples={resamples}; allowed: at least 1")
+    for name, number, least in (("resamples", resamples, 1), ("seed", seed, 0)):
+        if not isinstance(number, Integral) or number < least:
+            raise UserError(f"{name}={number!r}; allowed: a whole number from {least}")
     sums, counts = values, np.ones(len(values))
     if classes is not None:
-        if len(classes) != len(values):
-            raise UserError(f"classes: {len(classes)}; allowed: {len(values)}, one per value")
-        _, of_class = np.unique(np.asarray(classes), return_inverse=True)
+        classes = check_values(classes, "classes", len(values))
+        _, of_class = np.unique(classes, return_inverse=True)
         sums, counts = np.bincount(of_class, weights=values), np.bincount(of_class)
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
@@ -70,9 +72,12 @@ def t_interval(values, *, level: float = 0.95) -> Interval:
 
 
 def _checked(values, level: float) -> np.ndarray:
-    values = np.asarray(values, np.float64)
+    try:
+        values = as_array(values, "values").astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"values: {error}; allowed: numbers") from error
     if values.ndim != 1 or len(values) == 0:
         raise UserError(f"values: shape {values.shape}; allowed: [n] with n > 0")
-    if not 0 < level < 1:
-        raise UserError(f"level={level}; allowed: between 0 and 1")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise UserError(f"level={level!r}; allowed: between 0 and 1")
     return values

@@ -1,18 +1,16 @@
 """The forces of all triplet losses of the library: arrows, and where a negative acts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, get_args
 
 import numpy as np
 import pandas as pd
 import torch
 
-from dmlbench import registry
-from dmlbench.errors import unknown
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
-from dmlbench.losses import available, build_loss, forces
-from dmlbench.values import Interval
+from dmlbench.losses import build_loss, forces
+from dmlbench.values import Interval, TripletLoss
 
 _ANGLES = (0.0, 1.0, 0.6)
 """Angles of anchor, positive and negative on the unit circle: the negative is in between."""
@@ -40,16 +38,12 @@ class LossForces:
     def __init__(
         self,
         *,
-        losses: Sequence[str] | None = None,
-        options: Mapping[str, Mapping[str, float]] | None = None,
+        losses: Sequence[TripletLoss] | None = None,
+        options: Mapping[TripletLoss, Mapping[str, float]] | None = None,
         grid: Annotated[int, Interval(low=2)] = 81,
     ):
-        known = triplet_losses()
         self.options = options or {}
-        self.losses = list(losses or known)
-        for name in [*self.losses, *self.options]:
-            if name not in known:
-                raise unknown("loss that takes triplets", name, known)
+        self.losses = list(losses or triplet_losses())
         self.grid = grid
 
     def run(self, seed: int) -> Outcome:
@@ -76,7 +70,4 @@ class LossForces:
 
 def triplet_losses() -> list[str]:
     """The losses of the library that take `Triplets`."""
-    annotations = {
-        name: registry.annotation("losses", name, "forward", "tuples") for name in available()
-    }
-    return [name for name, taken in annotations.items() if taken and "Triplets" in taken]
+    return get_args(TripletLoss)[1].names()

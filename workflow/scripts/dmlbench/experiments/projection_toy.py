@@ -140,11 +140,12 @@ class ProjectionToy:
             (lambda pairs: pairs) if way == "plain" else (lambda pairs: anchored(pairs, first))
         )
         loss = build_loss(
-            "margin_fixed_beta",
+            "margin",
             num_classes=self.classes,
             embedding_dim=2,
             margin=(FAR - NEAR) / 2,
             beta=(FAR + NEAR) / 2,
+            learned=False,
         )
         proximity = build_regularizer("proximity", weight=self.proximity)
         weights = start.clone().requires_grad_()

@@ -1,14 +1,13 @@
 """Rho-regularization in the plane: lines that training need not separate, but the test must."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
 
-from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
@@ -16,7 +15,7 @@ from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
-from dmlbench.values import Count, Interval, Positive
+from dmlbench.values import Count, Interval, PairMiner, Positive, Share
 
 STRUCTURE = ("pi_intra", "pi_inter", "pi_ratio")
 
@@ -71,23 +70,17 @@ class RhoLines:
     def __init__(
         self,
         *,
-        lines: str = "vertical",
+        lines: Literal["diagonal", "vertical"] = "vertical",
         samples: Annotated[int, Interval(low=2)] = 15,
-        regularizer: str = "rho",
-        optimizer: str = "adam",
-        miner: str = "all_valid",
-        p_switch: float | Sequence[float] = 0.001,
+        regularizer: Literal["rho", "rho_anchor"] = "rho",
+        optimizer: Literal["adam", "sgd"] = "adam",
+        miner: PairMiner = "all_valid",
+        p_switch: Share | Sequence[Share] = 0.001,
         iterations: Count = 200,
         batch_size: Annotated[int, Interval(low=2)] = 24,
         learning_rate: Positive = 0.03,
         margin: Positive = 0.1,
     ):
-        if lines not in _SEGMENTS:
-            raise UserError(f"lines={lines!r}; allowed: {', '.join(_SEGMENTS)}")
-        if regularizer not in ("rho", "rho_anchor"):
-            raise UserError(f"regularizer={regularizer!r}; allowed: rho, rho_anchor")
-        if optimizer not in _OPTIMIZERS:
-            raise UserError(f"optimizer={optimizer!r}; allowed: {', '.join(_OPTIMIZERS)}")
         self.lines = lines
         self.samples = samples
         probabilities = [p_switch] if isinstance(p_switch, int | float) else p_switch

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from dmlbench.losses._geometry import in_full_precision
 from dmlbench.tuples import Triplets, all_pairs
 
 TripletLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -62,13 +63,16 @@ class _Chunked(torch.autograd.Function):
         return sum(total(pairs, chunk) for chunk in chunks)
 
     @staticmethod
+    @in_full_precision
     def backward(ctx, upstream):
-        pairs = ctx.saved_tensors[0].detach().requires_grad_()
+        (pairs,) = ctx.saved_tensors
+        again = torch.is_grad_enabled()  # whether the gradient is to be differentiated itself
+        pairs = pairs if again else pairs.detach().requires_grad_()
         gradient = torch.zeros_like(pairs)
         for chunk in ctx.chunks:
             with torch.enable_grad():
                 summed = ctx.total(pairs, chunk)
-            gradient += torch.autograd.grad(summed, pairs)[0]
+            gradient += torch.autograd.grad(summed, pairs, create_graph=again)[0]
         return upstream * gradient, None, None
 
 

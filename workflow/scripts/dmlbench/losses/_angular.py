@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from dmlbench.losses._geometry import products
 from dmlbench.tuples import Pairs
 
 
@@ -21,6 +22,6 @@ def angular_terms(S: Tensor, alpha: float, pairs: Pairs) -> Tensor:
     # sum_n e^(4 t S_an) e^(4 t S_pn) is a matrix product; S <= 1 keeps the factors below 1
     near = (4 * t * (S - 1)).exp()
     of_a = near * pairs.negative.to(S.dtype)
-    summed = (of_a @ near.T).clamp_min(torch.finfo(S.dtype).tiny)
+    summed = products(of_a, near).clamp_min(torch.finfo(S.dtype).tiny)
     any_negative = pairs.negative.any(1, keepdim=True).to(S.dtype)
     return softplus(summed.log() + 8 * t - 2 * (1 + t) * S) * any_negative

@@ -1,21 +1,28 @@
 """What every loss accepts, checked in one place and once per call."""
 
+import functools
+import inspect
+from typing import get_args
+
 import torch
 from torch import Tensor, nn
 
 from dmlbench.errors import UserError
-from dmlbench.losses._geometry import HALF
+from dmlbench.tensors import HALF, check_embeddings, checked_labels, outside_autocast
+from dmlbench.tuples import Pairs, Triplets
 
 
 class Contract:
     """Embeddings and labels that a loss can be computed on, or an error.
 
-    - Embeddings are [B, D], floating, with B and D of at least 1; D is the loss's embedding_dim
-      if it has one. Half precision is widened to float32. A loss with proxies has its own
-      precision, float32 unless changed by `loss.double()`; the others compute in that of the
-      embeddings.
+    - Embeddings are [B, D], floating, dense, with B and D of at least 1; D is the loss's
+      embedding_dim if it has one. Half precision is widened to float32. A loss with parameters has
+      its own device, and one with proxies its own precision, float32 unless changed by
+      `loss.double()`; the others compute in that of the embeddings.
+    - Autocast has no effect on a loss, nor on its gradient, whose type is the embeddings'.
+    - Tuples are of the kind that the loss takes.
     - Labels are [B], of any integer type, on the embeddings' device; in [0, C) if the loss has
-      classes.
+      classes. Lists and NumPy arrays are moved there.
     - A row that is not finite makes the loss NaN.
 
     Labels on a CPU are checked. Checking them on a GPU would make the host wait for it, and would
@@ -31,34 +38,36 @@ class Contract:
         self.num_classes, self.embedding_dim = num_classes, embedding_dim
 
     def bind(self, loss: nn.Module) -> None:
-        """Keep this loss to the contract, by hooks that run before and after its forward."""
-        loss.register_forward_pre_hook(self._before, with_kwargs=True)
-        loss.register_forward_hook(self._after)
+        """Keep this loss to the contract: its forward becomes this one's `__call__`."""
+        declared = inspect.signature(type(loss).forward).parameters.get("tuples")
+        self.tuples = get_args(declared.annotation) if declared else ()
+        loss.forward = functools.partial(self, loss)
 
-    def _before(self, loss: nn.Module, arguments: tuple, named: dict) -> tuple[tuple, dict]:
-        return self._checked(loss, *arguments, **named), {}
+    def __call__(self, loss: nn.Module, embeddings: Tensor, labels, tuples=None) -> Tensor:
+        """The loss (scalar) of a batch.
 
-    def _after(self, loss: nn.Module, arguments: tuple, value: Tensor) -> Tensor:
-        # 0, or NaN where an entry (or their sum) is not finite, without waiting for a device
-        embeddings = arguments[0].detach()
-        return value + 0 * embeddings.sum(dtype=_computed_in(embeddings))
-
-    def _checked(self, loss: nn.Module, embeddings: Tensor, labels: Tensor, tuples=None) -> tuple:
-        """The arguments of the loss's forward, labels as int64."""
-        self._check_embeddings(loss, embeddings)
-        _check_labels(labels, embeddings)
-        labels = labels.long()
+        Raises:
+            UserError: the batch violates the contract.
+        """
+        check_embeddings(embeddings)
+        labels = checked_labels(labels, embeddings)
+        self._check_parameters(loss, embeddings)
         if self.num_classes is not None:
             embeddings, labels = self._check_classes(embeddings, labels)
-        return (embeddings, labels) if tuples is None else (embeddings, labels, tuples)
+        self._check_tuples(tuples)
+        with outside_autocast(embeddings):
+            rest = () if tuples is None else (tuples,)
+            value = type(loss).forward(loss, embeddings, labels, *rest)
+            # 0, or NaN where an entry (or their sum) is not finite, without waiting for a device
+            return value + 0 * embeddings.detach().sum(dtype=_computed_in(embeddings))
 
-    def _check_embeddings(self, loss: nn.Module, embeddings: Tensor) -> None:
-        if embeddings.dim() != 2 or 0 in embeddings.shape:
+    def _check_parameters(self, loss: nn.Module, embeddings: Tensor) -> None:
+        own = next(loss.parameters(), None)
+        if own is not None and own.device != embeddings.device:
             raise UserError(
-                f"embeddings: shape {tuple(embeddings.shape)}; allowed: [B, D] with B, D > 0"
+                f"embeddings: on {embeddings.device}; allowed: {own.device}, as the loss is "
+                "(loss.to(device) moves it)"
             )
-        if not embeddings.is_floating_point():
-            raise UserError(f"embeddings: {embeddings.dtype}; allowed: floating-point numbers")
         if self.embedding_dim is None:
             return
         if embeddings.shape[1] != self.embedding_dim:
@@ -66,7 +75,6 @@ class Contract:
                 f"embeddings: {embeddings.shape[1]} dimensions; allowed: {self.embedding_dim}, the "
                 "loss's embedding_dim"
             )
-        own = next(loss.parameters())
         if _computed_in(embeddings) != _computed_in(own):
             raise UserError(
                 f"embeddings: {embeddings.dtype}; allowed: {_computed_in(own)} or what widens to "
@@ -83,18 +91,13 @@ class Contract:
         named = labels.clamp(0, self.num_classes - 1)
         return embeddings + torch.where(named == labels, 0.0, torch.nan)[:, None], named
 
-
-def _check_labels(labels: Tensor, embeddings: Tensor) -> None:
-    if labels.shape != embeddings.shape[:1]:
-        raise UserError(
-            f"labels: shape {tuple(labels.shape)}; allowed: ({len(embeddings)},), one per embedding"
-        )
-    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
-        raise UserError(f"labels: {labels.dtype}; allowed: integers")
-    if labels.device != embeddings.device:
-        raise UserError(
-            f"labels: on {labels.device}; allowed: {embeddings.device}, as the embeddings are"
-        )
+    def _check_tuples(self, tuples: Pairs | Triplets | None) -> None:
+        # Pairs and Triplets unpack alike, so that the wrong ones would give a wrong loss
+        if isinstance(tuples, Pairs | Triplets) and type(tuples) not in self.tuples:
+            names = [kind.__name__ for kind in self.tuples if kind in (Pairs, Triplets)]
+            raise UserError(
+                f"tuples: {type(tuples).__name__}; allowed: {', '.join(names) or 'none'}"
+            )
 
 
 def _computed_in(x: Tensor) -> torch.dtype:

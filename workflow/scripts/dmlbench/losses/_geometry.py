@@ -1,15 +1,22 @@
 """Similarities and distances of a batch, each one autograd step with a closed-form backward.
 
 Half precision is widened to float32 first: float16 overflows at 65504.
+
+A backward pass uses inputs and outputs of its step, never other intermediate results, which have
+no graph: so it can be differentiated itself. What it needs beyond that is a further output, which
+only the backward pass uses; gradients that are None are of outputs that were not used.
 """
 
+import functools
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-HALF = (torch.float16, torch.bfloat16)
+from dmlbench.tensors import HALF, outside_autocast
+
 NEVER = -1e30  # replaces -inf in a log-sum-exp over an empty set; its gradient stays finite
 
 
@@ -20,7 +27,12 @@ def widened(x: Tensor) -> Tensor:
 
 def unit(x: Tensor) -> Tensor:
     """Rows of x scaled to Euclidean length 1; a zero row stays zero."""
-    return _Unit.apply(widened(x))
+    return _Unit.apply(widened(x))[0]
+
+
+def products(a: Tensor, b: Tensor) -> Tensor:
+    """Dot products [..., A, B] of the rows of a [..., A, D] and of b [..., B, D]."""
+    return _Products.apply(a, b)
 
 
 def dot_products(x: Tensor) -> Tensor:
@@ -30,7 +42,7 @@ def dot_products(x: Tensor) -> Tensor:
 
 def cosine_similarities(x: Tensor) -> Tensor:
     """Cosine similarities [B, B] of the rows of x [B, D]; 0 for a zero row."""
-    return _CosineSimilarities.apply(widened(x))
+    return _CosineSimilarities.apply(widened(x))[0]
 
 
 def squared_distances(x: Tensor) -> Tensor:
@@ -51,7 +63,7 @@ def euclidean_distances(x: Tensor) -> Tensor:
 
 def log_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
     """log of the sum of exp(x) over the chosen entries of each row; about NEVER for none."""
-    return _LogSumExp.apply(x, chosen)
+    return _LogSumExp.apply(x, chosen)[0]
 
 
 def log_one_plus_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
@@ -64,19 +76,56 @@ def total(x: Tensor, chosen: Tensor) -> Tensor:
     return (x * chosen.to(x.dtype)).sum()
 
 
+def in_full_precision(backward: Callable) -> Callable:
+    """A backward pass that autocast does not change, even where it is called inside of it."""
+
+    @functools.wraps(backward)
+    def called(ctx, *gradients):
+        with outside_autocast(ctx.saved_tensors[0]):
+            return backward(ctx, *gradients)
+
+    return called
+
+
+def added(gradients: list[Tensor]) -> Tensor | None:
+    """The sum of gradients; None if there are none, as where no output was used."""
+    return functools.reduce(torch.add, gradients) if gradients else None
+
+
 class _Unit(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         length = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(1e-12)
         y = x / length
         ctx.save_for_backward(y, length)
-        return y
+        ctx.set_materialize_grads(False)
+        return y, length
 
     @staticmethod
-    def backward(ctx, grad):
+    @in_full_precision
+    def backward(ctx, grad, grad_length):
         y, length = ctx.saved_tensors
-        along = torch.linalg.vecdot(grad, y)[..., None]
-        return torch.addcmul(grad, y, along, value=-1).div_(length)
+        parts = []
+        if grad is not None:
+            along = torch.linalg.vecdot(grad, y)[..., None]
+            parts.append(torch.addcmul(grad, y, along, value=-1).div_(length))
+        if grad_length is not None:
+            parts.append(grad_length * y)
+        return added(parts)
+
+
+class _Products(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b.mT
+
+    @staticmethod
+    @in_full_precision
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        # in the order of autograd's own backward pass, and so rounded alike
+        return grad @ b, grad.T @ a if a.dim() == 2 else (a.mT @ grad).mT
 
 
 class _DotProducts(torch.autograd.Function):
@@ -86,6 +135,7 @@ class _DotProducts(torch.autograd.Function):
         return x @ x.T
 
     @staticmethod
+    @in_full_precision
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return (grad + grad.T) @ x
@@ -98,16 +148,23 @@ class _CosineSimilarities(torch.autograd.Function):
         per_length = S.diagonal().sqrt().clamp_min_(1e-12).reciprocal_()
         S.mul_(per_length[:, None]).mul_(per_length)
         ctx.save_for_backward(x, S, per_length)
-        return S
+        ctx.set_materialize_grads(False)
+        return S, per_length
 
     @staticmethod
-    def backward(ctx, grad):
+    @in_full_precision
+    def backward(ctx, grad, grad_per_length):
         x, S, per_length = ctx.saved_tensors
-        both = grad + grad.T
-        along = (both * S).sum(1) * per_length
-        weights = both * per_length
-        weights.diagonal().sub_(along)
-        return (weights * per_length[:, None]) @ x
+        parts = []
+        if grad is not None:
+            both = grad + grad.T
+            along = (both * S).sum(1) * per_length
+            weights = both * per_length
+            weights.diagonal().sub_(along)
+            parts.append((weights * per_length[:, None]) @ x)
+        if grad_per_length is not None:
+            parts.append(-(grad_per_length * per_length**3)[:, None] * x)
+        return added(parts)
 
 
 def softmax_and_log_sum_exp(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,18 +174,29 @@ def softmax_and_log_sum_exp(x: Tensor) -> tuple[Tensor, Tensor]:
     return share, x.amax(1) - share.amax(1).log_()
 
 
+def through_softmax(share: Tensor, grad: Tensor) -> Tensor:
+    """The gradient of x, given that of its softmax over dimension 1."""
+    weighted = share * grad
+    return weighted - share * weighted.sum(1, keepdim=True)
+
+
 class _LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, chosen):
         # adding is several times faster than torch.where
         share, result = softmax_and_log_sum_exp(x.add(chosen.to(x.dtype) - 1, alpha=-NEVER))
         ctx.save_for_backward(share)
-        return result
+        ctx.set_materialize_grads(False)
+        return result, share
 
     @staticmethod
-    def backward(ctx, grad):
+    @in_full_precision
+    def backward(ctx, grad, grad_share):
         (share,) = ctx.saved_tensors
-        return share * grad[:, None], None
+        parts = [] if grad is None else [share * grad[:, None]]
+        if grad_share is not None:
+            parts.append(through_softmax(share, grad_share))
+        return added(parts), None
 
 
 class _SquaredDistances(torch.autograd.Function):
@@ -138,6 +206,7 @@ class _SquaredDistances(torch.autograd.Function):
         return _squared_distances(x)
 
     @staticmethod
+    @in_full_precision
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return _pulled_together(x, 2 * grad)
@@ -151,6 +220,7 @@ class _EuclideanDistances(torch.autograd.Function):
         return distance
 
     @staticmethod
+    @in_full_precision
     def backward(ctx, grad):
         x, distance = ctx.saved_tensors
         return _pulled_together(x, grad / distance.masked_fill(distance == 0, math.inf))

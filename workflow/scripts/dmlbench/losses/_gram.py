@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
+from dmlbench.losses._geometry import NEVER, in_full_precision, softmax_and_log_sum_exp
 
 _BLOCK = 1024  # rows at once: memory is C x 1024 instead of the Gram matrix's C x C
 
@@ -27,21 +27,23 @@ class _LogSumExpOfOthers(torch.autograd.Function):
         firsts = range(0, len(x), _BLOCK)
         blocks = (_block(x, scale, first).masked_fill_(~among, NEVER) for first in firsts)
         result = torch.cat([softmax_and_log_sum_exp(block)[1] for block in blocks])
-        # a row without others contributes nothing: e^(NEVER - 0) is 0
-        ctx.save_for_backward(x, result.masked_fill(result < NEVER / 2, 0), among)
+        ctx.save_for_backward(x, result, among)
         ctx.scale = scale
         return result
 
     @staticmethod
+    @in_full_precision
     def backward(ctx, grad):
         x, result, among = ctx.saved_tensors
+        # a row without others contributes nothing: e^(NEVER - 0) is 0
+        result = result.masked_fill(result < NEVER / 2, 0)
         pulls = []
         for first in range(0, len(x), _BLOCK):
             rows = slice(first, first + _BLOCK)
             block = _block(x, ctx.scale, first)
             # the Gram matrix is symmetric: row i has a sum, and is part of the sum of every other j
-            weights = _share(block, result[rows, None]).mul_(grad[rows, None]).mul_(among)
-            weights.addcmul_(_share(block, result).mul_(among[rows, None]), grad)
+            weights = (_share(block, result[rows, None]) * grad[rows, None]).mul_(among)
+            weights.addcmul_(_share(block, result) * among[rows, None], grad)
             pulls.append(weights @ x)
         return ctx.scale * torch.cat(pulls), None, None
 

@@ -3,7 +3,13 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
+from dmlbench.losses._geometry import (
+    NEVER,
+    added,
+    in_full_precision,
+    softmax_and_log_sum_exp,
+    through_softmax,
+)
 
 
 def new_proxies(num_classes: int, embedding_dim: int) -> nn.Parameter:
@@ -26,7 +32,7 @@ def own_and_others(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, 
     Returns:
         own and others, each [B]; with a single class, others is about NEVER.
     """
-    return _OwnAndOthers.apply(x, proxies, _count_up(labels), labels)
+    return _OwnAndOthers.apply(x, proxies, _count_up(labels), labels)[:2]
 
 
 def own_and_others_of_proxies(x: Tensor, proxies: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,7 +46,7 @@ def own_and_others_of_proxies(x: Tensor, proxies: Tensor, labels: Tensor) -> tup
     Returns:
         own [B] and others [C]: over the samples of other classes, about NEVER for none.
     """
-    return _OwnAndOthers.apply(proxies, x, labels, _count_up(labels))
+    return _OwnAndOthers.apply(proxies, x, labels, _count_up(labels))[:2]
 
 
 def pull_to_proxies(exponents: Tensor, labels: Tensor, num_classes: int) -> Tensor:
@@ -77,11 +83,19 @@ class _OwnAndOthers(torch.autograd.Function):
         logits[own_row, own_column] = NEVER
         share, others = softmax_and_log_sum_exp(logits)
         ctx.save_for_backward(rows, columns, own_row, own_column, share)
-        return own, others
+        ctx.set_materialize_grads(False)
+        return own, others, share
 
     @staticmethod
-    def backward(ctx, grad_own, grad_others):
+    @in_full_precision
+    def backward(ctx, grad_own, grad_others, grad_share):
         rows, columns, own_row, own_column, share = ctx.saved_tensors
-        grad = share * grad_others[:, None]
-        grad[own_row, own_column] = grad_own
+        parts = []
+        if grad_others is not None:
+            parts.append(share * grad_others[:, None])
+        if grad_share is not None:
+            parts.append(through_softmax(share, grad_share))
+        grad = added(parts) if parts else torch.zeros_like(share)
+        # the share of the own entry is 0, and so is its gradient so far
+        grad[own_row, own_column] = 0 if grad_own is None else grad_own
         return grad @ columns, grad.T @ rows, None, None

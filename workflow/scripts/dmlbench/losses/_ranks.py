@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import NEVER
+from dmlbench.losses._geometry import NEVER, in_full_precision
 
 _ENTRIES = 2**20  # of a block [anchors, B, B]
 
@@ -27,18 +27,20 @@ class _SmoothRanks(torch.autograd.Function):
     # autograd would keep the B x B x B sigmoids; recomputing them is cheaper
     @staticmethod
     def forward(ctx, S, positive, temperature):
-        scaled = (S / temperature).fill_diagonal_(NEVER)  # the anchor ranks before nobody
+        scaled = _scaled(S, temperature)
         chosen = positive.to(S.dtype)
         sums = torch.stack([torch.ones_like(S), chosen], 2)
         ranks = torch.cat([_wins(scaled[rows]) @ sums[rows] for rows in _blocks(len(S))])
-        ctx.save_for_backward(scaled, chosen, sums)
+        ctx.save_for_backward(S, chosen, sums)
         ctx.temperature = temperature
         ranks = (ranks + 0.5) * chosen[:, :, None]  # j against itself was counted 1/2
         return ranks[:, :, 0] + (1 - chosen), ranks[:, :, 1] + (1 - chosen)
 
     @staticmethod
+    @in_full_precision
     def backward(ctx, grad_all, grad_positive):
-        scaled, chosen, sums = ctx.saved_tensors
+        S, chosen, sums = ctx.saved_tensors
+        scaled = _scaled(S, ctx.temperature)
         grads = torch.stack([grad_all * chosen, grad_positive * chosen], 2)
         blocks = []
         for rows in _blocks(len(scaled)):
@@ -48,6 +50,11 @@ class _SmoothRanks(torch.autograd.Function):
             of_k = ((slope.mT @ grads[rows]) * sums[rows]).sum(2)
             blocks.append(of_k - of_j)
         return torch.cat(blocks) / ctx.temperature, None, None
+
+
+def _scaled(S: Tensor, temperature: float) -> Tensor:
+    # the anchor ranks before nobody
+    return (S / temperature).fill_diagonal_(NEVER)
 
 
 def _blocks(size: int) -> list[slice]:

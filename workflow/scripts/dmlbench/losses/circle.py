@@ -16,6 +16,10 @@ class Circle(nn.Module):
     a_n = [S_n + m]_+ get no gradient. An anchor without positives or without negatives counts 0.
     Source: Sun et al. 2020 eq. 4-8, per anchor.
 
+    Finite differences of the loss include the weights' share, which its gradient leaves out: so
+    `torch.autograd.gradcheck` must fail, unless the weights are held constant, as they are in
+    second derivatives.
+
     Args:
         margin: relaxation of the optima 1 and 0 of positive and negative similarity.
         gamma: factor on the similarities.

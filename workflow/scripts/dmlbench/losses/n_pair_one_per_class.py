@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from dmlbench.losses._geometry import NEVER, widened
+from dmlbench.losses._geometry import NEVER, products, widened
 from dmlbench.values import NotNegative
 
 
@@ -28,7 +28,7 @@ class NPairOnePerClass(nn.Module):
         x = widened(embeddings)
         pairs, real = _first_two_of_each_class(labels)
         anchors, positives = x.index_select(0, pairs.flatten()).unflatten(0, pairs.shape)
-        S = anchors @ positives.T
+        S = products(anchors, positives)
         logits = S + torch.where(real, 0, NEVER)
         losses = cross_entropy(logits, torch.arange(len(S), device=S.device), reduction="none")
         loss = (losses * real).sum() / real.sum().clamp_min(1)

@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
-from dmlbench.losses._geometry import NEVER, unit
+from dmlbench.losses._geometry import NEVER, products, unit
 from dmlbench.losses._proxies import new_proxies
 
 
@@ -25,7 +24,7 @@ class ProxyNcaEuclidean(nn.Module):
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
-        squared = 2 - 2 * linear(unit(embeddings), unit(self.proxies))
+        squared = 2 - 2 * products(unit(embeddings), unit(self.proxies))
         apart = squared > 16 * torch.finfo(squared.dtype).eps
         d = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
         own = d.gather(1, labels[:, None]).squeeze(1)

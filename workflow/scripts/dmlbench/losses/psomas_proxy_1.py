@@ -1,14 +1,17 @@
 """Psomas's proxy loss, variation 1."""
 
+from typing import Annotated, Literal
+
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._gram import log_sum_exp_of_others
-from dmlbench.losses._proxies import new_proxies, pull_to_proxies
-from dmlbench.values import Positive
+from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
+from dmlbench.values import Added, Positive
 
 VERSION = 2
+FORMERLY = {"psomas_proxy_1_absent": {"negatives": "absent"}}
 
 
 class PsomasProxy1(nn.Module):
@@ -17,22 +20,29 @@ class PsomasProxy1(nn.Module):
     Mean over the proxies w with a positive in the batch of
     log(1 + sum_(x in X_w+) e^(-alpha (w x - margin))), plus mean over all proxies of
     log(1 + sum_(v != w) e^(alpha (w v + margin))) over the other proxies v; all of unit length.
-    Source: psomas2020 eq. 6.1, whose W- is not defined: here all other proxies, in
-    `psomas_proxy_1_absent` those of classes absent from the batch. Its alpha and margin are not
-    printed: ProxyAnchor's.
+    Source: psomas2020 eq. 6.1, whose W- is not defined: all other proxies, or, as its W+ has the
+    classes of the batch, those of classes absent from it. A batch that holds every class then has
+    no push: that sum is 0. Its alpha and margin are not printed: ProxyAnchor's.
 
     Args:
         num_classes: number of classes C.
         embedding_dim: size D of the embeddings.
         alpha: factor on the similarities.
         margin: similarity by which positives and negatives should differ from 0.
+        negatives: the other proxies v: "all", or those of classes "absent" from the batch.
     """
 
     def __init__(
-        self, num_classes: int, embedding_dim: int, *, alpha: Positive = 32, margin: float = 0.1
+        self,
+        num_classes: int,
+        embedding_dim: int,
+        *,
+        alpha: Positive = 32,
+        margin: float = 0.1,
+        negatives: Annotated[Literal["all", "absent"], Added()] = "all",
     ):
         super().__init__()
-        self.alpha, self.margin = alpha, margin
+        self.alpha, self.margin, self.negatives = alpha, margin, negatives
         self.proxies = new_proxies(num_classes, embedding_dim)
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -40,5 +50,6 @@ class PsomasProxy1(nn.Module):
         w, x = unit(self.proxies), unit(embeddings)
         own = (w[labels] * x).sum(1)
         pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
-        others = log_sum_exp_of_others(w, self.alpha)
+        among = absent_classes(labels, len(w)) if self.negatives == "absent" else None
+        others = log_sum_exp_of_others(w, self.alpha, among)
         return pull + softplus(others + self.alpha * self.margin).mean()

@@ -1,14 +1,17 @@
 """Psomas's proxy loss, variation 2."""
 
+from typing import Annotated, Literal
+
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._geometry import unit
+from dmlbench.losses._geometry import products, unit
 from dmlbench.losses._gram import log_sum_exp_of_others
-from dmlbench.losses._proxies import new_proxies, pull_to_proxies
-from dmlbench.values import Positive
+from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
+from dmlbench.values import Added, Positive
 
 VERSION = 2
+FORMERLY = {"psomas_proxy_2_absent": {"negatives": "absent"}}
 
 
 class PsomasProxy2(nn.Module):
@@ -23,13 +26,20 @@ class PsomasProxy2(nn.Module):
         embedding_dim: size D of the embeddings.
         alpha: factor on the similarities.
         margin: similarity by which positives and negatives should differ from 0.
+        negatives: the other proxies v: "all", or those of classes "absent" from the batch.
     """
 
     def __init__(
-        self, num_classes: int, embedding_dim: int, *, alpha: Positive = 32, margin: float = 0.1
+        self,
+        num_classes: int,
+        embedding_dim: int,
+        *,
+        alpha: Positive = 32,
+        margin: float = 0.1,
+        negatives: Annotated[Literal["all", "absent"], Added()] = "all",
     ):
         super().__init__()
-        self.alpha, self.margin = alpha, margin
+        self.alpha, self.margin, self.negatives = alpha, margin, negatives
         self.proxies = new_proxies(num_classes, embedding_dim)
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -37,5 +47,6 @@ class PsomasProxy2(nn.Module):
         w, x = unit(self.proxies), unit(embeddings)
         own = (w[labels] * x).sum(1)
         pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
-        others = log_sum_exp_of_others(w @ x.T, self.alpha)
+        among = absent_classes(labels, len(w)) if self.negatives == "absent" else None
+        others = log_sum_exp_of_others(products(w, x), self.alpha, among)
         return pull + softplus(others + self.alpha * self.margin).mean()

@@ -2,9 +2,9 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import cross_entropy
 
-from dmlbench.losses._geometry import unit
+from dmlbench.losses._geometry import added, in_full_precision, products, through_softmax, unit
 from dmlbench.losses._proxies import new_proxies
 from dmlbench.values import Count, NotNegative, Positive
 
@@ -50,8 +50,10 @@ class SoftTriple(nn.Module):
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
         centers = unit(self.centers)
-        to_centers = linear(unit(embeddings), centers.flatten(0, 1)).unflatten(1, centers.shape[:2])
-        S = _SoftAssignment.apply(to_centers, self.gamma)
+        to_centers = products(unit(embeddings), centers.flatten(0, 1)).unflatten(
+            1, centers.shape[:2]
+        )
+        S, _ = _SoftAssignment.apply(to_centers, self.gamma)
         margin = torch.full_like(labels[:, None], self.margin, dtype=S.dtype)
         logits = self.alpha * S.scatter_add(1, labels[:, None], -margin)
         loss = cross_entropy(logits, labels)
@@ -68,20 +70,27 @@ class _SoftAssignment(torch.autograd.Function):
         share = (gamma * s).softmax(1)
         S = (share * s).sum(1)
         ctx.save_for_backward(s, share, S)
+        ctx.set_materialize_grads(False)
         ctx.gamma = gamma
-        return S
+        return S, share
 
     @staticmethod
-    def backward(ctx, grad):
+    @in_full_precision
+    def backward(ctx, grad, grad_share):
         s, share, S = ctx.saved_tensors
-        slope = (s - S[:, None]).mul_(ctx.gamma).add_(1).mul_(share)
-        return slope.mul_(grad[:, None]), None
+        parts = []
+        if grad is not None:
+            slope = (s - S[:, None]).mul_(ctx.gamma).add_(1).mul_(share)
+            parts.append(slope.mul_(grad[:, None]))
+        if grad_share is not None:
+            parts.append(ctx.gamma * through_softmax(share, grad_share))
+        return added(parts), None
 
 
 def _spread(centers: Tensor) -> Tensor:
     K, C, _ = centers.shape
     of_class = centers.transpose(0, 1)
-    squared = 2 - 2 * of_class @ of_class.mT
+    squared = 2 - products(2 * of_class, of_class)
     apart = squared > 1e-5  # the gradient of a distance of 0 is not finite
     distance = torch.where(apart, torch.where(apart, squared, 1).sqrt(), 0)
     return distance.triu(1).sum() / (C * K * (K - 1))

@@ -12,20 +12,45 @@ from dmlbench.plan.rows import Row
 from dmlbench.plan.studies import Figure, Table, Tournament
 
 
-def check(plan: Plan) -> None:
-    """Resolve every row and every view of the active studies, and every search.
+def check_studies(plan: Plan) -> None:
+    """Resolve every row and every view of the active studies.
+
+    A study with an error moves from the plan's studies to its broken ones.
 
     Raises:
-        UserError: one line that names file, key and value, and what is allowed.
+        UserError: an error of a method: one line that names file, key and value, and what is
+            allowed.
     """
-    for study in plan.studies:
-        _check_study(plan, study)
+    _check_methods(plan)
+    for study in list(plan.studies):
+        try:
+            _check_study(plan, study)
+        except UserError as error:
+            del plan.studies[study]
+            plan.broken[study] = str(error)
+
+
+def check_searches(plan: Plan) -> None:
+    """Resolve every search; raises as `search_checks.check`."""
     for name in plan.searches:
         search_checks.check(plan, name)
 
 
+def _check_methods(plan: Plan) -> None:
+    """A sampling that no recipe has is the method's error, not that of a study or a search."""
+    known = {sampling for recipe in plan.recipes.values() for sampling in recipe.sampling}
+    for name, method in plan.methods.items():
+        if method.sampling not in known:
+            problem = unknown("sampling of a recipe", method.sampling, known)
+            raise UserError(f"{plan.folder / 'methods.yaml'}: {name}.sampling: {problem}")
+
+
 def _check_study(plan: Plan, study: str) -> None:
-    """Resolve every row and every view of a study; raises as `check`."""
+    """Resolve every row and every view of a study.
+
+    Raises:
+        UserError: one line that names file, key and value, and what is allowed.
+    """
     _check_names(plan, study)
     _check_rows(plan, study)
     combinations(plan, study)

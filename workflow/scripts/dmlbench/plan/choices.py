@@ -14,6 +14,7 @@ from pydantic import (
 
 from dmlbench import registry
 from dmlbench.evaluation.names import check_metric
+from dmlbench.plan.identity import current
 
 
 def _is_no_fold(name: str) -> str:
@@ -77,7 +78,8 @@ _CHECKED: set[tuple[str, str, str]] = set()
 class Choice(BaseModel):
     """A part of a package with its options: `{name: proxy_anchor, margin: 0.1}`.
 
-    A part without options may be written as its name alone.
+    A part without options may be written as its name alone. An earlier part is read as the one that
+    replaces it.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, ser_json_inf_nan="constants")
@@ -87,7 +89,8 @@ class Choice(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
+        value = {"name": value} if isinstance(value, str) else value
+        return current(cls.package, value) if isinstance(value, dict) and "name" in value else value
 
     @model_validator(mode="after")
     def _exists(self) -> "Choice":

@@ -67,11 +67,14 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
     """A study; its own variants take precedence over these.
 
     Raises:
-        UserError: as `read_yaml`, or a study without a file, or with the name of a rule.
+        UserError: as `read_yaml`, or a study whose name no target can have.
     """
     file = study_file(folder, study)
-    if not file.is_file():
-        raise unknown("study", study, study_files(folder))
+    if not re.fullmatch(IDENTIFIER, study):
+        raise UserError(
+            f"{file}: a study is a target by its file's name; allowed: a lower-case letter, "
+            "then lower-case letters, digits and _"
+        )
     if study in RULES:
         raise UserError(
             f"{file}: {study!r} is the name of a rule; allowed: all names but "
@@ -90,15 +93,9 @@ def study_files(folder: Path) -> list[str]:
     """The studies that a configuration folder describes, by name.
 
     Raises:
-        UserError: a file name is not an identifier, or there is no file.
+        UserError: there is no file.
     """
     files = [file for file in (folder / "studies").glob("*.yaml") if file.name[0] != "."]
-    for file in files:
-        if not re.fullmatch(IDENTIFIER, file.stem):
-            raise UserError(
-                f"{file}: a study is a target by its file's name; allowed: a lower-case letter, "
-                "then lower-case letters, digits and _"
-            )
     if not files:
         raise UserError(f"{folder / 'studies'}: has no study; allowed: at least one file .yaml")
     return sorted(file.stem for file in files)

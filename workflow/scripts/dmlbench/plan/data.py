@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from dmlbench.plan.catalogues import Dataset
+from dmlbench.plan.choices import Choice
 from dmlbench.plan.contents import contents_digest
 from dmlbench.plan.defaults import complete
+from dmlbench.plan.identity import identified
 from dmlbench.plan.naming import digest_of
 from dmlbench.plan.versions import data_versions
 
@@ -35,13 +37,17 @@ def data_of(name: str, entry: Dataset) -> Data:
     Raises:
         UserError: the user's folder cannot be read.
     """
-    values = {"layout": complete(entry.layout), "versions": data_versions(entry)}
+    values = {"layout": _identified(entry.layout), "versions": data_versions(entry)}
     if entry.folder:
         values["folder"] = contents_digest(entry.folder)
     elif entry.generator:
-        values["generator"] = complete(entry.generator)
+        values["generator"] = _identified(entry.generator)
     else:
         # An alternative holds the same images, so it changes nothing.
         archives = entry.published or entry.archives
         values["archives"] = {name: file.sha256 or file.md5 for name, file in archives.items()}
     return Data(name, entry, f"{name}-{digest_of(values, DIGITS)}")
+
+
+def _identified(choice: Choice) -> dict:
+    return identified(choice.package, complete(choice))

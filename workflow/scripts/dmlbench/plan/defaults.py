@@ -4,6 +4,7 @@ import functools
 
 from dmlbench import registry
 from dmlbench.plan.choices import Choice
+from dmlbench.plan.identity import current
 
 
 def complete(choice: Choice) -> dict:
@@ -17,7 +18,7 @@ def with_defaults(kind: type[Choice], values: dict | str) -> dict:
     Raises:
         UserError: the package has no such part.
     """
-    values = {"name": values} if isinstance(values, str) else values
+    values = current(kind.package, {"name": values} if isinstance(values, str) else values)
     return {"name": values["name"]} | defaults(kind.package, values["name"]) | values
 
 

@@ -5,6 +5,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from dmlbench import registry
 from dmlbench.plan.choices import Choice, Model
 from dmlbench.plan.defaults import complete
+from dmlbench.plan.identity import identified
 from dmlbench.plan.naming import digest_of
 
 
@@ -29,4 +30,5 @@ class Experiment(Model):
     def folder(self, name: str) -> str:
         """Its folder below `results/experiments`: its name and a digest of options and version."""
         version = registry.version("experiments", self.experiment.name)
-        return f"{name}-{digest_of([complete(self.experiment), version], 8)}"
+        known = identified("experiments", complete(self.experiment))
+        return f"{name}-{digest_of([known, version], 8)}"

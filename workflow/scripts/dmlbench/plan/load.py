@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.plan.check import check
+from dmlbench.plan.check import check_searches, check_studies
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import checked
@@ -24,12 +24,14 @@ def load(configuration: dict, folder: Path) -> Plan:
         UserError: one line that names file, key and value, and what is allowed.
     """
     plan = reload(configuration, folder)
-    check(plan)
+    check_studies(plan)
+    plan.check_all_studies()
+    check_searches(plan)
     return plan
 
 
 def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
-    """`load`, without the checks if the same call has passed them before.
+    """`load` without broken studies, and without the checks if the same call has passed them.
 
     Args:
         mark: a file that records what has passed; it is written if its folder exists.
@@ -40,9 +42,10 @@ def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
     with contextlib.suppress(OSError):
         if mark.read_bytes() == now.encode():
             return plan
-    check(plan)
+    check_studies(plan)
+    check_searches(plan)
     with contextlib.suppress(OSError, UserError):
-        if mark.parent.is_dir():
+        if mark.parent.is_dir() and not plan.broken:
             with atomic_write(mark) as unfinished:
                 unfinished.write_text(now)
     return plan
@@ -67,7 +70,8 @@ def _digest(configuration: dict, folder: Path, plan: Plan) -> str:
 def reload(configuration: dict, folder: Path) -> Plan:
     """`load` in a job of a call whose plan was checked: rows and views are not checked again.
 
-    A job is about one run; for 100,000 rows the check takes longer than many jobs.
+    A job is about one run; for 100,000 rows the check takes longer than many jobs. Studies whose
+    files cannot be read are left out, as the call that checked left them out.
     """
     where = str(folder / "config.yaml")
     return Plan(checked(configuration, Configuration, where=where), folder)

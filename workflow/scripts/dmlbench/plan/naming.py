@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from dmlbench.plan.choices import Choice
+from dmlbench.plan.identity import identified
 
 
 def digest_of(values: Any, digits: int) -> str:
@@ -15,5 +16,6 @@ def digest_of(values: Any, digits: int) -> str:
 
 def slug(choice: Choice) -> str:
     """A choice as part of a file name: its name and the values of its options, `fixed-0.1`."""
-    values = (str(value) for _, value in sorted(choice.hyperparameters.items()))
-    return "-".join([choice.name, *values])
+    options = identified(choice.package, choice.model_dump())
+    name = options.pop("name")
+    return "-".join([name, *(str(value) for _, value in sorted(options.items()))])

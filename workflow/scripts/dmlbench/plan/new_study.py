@@ -85,7 +85,7 @@ def _check(plan: Plan, name: str, pictures: Pictures) -> None:
         )
     if name in RULES:
         raise UserError(f"name {name!r}: a rule of the workflow has it; {_ANOTHER_NAME}")
-    for kind in ("datasets", "recipes", "studies"):
+    for kind in ("datasets", "recipes", "studies", "broken"):
         if name in getattr(plan, kind):
             raise UserError(f"name {name!r}: {plan.folder} has it under {kind}; {_ANOTHER_NAME}")
     for role in ("train", "test"):

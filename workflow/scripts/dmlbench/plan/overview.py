@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dmlbench.claims import claimed_by
+from dmlbench.errors import UserError
 from dmlbench.plan import costs, views
 from dmlbench.plan.cost_model import CostModel
 from dmlbench.plan.plan import Plan
@@ -30,14 +31,13 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
     """
     results = Path(plan.configuration.pathvars.results)
     model = CostModel(plan, results, gpu=gpu)
-    rows = []
-    for study, description in plan.studies.items():
-        progress = Progress(results, of_study(plan, study))
-        rows.append((study, description.title, _state(plan, model, progress)))
-        for name, view in views.views(plan, study).items():
-            progress = Progress(results, of_view(plan, study, name, view))
-            title = getattr(view, "title", "Tournament")
-            rows.append((f"  {_target(study, name)}", title, _state(plan, model, progress)))
+    rows, broken = [], dict(plan.broken)
+    for study in plan.studies:
+        try:
+            rows += _of_study(plan, model, study, results)
+        except UserError as error:
+            broken[study] = str(error)
+    rows += [(study, "cannot be used", problem) for study, problem in broken.items()]
     rows += [(f"search_{name}", entry.title, "") for name, entry in plan.searches.items()]
     rows += [(f"experiment_{name}", entry.title, "") for name, entry in plan.experiments.items()]
     rows += [(name, title, "") for name, title in _OTHERS.items()]
@@ -46,6 +46,17 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
         f"{name:<{width}}  {_short(title):<{_TITLE}}  {state}".rstrip()
         for name, title, state in rows
     ]
+
+
+def _of_study(plan: Plan, model: CostModel, study: str, results: Path) -> list[tuple]:
+    """Name, title and state of a study and of each of its views."""
+    progress = Progress(results, of_study(plan, study))
+    rows = [(study, plan.studies[study].title, _state(plan, model, progress))]
+    for name, view in views.views(plan, study).items():
+        progress = Progress(results, of_view(plan, study, name, view))
+        title = getattr(view, "title", "Tournament")
+        rows.append((f"  {_target(study, name)}", title, _state(plan, model, progress)))
+    return rows
 
 
 def status(plan: Plan, *, gpu: bool) -> list[str]:
@@ -57,9 +68,13 @@ def status(plan: Plan, *, gpu: bool) -> list[str]:
     results = Path(plan.configuration.pathvars.results)
     holder = claimed_by(results)
     lines = [f"{results}: {holder} is at work" if holder else f"{results}: no call is at work"]
+    broken = dict(plan.broken)
     for study in plan.studies:
-        lines += ["", *of_one(plan, study, gpu=gpu)]
-    return lines
+        try:
+            lines += ["", *of_one(plan, study, gpu=gpu)]
+        except UserError as error:
+            broken[study] = str(error)
+    return [*lines, *(f"{study}: cannot be used: {problem}" for study, problem in broken.items())]
 
 
 def of_one(plan: Plan, study: str, *, gpu: bool) -> Iterator[str]:

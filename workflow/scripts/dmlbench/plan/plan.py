@@ -5,7 +5,7 @@ import itertools
 from dataclasses import replace
 from pathlib import Path
 
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, entry, unknown
 from dmlbench.plan import rehearsal, searches, variants
 from dmlbench.plan.catalogues import Weights
 from dmlbench.plan.choices import SplitRule
@@ -29,7 +29,7 @@ from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
 from dmlbench.plan.searches import Search
 from dmlbench.plan.spec import Spec, complete, resolve, without_training
-from dmlbench.plan.studies import Grid
+from dmlbench.plan.studies import Grid, Study
 from dmlbench.plan.versions import versions
 from dmlbench.plan.where import Where
 
@@ -41,7 +41,9 @@ class Plan:
         configuration: config.yaml, with the changes of command line and profile.
         datasets, networks, methods, recipes, measures, experiments, variants: the catalogues,
             id -> entry; a study's own variants take precedence.
-        studies: id -> study: those of the configuration, in its order, or all files of `studies/`.
+        studies: id -> study: those of the configuration, in its order, or all files of `studies/`,
+            without the broken ones.
+        broken: study whose file cannot be used -> the error, which names the file.
         searches: id -> search.
         known: folder -> first row, of the runs requested so far.
     """
@@ -55,8 +57,16 @@ class Plan:
         where = f"{folder / 'config.yaml'}: data.alternatives"
         chosen = configuration.data.alternatives
         self.datasets = with_alternatives(self.datasets, chosen, where=where)
-        studies = configuration.studies or study_files(folder)
-        self.studies = {study: read_study(folder, study, self.variants) for study in studies}
+        self.studies: dict[str, Study] = {}
+        self.broken: dict[str, str] = {}
+        files = study_files(folder)
+        for study in configuration.studies or files:
+            if study not in files:
+                raise UserError(f"{folder / 'config.yaml'}: {unknown('study', study, files)}")
+            try:
+                self.studies[study] = read_study(folder, study, self.variants)
+            except UserError as error:
+                self.broken[study] = str(error)
         self.searches = self._shortened(read_searches(folder))
         if toy := configuration.rehearsal:
             toys = rehearsal.catalogues(toy, self.datasets, self.networks)
@@ -64,6 +74,21 @@ class Plan:
             if toy.experiments:
                 self.experiments = rehearsal.shortened(toy.experiments, self.experiments)
         self.known: dict[str, Row] = {}
+
+    def study(self, name: str) -> Study:
+        """A study.
+
+        Raises:
+            UserError: there is none of this name, or its file is broken.
+        """
+        if name in self.broken:
+            raise UserError(self.broken[name])
+        return entry("study", name, self.studies)
+
+    def check_all_studies(self) -> None:
+        """Raise the UserError of the first broken study; what needs all studies calls it."""
+        for problem in self.broken.values():
+            raise UserError(problem)
 
     def rows(self, study: str, where: Where | None = None) -> list[Row]:
         """The rows of a study, in its order."""
@@ -117,9 +142,13 @@ class Plan:
             method=self.methods[row.method],
             recipe=recipe,
         )
-        for override in recipe.overrides:
+        where = own = f"{self.folder / 'recipes.yaml'}: {row.recipe}"
+        stages = {where: values}
+        for position, override in enumerate(recipe.overrides):
             if override.where.holds(row):
                 values = merged(values, override.set)
+                where = f"{own}.overrides.{position}"
+                stages[where] = values
         toy, variant = self.configuration.rehearsal, row.variant
         if toy:
             values |= {"sampler": toy.sampler.model_dump()}
@@ -127,22 +156,26 @@ class Plan:
         values = variants.changed(values, variant, named, row)
         if toy:
             values = merged(values, toy.set)
+        if row.variant:
+            shared = variants.is_defined(row.variant, self.variants, named)
+            file = self.folder / "variants.yaml" if shared else self.file(row.study)
+            where = f"{file}: variants: {row.variant}"
         if search := variants.search_of(row.variant, named, row):
             if search not in self.searches:
                 raise UserError(
-                    f"{self.file(row.study)}: variants: for row {row.label}: "
-                    f"{unknown('search', search, self.searches)}"
+                    f"{where}, for row {row.label}: {unknown('search', search, self.searches)}"
                 )
             values |= {"search": searches.identity(searches.facts(self, search))}
         if self.methods[row.method].loss is None:
             values = without_training(values)
-        variant = f" with {row.variant}" if row.variant else ""
-        where = f"{self.folder / 'recipes.yaml'}: {row.recipe}{variant}, for row {row.label}"
+        stages[where] = values
         try:
-            values = complete(values)
-        except UserError as error:
-            raise UserError(f"{where}: {error}") from None
-        return checked(values, Spec, where=where)
+            return _completed(values, where, row)
+        except UserError:
+            # What was set first is to blame.
+            for place, before in stages.items():
+                _completed(before, place, row)
+            raise
 
     def search_of(self, row: Row) -> str | None:
         """The search whose best values a row's run uses; None for most."""
@@ -265,3 +298,13 @@ class Plan:
         if toy and toy.searches:
             return {name: searches.rehearsed(search, toy) for name, search in found.items()}
         return {name: searches.with_trials(search, trials) for name, search in found.items()}
+
+
+def _completed(values: dict, where: str, row: Row) -> Spec:
+    """A spec from its values, every option of its parts explicit."""
+    where = f"{where}, for row {row.label}"
+    try:
+        values = complete(values)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    return checked(values, Spec, where=where)

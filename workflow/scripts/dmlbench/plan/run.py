@@ -38,10 +38,12 @@ def folder_of(spec: Spec, *, data: str, versions: dict[str, int]) -> str:
         data: identity of the data set's images and labels.
         versions: part -> version of its code, for the parts that the spec names.
     """
-    digest = digest_of({"spec": spec.identity, "data": data, "versions": versions}, DIGITS)
-    objective = spec.loss.name if spec.loss else "untrained"
-    if spec.miner:
-        objective += f"-{spec.miner.name}"
+    identity = spec.identity
+    digest = digest_of({"spec": identity, "data": data, "versions": versions}, DIGITS)
+    loss, miner = identity["loss"], identity["miner"]
+    objective = loss["name"] if loss else "untrained"
+    if miner:
+        objective += f"-{miner['name']}"
     fold = "" if spec.fold is None else f"-fold{spec.fold}"
     return (
         f"{spec.dataset}/{spec.network.backbone.name}/d{spec.embedding_dim}/{objective}"

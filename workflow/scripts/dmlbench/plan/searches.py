@@ -144,7 +144,7 @@ def facts(plan, name: str) -> dict[str, Any]:
     trials = trial_specs(plan, name)
     return values | {
         "parameters": parameters,
-        "trial_specs": [spec.as_dict() for spec in trials],
+        "trial_specs": [spec.known for spec in trials],
         "data": plan.data(search.run.dataset).folder,
         "versions": versions(trials[0]) | _versions(search),
     }

@@ -1,12 +1,14 @@
 """A run's spec: everything that can change its result, and nothing else."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from dmlbench.plan.catalogues import Network, Pooling, check_network
 from dmlbench.plan.choices import (
     Backbone,
+    Choice,
     FileName,
     Loss,
     Miner,
@@ -18,6 +20,7 @@ from dmlbench.plan.choices import (
     Transform,
 )
 from dmlbench.plan.defaults import with_defaults
+from dmlbench.plan.identity import identified
 from dmlbench.plan.naming import digest_of
 from dmlbench.plan.places import merged
 from dmlbench.plan.recipes import Method, Recipe, check_objective
@@ -84,12 +87,17 @@ class Spec(_Training):
 
     @property
     def identity(self) -> dict:
-        """The values that identify it: plain values without those that equal a field's default.
+        """The values that identify it: `known` without those that equal a field's default.
 
         So adding a field whose default is the earlier behavior does not change the digests of
         finished trainings. A default must never be changed.
         """
-        return self.model_dump(mode="json", exclude_defaults=True)
+        return _with_parts(self.model_dump(mode="json", exclude_defaults=True), _identified)
+
+    @property
+    def known(self) -> dict:
+        """Plain values as digests contain their parts: what is compared with finished results."""
+        return _with_parts(self.as_dict(), _identified)
 
     @property
     def digest(self) -> str:
@@ -133,14 +141,26 @@ def complete(values: dict) -> dict:
     Raises:
         UserError: a part does not exist.
     """
+    return _with_parts(values, with_defaults)
+
+
+def _with_parts(values: dict, changed: Callable[[type[Choice], Any], dict]) -> dict:
+    """The values of a spec with every part changed; a key that is missing is not added."""
     kinds = {"loss": Loss, "miner": Miner, "sampler": Sampler, "split": SplitRule}
-    parts = {key: values[key] and with_defaults(kind, values[key]) for key, kind in kinds.items()}
-    regularizers = [with_defaults(Regularizer, part) for part in values["regularizers"]]
-    transforms = {
-        role: [with_defaults(Transform, step) for step in steps]
-        for role, steps in values["transforms"].items()
+    found = values | {
+        key: values[key] and changed(kind, values[key]) for key, kind in kinds.items()
     }
     network = values["network"]
-    network = network | {"backbone": with_defaults(Backbone, network["backbone"])}
-    lists = {"regularizers": regularizers, "transforms": transforms}
-    return values | parts | lists | {"network": network}
+    found["network"] = network | {"backbone": changed(Backbone, network["backbone"])}
+    if "regularizers" in values:
+        found["regularizers"] = [changed(Regularizer, part) for part in values["regularizers"]]
+    if "transforms" in values:
+        found["transforms"] = {
+            role: [changed(Transform, step) for step in steps]
+            for role, steps in values["transforms"].items()
+        }
+    return found
+
+
+def _identified(kind: type[Choice], part: dict) -> dict:
+    return identified(kind.package, part)

@@ -40,6 +40,7 @@ def unused(configuration: Configuration, folder: Path) -> list[Unused]:
         folder: the folder that holds the catalogues and `studies/`.
     """
     plan = Plan(configuration.model_copy(update={"studies": None}), folder)
+    plan.check_all_studies()
     results = Path(configuration.pathvars.results)
     named = set(_named(plan))
     return [

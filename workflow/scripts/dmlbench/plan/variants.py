@@ -103,6 +103,16 @@ def expand(items: Sequence[str], variants: Variants) -> list[str]:
     return list(dict.fromkeys(found for item in items for found in _expanded(item, variants)))
 
 
+def is_defined(variant: str, catalog: Variants, variants: Variants) -> bool:
+    """Whether a row's variant, among these variants, is all a catalog's: its parts and values."""
+    for name, value in _factors(variant):
+        axis = variants[name]
+        listed = ["", *axis.choices, *map(value_text, axis.values)]
+        if axis is not catalog.get(name) or value not in listed:
+            return False
+    return True
+
+
 def changed(values: dict, variant: str, variants: Variants, row) -> dict:
     """A spec's plain values with a row's variant applied."""
     for name, value in _factors(variant):

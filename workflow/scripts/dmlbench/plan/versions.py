@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from dmlbench import registry
 from dmlbench.data.version import VERSION as DATA
+from dmlbench.plan.identity import identified
 from dmlbench.training.version import VERSION as TRAINING
 
 _OBJECTIVE = {"loss": "losses", "miner": "miners", "sampler": "samplers"}
@@ -66,8 +67,9 @@ def part_name(package: str, name: str) -> str:
 def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:
     found = {}
     for package, choice in named:
-        name = choice if isinstance(choice, str) else choice["name"]
-        found[part_name(package, name)] = registry.version(package, name)
+        choice = {"name": choice} if isinstance(choice, str) else choice
+        name = identified(package, choice)["name"]
+        found[part_name(package, name)] = registry.version(package, choice["name"])
     return dict(sorted(found.items()))
 
 

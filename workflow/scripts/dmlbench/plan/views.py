@@ -41,9 +41,7 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
     Raises:
         UserError: the study has no such view.
     """
-    if study not in plan.studies:
-        raise unknown("study", study, plan.studies)
-    description = plan.studies[study]
+    description = plan.study(study)
     if kind == "tournament":
         if description.tournament is None:
             raise UserError(f"study {study} has no tournament")

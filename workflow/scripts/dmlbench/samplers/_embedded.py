@@ -21,17 +21,29 @@ class EmbeddedSampler(LearnsFromEmbeddings):
     batch_size batches; coverage is not guaranteed.
 
     The text draws single images, few of which share a class where there are many classes; the
-    samplers of groups draw and choose n images of a class together, as the public code does. A
-    class has as many groups as n images fit; the other images wait for another draw.
+    public code draws and chooses n images of a class together: `group_size`. A class has as many
+    groups as n images fit; the other images wait for another draw.
 
     A batch is a function of labels, hyper-parameters, seed, epoch, its position in the epoch, and
     the memory at the moment it is requested; requesting it has no side effects.
 
     Args:
         pool_size: images of the pool, at least batch_size.
+        group_size: n; batch_size is a multiple of it.
+
+    Raises:
+        UserError: a pool smaller than a batch, or groups that do not fill a batch.
     """
 
-    def __init__(self, labels: Sequence[int], batch_size: int, seed: int, pool_size: int):
+    def __init__(
+        self,
+        labels: Sequence[int],
+        batch_size: int,
+        seed: int,
+        *,
+        pool_size: int,
+        group_size: int,
+    ):
         self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
         self.images = len(self.by_class.images)
         self.batch_size = batch_within(self.images, batch_size)
@@ -40,14 +52,6 @@ class EmbeddedSampler(LearnsFromEmbeddings):
         self.memory = EmbeddingMemory(self.images)
         if pool_size < batch_size:
             raise UserError(f"pool_size = {pool_size}; allowed: at least {batch_size = }")
-        self.group(1)
-
-    def group(self, group_size: int) -> None:
-        """Draw and choose `group_size` images of a class together from now on.
-
-        Raises:
-            UserError: the groups do not fill a batch.
-        """
         self.group_size = group_size
         groups = int((self.by_class.sizes // group_size).sum())
         if self.batch_size % group_size or self.groups_per_batch > groups:

@@ -1,11 +1,14 @@
 """DDM: the batch whose distances are distributed most like those of a pool."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from dmlbench.samplers._embedded import EmbeddedSampler
-from dmlbench.values import Count
+from dmlbench.values import Added, Count
+
+FORMERLY = {"distance_distribution_groups": {"group_size": ...}}
 
 
 class DistanceDistribution(EmbeddedSampler):
@@ -18,6 +21,8 @@ class DistanceDistribution(EmbeddedSampler):
 
     Args:
         pool_size: images b* of the pool, at least batch_size.
+        group_size: images of a class that are drawn and chosen together; batch_size is a multiple
+            of it. The text has single images, the authors' public code pairs, with a pool of 512.
         candidates: m.
         bins: bins of the histograms.
     """
@@ -29,10 +34,11 @@ class DistanceDistribution(EmbeddedSampler):
         seed: int,
         *,
         pool_size: Count = 1024,
+        group_size: Annotated[Count, Added()] = 1,
         candidates: Count = 10,
         bins: Count = 50,
     ):
-        super().__init__(labels, batch_size, seed, pool_size)
+        super().__init__(labels, batch_size, seed, pool_size=pool_size, group_size=group_size)
         self.candidates = candidates
         self.bins = bins
 

@@ -1,11 +1,14 @@
 """FRD: the batch whose embeddings' mean and covariance are nearest to those of a pool."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from dmlbench.samplers._embedded import EmbeddedSampler
-from dmlbench.values import Count
+from dmlbench.values import Added, Count
+
+FORMERLY = {"frd_groups": {"group_size": ...}}
 
 
 class Frd(EmbeddedSampler):
@@ -18,6 +21,8 @@ class Frd(EmbeddedSampler):
 
     Args:
         pool_size: images b* of the pool, at least batch_size.
+        group_size: images of a class that are drawn and chosen together; batch_size is a multiple
+            of it. The text has single images, the authors' public code pairs, with a pool of 512.
         candidates: m.
     """
 
@@ -28,9 +33,10 @@ class Frd(EmbeddedSampler):
         seed: int,
         *,
         pool_size: Count = 1024,
+        group_size: Annotated[Count, Added()] = 1,
         candidates: Count = 10,
     ):
-        super().__init__(labels, batch_size, seed, pool_size)
+        super().__init__(labels, batch_size, seed, pool_size=pool_size, group_size=group_size)
         self.candidates = candidates
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:

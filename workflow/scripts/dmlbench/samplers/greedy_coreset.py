@@ -1,11 +1,14 @@
 """GC: the batch that covers a pool best, point by point."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from dmlbench.samplers._embedded import EmbeddedSampler
-from dmlbench.values import Count
+from dmlbench.values import Added, Count
+
+FORMERLY = {"greedy_coreset_groups": {"group_size": ...}}
 
 
 class GreedyCoreset(EmbeddedSampler):
@@ -18,6 +21,9 @@ class GreedyCoreset(EmbeddedSampler):
 
     Args:
         pool_size: images b* of the pool, at least batch_size.
+        group_size: images of a class that are drawn and chosen together; batch_size is a multiple
+            of it. The text has single images, the authors' public code pairs, with a pool of 512.
+            The first image of a group stands for it.
     """
 
     def __init__(
@@ -27,8 +33,9 @@ class GreedyCoreset(EmbeddedSampler):
         seed: int,
         *,
         pool_size: Count = 1024,
+        group_size: Annotated[Count, Added()] = 1,
     ):
-        super().__init__(labels, batch_size, seed, pool_size)
+        super().__init__(labels, batch_size, seed, pool_size=pool_size, group_size=group_size)
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         pool = pool[:, 0]

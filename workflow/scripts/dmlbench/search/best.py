@@ -1,4 +1,4 @@
-"""best.yaml: the values that a search found, for training to take and for people to read.
+"""best.yaml: the values that a search found, read by trainings and by people.
 
 Imports neither torch nor Optuna.
 """

@@ -1,4 +1,4 @@
-"""The validation score of a training, or of one in every fold, as what a search maximizes."""
+"""What a search maximizes: the validation score of a training, or its mean over folds."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from dmlbench.training.watch import LossError
 
 
 class TrainingObjective:
-    """A trial trains every fold in its own folder, so that a repeated trial continues.
+    """Each fold of a trial trains in its own folder, so that a trial that starts again continues.
 
     Args:
         specs: plain values of a trial's spec in each fold, without the searched ones.
@@ -29,14 +29,14 @@ class TrainingObjective:
     def evaluate(self, number: int, values: Values, report: Report) -> float:
         """Train the folds one after the other; the score is the mean of their best epochs' scores.
 
-        An epoch that is scored on validation images is reported with the mean over the folds so
-        far: the best scores of the finished ones, and this epoch's of the fold in training. Steps
-        count epochs through all folds: with three epochs per fold, the second fold's first is the
-        fourth, even if patience ended the first fold before its third. So a pruner compares trials
-        at equal progress; with one fold, steps are epochs and means their scores.
+        Every epoch that is scored on validation images is reported as a step with a score. The
+        score is the mean of the finished folds' best scores and this epoch's score. The step counts
+        epochs as if all folds ran to their ends: with three epochs per fold, the second fold begins
+        with step 4, even if patience ended the first fold early. So a pruner compares trials at
+        equal progress.
 
         Raises:
-            LossError: these values give no finite loss, or none but 0, in one of the folds.
+            LossError: in one of the folds the loss is not finite, or always 0.
             UserError: as `train`.
         """
         bests: list[float] = []
@@ -63,7 +63,7 @@ class TrainingObjective:
             "history": folder / "history.parquet",
             "last": folder / "last.safetensors",
         }
-        # It is written last.
+        # `train` writes this file last.
         if not files["last"].exists():
             folder.mkdir(parents=True, exist_ok=True)
             try:
@@ -84,7 +84,7 @@ class TrainingObjective:
 
 
 def _of_fold(report: Report, steps: int, bests: Sequence[float]) -> Report:
-    """A fold's epochs as steps of the trial, and its scores as means with those of other folds."""
+    """Report a fold's epochs as steps of its trial, and its scores as means over the folds."""
     return lambda epoch, score: report(steps + epoch, fmean([*bests, score]))
 
 

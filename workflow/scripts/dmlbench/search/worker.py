@@ -27,8 +27,8 @@ class Objective(Protocol):
 def work(trials: Trials, strategy: Strategy, objective: Objective) -> list[int]:
     """Evaluate trials until the budget is spent; returns the numbers of those evaluated here.
 
-    A trial whose worker is gone is evaluated again under its number. An error that is not the
-    trial's ends the worker and leaves its trial to the next one.
+    A trial whose worker is gone is evaluated again under its number. Any error but a LossError ends
+    the worker; the next one evaluates its trial again.
 
     Raises:
         UserError: too many trials have failed.

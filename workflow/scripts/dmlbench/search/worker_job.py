@@ -6,6 +6,7 @@ import yaml
 
 from dmlbench.files import atomic_write
 from dmlbench.plan.searches import starting_values
+from dmlbench.plan.spec import complete
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.state import open_trials
 from dmlbench.search.strategies import build_strategy
@@ -27,7 +28,7 @@ def run_worker(search: str, facts: dict, *, folder: Path, output: Path, **argume
     strategy = build_strategy(
         **facts["strategy"],
         parameters=trials.parameters,
-        spec_values=starting_values(specs[0], trials.parameters),
+        spec_values=starting_values(complete(specs[0]), trials.parameters),
         seed=specs[0]["seed"],
     )
     done = work(trials, strategy, TrainingObjective(specs, trials.folder / "trials", arguments))

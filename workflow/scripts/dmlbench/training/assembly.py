@@ -6,12 +6,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from dmlbench.data.embeddings import Embedded
 from dmlbench.data.feed import Feed
 from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
-from dmlbench.evaluation import score
-from dmlbench.evaluation.roles import spaces
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
@@ -23,7 +20,7 @@ from dmlbench.samplers.profs import Profs
 from dmlbench.samplers.profs_hncm import ProfsHncm
 from dmlbench.training.batches import Batches
 from dmlbench.training.data import Images
-from dmlbench.training.embedding import embed_images, steps
+from dmlbench.training.embedding import steps
 from dmlbench.training.inputs import ImageInputs
 from dmlbench.training.objective import Objective
 from dmlbench.training.optimization import build_optimizer
@@ -32,6 +29,7 @@ from dmlbench.training.representatives import EACH_ITERATION, class_centers, res
 from dmlbench.training.seeds import derived_seed, seed_everything
 from dmlbench.training.selection import Selection, watched_roles
 from dmlbench.training.trainer import Settings, Trainer
+from dmlbench.training.watched import WatchedImages
 
 
 def assemble(
@@ -70,6 +68,7 @@ def assemble(
         seed=derived_seed(spec.seed, "batches"),
         **spec.sampler.hyperparameters,
     )
+    selection = Selection(spec.selection, spec.patience)
     inputs = ImageInputs(feed, train.ids, build_transforms(steps(spec.transforms.train)))
     return Trainer(
         network,
@@ -85,8 +84,8 @@ def assemble(
             clip_value=spec.clip_value,
             evaluate_every=spec.evaluate_every,
         ),
-        watch=lambda: _score(spec, network, feed, watched),
-        selection=Selection(spec.selection, spec.patience),
+        watch=WatchedImages(spec, network, feed, watched, selection),
+        selection=selection,
     )
 
 
@@ -127,15 +126,3 @@ def _optimizer(spec: Spec, network: Embedder, loss: nn.Module) -> torch.optim.Op
         (loss, rate * spec.loss_factor if loss_rate is None else loss_rate),
     ]
     return build_optimizer(spec.optimizer, rates)
-
-
-def _score(
-    spec: Spec, network: Embedder, feed: Feed, watched: Mapping[str, Images]
-) -> dict[str, float]:
-    """The spec's metric of the current network, on the watched images."""
-    embedded = {
-        role: Embedded(images.ids, images.labels, embed_images(spec, network, feed, images.ids))
-        for role, images in watched.items()
-    }
-    (space,) = spaces(embedded).values()
-    return score(**space, metrics=[spec.selection_metric], device=feed.device)

@@ -52,7 +52,7 @@ class Batches:
         # A sampler that learns from a batch cannot draw the next one earlier.
         inputs = self.inputs.batches(rows, generator, ahead=not self._learns)
         for batch, values in zip(drawn, inputs, strict=True):
-            # The host does not wait for the steps before.
+            # Without blocking, so that the host does not wait for earlier steps.
             rows = torch.from_numpy(batch.rows).to(self.device, non_blocking=True)
             yield batch, values, self.labels[rows]
 

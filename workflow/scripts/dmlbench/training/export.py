@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
@@ -28,32 +29,46 @@ def embed_roles(
     network: Embedder,
     feed: Feed,
     roles: Mapping[str, Images],
-    weights: Mapping[str, Mapping[str, Tensor]],
-) -> dict[str, dict[str, Embedded]]:
-    """Embed images of several roles with several weights.
+) -> dict[str, Embedded]:
+    """Embed images of several roles.
 
     Args:
         spec: the run's.
-        network: on its device; afterwards it has the last of the weights.
+        network: on its device.
         feed: the packed images.
         roles: which images.
-        weights: selection -> tensors by name, which must not share memory with the network's.
 
     Returns:
-        selection -> role -> embedded images.
+        role -> embedded images.
     """
-    embeddings = {}
-    for selection, tensors in weights.items():
-        network.load_state_dict(tensors)
-        embeddings[selection] = {
-            role: Embedded(
-                images.ids,
-                images.labels,
-                embed_images(spec, network, feed, images.ids).numpy(),
-            )
-            for role, images in roles.items()
-        }
-    return embeddings
+    return {
+        role: Embedded(
+            images.ids, images.labels, embed_images(spec, network, feed, images.ids).numpy()
+        )
+        for role, images in roles.items()
+    }
+
+
+def embed_with(
+    weights: Mapping[str, Tensor],
+    spec: Spec,
+    network: Embedder,
+    feed: Feed,
+    roles: Mapping[str, Images],
+    known: Mapping[str, Embedded] = MappingProxyType({}),
+) -> dict[str, Embedded]:
+    """Embed images of several roles with other weights than the network's.
+
+    Args:
+        weights: tensors by name, which must not share memory with the network's; afterwards the
+            network has them.
+        spec, network, feed, roles: as in `embed_roles`.
+        known: what these weights have embedded before.
+    """
+    network.load_state_dict(weights)
+    missing = {role: images for role, images in roles.items() if role not in known}
+    embedded = {**known, **embed_roles(spec, network, feed, missing)}
+    return {role: embedded[role] for role in roles}
 
 
 def embedded_roles(
@@ -114,7 +129,10 @@ def export_embeddings(
     weights = {spec.selection: _read(model), "last_epoch": _read(last)}
     with out_of_memory_is_a_user_error(spec):
         feed, network = Feed(Pixels(pixels, pixel_table), where), Embedder(spec).to(where)
-        embeddings = embed_roles(spec, network, feed, images, weights)
+        embeddings = {
+            selection: embed_with(tensors, spec, network, feed, images)
+            for selection, tensors in weights.items()
+        }
     write_embeddings(output, embeddings, origin(spec, model=model, last=last, split=split))
 
 

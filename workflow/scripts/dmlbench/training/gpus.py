@@ -32,8 +32,8 @@ _NO_DEVICE = ("", "-1", "NoDevFiles")
 def gpu_lease(device: str, runs_per_gpu: int = 1) -> Iterator[str | None]:
     """Hold a slot on the least loaded GPU, and make it the only one visible to this process.
 
-    Must contain everything that initializes CUDA; importing torch does not. Waits while all slots
-    are taken. If CUDA_VISIBLE_DEVICES is already set, as by Slurm, only those GPUs count.
+    Enter it before anything initializes CUDA; importing torch does not. Waits while all slots are
+    taken. If CUDA_VISIBLE_DEVICES is already set, as by Slurm, only those GPUs count.
 
     Args:
         device: `auto`, `cpu` or `cuda`; `cpu` takes no lease.

@@ -2,12 +2,13 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from torch import Tensor
 from tqdm import tqdm
 
-from dmlbench.data.embeddings import write_embeddings
+from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
 from dmlbench.errors import UserError
@@ -15,9 +16,9 @@ from dmlbench.plan.spec import Spec
 from dmlbench.training.assembly import assemble
 from dmlbench.training.checkpoint import Checkpoint
 from dmlbench.training.cpu import use_cpu
-from dmlbench.training.data import read_roles
+from dmlbench.training.data import Images, read_roles
 from dmlbench.training.device import device_name, pick_device, use_precision
-from dmlbench.training.export import embed_roles, embedded_roles
+from dmlbench.training.export import embed_with, embedded_roles
 from dmlbench.training.interruption import Interrupted, Interruption
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin
@@ -43,7 +44,7 @@ def run(
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        LossError: the loss is not finite, or all examples together give a loss of 0.
+        LossError: the loss is not finite, or no weight learns.
         UserError: a signal to stop, after which the next call continues.
     """
     state = checkpoint.load()
@@ -121,7 +122,7 @@ def train(
         after_epoch: called once an epoch is in the checkpoint.
 
     Raises:
-        LossError: the loss is not finite, or all examples together give a loss of 0.
+        LossError: the loss is not finite, or no weight learns.
         UserError: the split lacks what the selection needs; parts that do not fit each other;
             weights that are missing or do not fit; a GPU that is too small; a signal to stop, after
             which the next call continues.
@@ -141,13 +142,28 @@ def train(
             write_history(history, trainer.history, device_name(where))
             write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
             write_weights(last, final, spec, trainer.epoch)
-            files = (prepared, None), (prepared_train, ["train"])
-            wanted = {file: some for file, some in files if file}
-            if wanted:
-                with contextlib.suppress(Interrupted), interruption.at_once():
-                    weights = {spec.selection: trainer.selection.weights, "last_epoch": final}
-                    made_of = origin(spec, model=model, last=last, split=split)
-                    for file, some in wanted.items():
-                        images = embedded_roles(roles, some)
-                        embeddings = embed_roles(spec, trainer.network, feed, images, weights)
+            files = {prepared: None, prepared_train: ["train"]}
+            with contextlib.suppress(Interrupted), interruption.at_once():
+                for file, wanted in files.items():
+                    if file:
+                        embeddings = _embed(
+                            trainer, final, spec, feed, embedded_roles(roles, wanted)
+                        )
+                        made_of = origin(spec, model=model, last=last, split=split)
                         write_embeddings(file, embeddings, made_of)
+
+
+def _embed(
+    trainer: Trainer,
+    final: Mapping[str, Tensor],
+    spec: Spec,
+    feed: Feed,
+    images: Mapping[str, Images],
+) -> dict[str, dict[str, Embedded]]:
+    """Embed images with the selected and the final weights, unless they were when watched."""
+    selected, known = trainer.selection, trainer.watch.embedded
+    of_epoch = {
+        epoch: embed_with(weights, spec, trainer.network, feed, images, known.get(epoch, {}))
+        for epoch, weights in {selected.epoch: selected.weights, trainer.epoch: final}.items()
+    }
+    return {spec.selection: of_epoch[selected.epoch], "last_epoch": of_epoch[trainer.epoch]}

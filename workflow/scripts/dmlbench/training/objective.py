@@ -14,11 +14,11 @@ from dmlbench.training.representatives import Restrict
 class Objective:
     """The loss of a batch.
 
-    The proximal reference is the weights at the beginning of the batch's projection, or of the
-    training epoch if the sampler has no projections. If each iteration is a subproblem (SoftTriple,
-    can2019, section 5.3), it is the weights at the beginning of the previous iteration: "to
-    entangle the updates of the iterations", which a reference at the beginning of the same
-    iteration could not, because its penalty has no gradient there.
+    A regularizer that acts on weights pulls them toward a proximal reference. This is the weights
+    at the beginning of the batch's projection, or of the training epoch if the sampler has no
+    projections. If each iteration is a subproblem (SoftTriple, can2019, section 5.3), it is the
+    weights at the beginning of the previous iteration, "to entangle the updates of the iterations":
+    at the beginning of the same iteration the penalty would have no gradient.
 
     Args:
         network: the network that regularizers change or penalize.

@@ -12,13 +12,13 @@ from torch import Tensor
 from dmlbench.digits import limits
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.spec import Spec, complete
 
 
 def write_spec(path: Path, spec: Spec) -> None:
     """Write the spec in full, as YAML."""
     with atomic_write(path) as unfinished:
-        unfinished.write_text(yaml.safe_dump(spec.as_dict(), sort_keys=False))
+        unfinished.write_text(yaml.safe_dump(complete(spec.as_dict()), sort_keys=False))
 
 
 def write_history(path: Path, rows: list[dict], device: str) -> None:

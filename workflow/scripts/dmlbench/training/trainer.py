@@ -13,7 +13,7 @@ from dmlbench.training.epoch import Epoch
 from dmlbench.training.objective import Objective
 from dmlbench.training.optimization import set_learning_rates
 from dmlbench.training.selection import Selection
-from dmlbench.training.watch import check_zero_losses
+from dmlbench.training.watch import check_gradients, check_steps, check_zero_losses
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Trainer:
         batches: what is trained on.
         optimizer: its groups hold `first_rate`, as those of `build_optimizer` do.
         settings: for how long, and how.
-        watch: scores the current network, returning a metric's name and value; None to watch
-            nothing.
+        watch: scores the current network after an epoch, returning a metric's name and value;
+            None to watch nothing.
         selection: selects the scored epoch whose weights are kept.
 
     Attributes:
@@ -68,7 +68,7 @@ class Trainer:
         batches: Batches,
         optimizer: torch.optim.Optimizer,
         settings: Settings,
-        watch: Callable[[], dict[str, float]] | None = None,
+        watch: Callable[[int], dict[str, float]] | None = None,
         selection: Selection | None = None,
     ):
         self.network, self.objective, self.batches = network, objective, batches
@@ -83,7 +83,7 @@ class Trainer:
         """Train an epoch, or the rest of one after a checkpoint; yields after every iteration.
 
         Raises:
-            LossError: the loss is not finite, or all examples together give a loss of 0.
+            LossError: the loss is not finite, or no weight learns.
         """
         if self.running is None:
             self._enter(self.epoch + 1)
@@ -95,12 +95,14 @@ class Trainer:
             running.losses.add(self.batches.ids(batch), loss)
             running.iteration += 1
             yield
-        running.losses.look()
-        check_zero_losses(
-            [*(row["zero_losses"] for row in self.history), running.losses.zeros],
-            is_idle=self.is_idle,
-            has_passed=self.done >= len(self.batches.sampler),
-        )
+        rows = [*self.history, running.row()]
+        state = {
+            "is_idle": self.is_idle,
+            "has_passed": self.done >= len(self.batches.sampler),
+        }
+        check_zero_losses([row["zero_losses"] for row in rows], **state)
+        check_gradients([row["loss"] for row in rows], **state)
+        check_steps(self.optimizer)
 
     def _step(self, batch: Batch, inputs: Tensor, labels: Tensor) -> Tensor:
         self.objective.begin(self.epoch if batch.projection is None else batch.projection)
@@ -119,7 +121,7 @@ class Trainer:
         is_due = self.epoch % self.settings.evaluate_every == 0
         if self.watch is None or not (is_due or self.epoch == self.settings.epochs):
             return {}
-        return self.watch()
+        return self.watch(self.epoch)
 
     def end_epoch(self, scores: dict[str, float]) -> None:
         """Add the epoch to the history, and offer its weights for selection if it was scored."""

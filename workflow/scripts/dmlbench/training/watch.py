@@ -1,4 +1,4 @@
-"""A loss that is not finite, or always zero, stops the run with a hint on what to check."""
+"""A training that cannot learn stops with a hint on what to check."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -9,14 +9,14 @@ from torch import Tensor
 
 from dmlbench.errors import UserError
 
-# Checking a loss makes the host wait for the GPU, so losses are checked every so many iterations.
+# Iterations between two checks of the losses: a check makes the host wait for the GPU.
 INTERVAL = 20
 
 _log = logging.getLogger(__name__)
 
 
 class LossError(UserError):
-    """The loss is not finite, or always 0: settings are wrong, not files or machines."""
+    """The loss is not finite, or no weight learns: settings are wrong, not files or machines."""
 
 
 class LossWatch:
@@ -79,7 +79,7 @@ def check_zero_losses(shares: Sequence[float], *, is_idle: bool, has_passed: boo
         return
     reason = (
         "either all tuples satisfy the loss (check its margin), or there are none (check the "
-        "sampler, which should put several examples of a class into a batch, and at the miner)"
+        "miner, and that the sampler puts several examples of a class into a batch)"
     )
     if min(shares) == 1 and is_idle and has_passed:
         raise LossError(
@@ -88,3 +88,43 @@ def check_zero_losses(shares: Sequence[float], *, is_idle: bool, has_passed: boo
         )
     if list(shares).count(1) == 1:
         _log.warning("loss is 0 in all iterations of epoch %d: %s", len(shares), reason)
+
+
+def check_gradients(losses: Sequence[float], *, is_idle: bool, has_passed: bool) -> None:
+    """Stop a training whose loss does not depend on any weight.
+
+    Args:
+        losses: mean loss of each epoch so far.
+        is_idle, has_passed: as for `check_zero_losses`.
+
+    Raises:
+        LossError: no parameter has received a gradient, and all examples have been used.
+    """
+    if is_idle and has_passed:
+        raise LossError(
+            f"loss is {losses[-1]:g} and no parameter has received a gradient in the first "
+            f"{len(losses)} epoch(s): the loss does not depend on the embeddings "
+            "(check its options)"
+        )
+
+
+def check_steps(optimizer: torch.optim.Optimizer) -> None:
+    """Stop a training with weights that will never move again.
+
+    An optimizer that divides by a running mean of squared gradients makes no step once a square
+    exceeds float32.
+
+    Raises:
+        LossError: the optimizer's state has a value that is not finite.
+    """
+    finite = [
+        value.isfinite().all()
+        for state in optimizer.state.values()
+        for value in state.values()
+        if isinstance(value, Tensor)
+    ]
+    if finite and not torch.stack([value.cpu() for value in finite]).all():
+        raise LossError(
+            f"the state of {type(optimizer).__name__} is not finite, so some weights no longer "
+            "move: gradients are too large (check the loss's scale, or set clip_value)"
+        )

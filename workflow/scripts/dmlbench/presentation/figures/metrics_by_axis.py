@@ -1,6 +1,7 @@
 """Metrics over an axis of variants, one line per metric."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,7 @@ class MetricsByAxis:
         label: str | None = None,
         log: bool = False,
         percent: bool = True,
-        role: str = "test",
+        role: Literal["train", "validation", "test"] = "test",
     ):
         self.title = title
         self.axis = axis

@@ -1,6 +1,7 @@
 """Spaces of two dimensions side by side, colored by class."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ class PointSpaces:
         arrays: Mapping[int, Mapping[str, np.ndarray]],
         *,
         title: Fact[str],
-        spaces: Sequence[Mapping[str, str | Mapping[str, str]]],
+        spaces: Sequence[Mapping[Literal["array", "title", "where"], str | Mapping[str, str]]],
         metrics: Sequence[Metric] | None = None,
         labels: str = "labels",
         seed: int = 0,

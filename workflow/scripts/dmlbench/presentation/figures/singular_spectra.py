@@ -1,6 +1,7 @@
 """Spectra of singular values of the training images' embeddings, without a change and with it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,9 @@ class SingularSpectra:
         *,
         title: Fact[str],
         change: Sequence[str],
-        spectra: Sequence[str] = ("singular_values",),
+        spectra: Sequence[Literal["singular_values", "class_singular_values"]] = (
+            "singular_values",
+        ),
         first: Count | None = None,
         metric: Metric = "recall_at_1",
         selection: Fact[str],

@@ -1,6 +1,7 @@
 """Numbers that an experiment computes, next to the printed ones."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pandas as pd
 
@@ -25,7 +26,7 @@ class Constants:
         *,
         id: Fact[str],
         title: Fact[str],
-        rows: Sequence[Mapping[str, str]],
+        rows: Sequence[Mapping[Literal["label", "metric", "printed"], str]],
         decimals: int = 4,
     ):
         self.id = id

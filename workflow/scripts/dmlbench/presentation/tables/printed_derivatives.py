@@ -8,7 +8,7 @@ from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
+from dmlbench.values import Fact, TripletLoss
 
 _COLUMNS = (
     Column("printed_is_right", "printed", better=""),
@@ -27,7 +27,7 @@ class PrintedDerivatives:
         losses: rows, in order.
     """
 
-    def __init__(self, *, id: Fact[str], title: Fact[str], losses: Sequence[str]):
+    def __init__(self, *, id: Fact[str], title: Fact[str], losses: Sequence[TripletLoss]):
         self.id = id
         self.title = title
         self.losses = list(losses)

@@ -1,4 +1,4 @@
-"""Bounds of a run's metrics, from each other and from their definitions."""
+"""Bounds of a metric that follow from its definition and from the other metrics of its run."""
 
 from collections.abc import Iterator
 

@@ -95,7 +95,7 @@ class Bold(Model):
 
 
 class Bound(Model):
-    """Numbers that cells cannot pass, and why."""
+    """The least or the largest value that cells can have, and why."""
 
     where: Where
     at_least: float | None = None
@@ -114,7 +114,7 @@ class Claim(Model):
         says: the claim in our words.
         left, minus, right: terms; right may be a number.
         relation: what is claimed.
-        within: how far `equal` may be off; a number agrees with a printed one if it rounds to it.
+        within: slack of `at_most`, `equal` and `at_least`, such as half of a last printed digit.
         each: checked for each combination of these coordinates in the left cells.
         sure: how certain a violation of the claim is an error.
         assuming: the assumption of a claim that is not certain.

@@ -1,7 +1,8 @@
-"""A share of N queries is m/N for a whole number m.
+"""A percentage of N queries is 100 m / N for a whole number m.
 
-Where 100/N is larger than the last printed digit, some percentages cannot occur. A number that is
-not a share of those queries equals a possible one only by chance: the audit says how often.
+With few queries or many decimals, no m rounds to some percentages. A cell with one of them misses.
+Numbers that have nothing to do with N queries, such as means over runs, miss as often as random
+ones. So misses are findings only where they are much rarer than among random numbers.
 """
 
 import math
@@ -26,7 +27,10 @@ _ENOUGH_CELLS = 8
 
 
 def check(document: Document) -> Iterator[Check]:
-    """One check per cell of one run that could miss; a single one if misses look like chance."""
+    """One check per cell that is of a single run and could miss.
+
+    If misses are about as frequent as by chance, no cell is a finding, but all together are one.
+    """
     for counts in document.metadata.counts:
         cells = select(document.cells, counts.where, counts.but)
         if counts.runs != 1 or not len(cells):
@@ -62,11 +66,11 @@ def check(document: Document) -> Iterator[Check]:
 def remarks(document: Document) -> list[str]:
     """Lines of Markdown: how many cells miss, and how many would by chance."""
     lines = [
-        "A percentage with d decimals that has nothing to do with N queries still meets one of "
-        "their shares by luck. So the share of misses is compared with the share among all "
-        "numbers with d decimals: far below it, the cells are shares of N queries and each miss "
-        "is a finding; near it, the printed numbers are no shares of N queries at all (means of "
-        "several runs are none of one).",
+        "A cell misses if no whole number of N queries rounds to it. Numbers that have nothing to "
+        "do with N queries, such as means over several runs, miss as often as random numbers with "
+        "the same decimals. So where misses are much rarer than by chance, the cells are shares of "
+        "N queries and each miss is a finding; where they are about as frequent, the cells are "
+        "not.",
         "",
         "| table | queries | mean of runs | cells | misses | by chance | what it says |",
         "|:--|--:|--:|--:|--:|--:|:--|",
@@ -98,7 +102,7 @@ def nearest_share(number: float, queries: int) -> float:
 
 @cache
 def chance(decimals: int, queries: int) -> float:
-    """Share of the percentages with so many decimals that no number of queries rounds to."""
+    """Share of all percentages with this many decimals that miss."""
     unit = 10.0**-decimals
     numbers = round(100 / unit) + 1
     met = {math.floor(100 * m / queries / unit + 0.5) for m in range(queries + 1)}
@@ -108,12 +112,12 @@ def chance(decimals: int, queries: int) -> float:
 
 
 def expected(cells: pd.DataFrame, queries: int) -> float:
-    """Share of cells that would miss if their last digits were drawn at random."""
+    """Expected share of misses if the cells' last digits were random."""
     return sum(chance(decimals, queries) for decimals in cells["decimals"]) / len(cells)
 
 
 def by_chance(cells: pd.DataFrame, missed: list[bool], queries: int) -> float:
-    """Probability of as few misses or fewer if their last digits were drawn at random."""
+    """Probability of at most this many misses if the cells' last digits were random."""
     return float(stats.binom.cdf(sum(missed), len(cells), expected(cells, queries)))
 
 

@@ -1,6 +1,7 @@
 """A training that learns nothing says so, and stops if that cannot change."""
 
 import pytest
+from dmlbench.losses.proxy_anchor import ProxyAnchor
 from dmlbench.training.watch import LossError, check_zero_losses
 from toy_training import history, train
 
@@ -42,3 +43,29 @@ def test_a_gradient_in_spite_of_a_loss_of_zero_is_learning(caplog):
 def test_the_history_has_the_share_of_zero_losses(tmp_path, toy_data):
     train(tmp_path, toy_data, {"epochs": 1})
     assert [row["zero_losses"] for row in history(tmp_path)] == [0]
+
+
+def of_constant_loss(self, embeddings, labels):
+    return (0 * embeddings).sum() + 5
+
+
+def of_huge_gradients(self, embeddings, labels):
+    return 1e30 * embeddings[:, 0].mean()
+
+
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (of_constant_loss, r"^loss is 5 and no parameter has received a gradient in the first 1 "),
+        (of_huge_gradients, r"^the state of AdamW is not finite, so some weights no longer move"),
+    ],
+)
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_a_loss_that_moves_no_weight_stops(
+    tmp_path, toy_data, monkeypatch, forward, message, weight_decay
+):
+    monkeypatch.setattr(ProxyAnchor, "forward", forward)
+    changes = {"loss": {"name": "proxy_anchor"}, "optimizer": {"weight_decay": weight_decay}}
+    with pytest.raises(LossError, match=message):
+        train(tmp_path, toy_data, changes)
+    assert not (tmp_path / "model.safetensors").exists()
