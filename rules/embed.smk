@@ -26,7 +26,7 @@ rule embed:
     params:
         prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
         roles=None,
-        source=stage_digest("embed.py", packages=("networks/backbones", "data/transforms")),
+        source=code_of_embedding,
     script:
         "../workflow/scripts/embed.py"
 
@@ -42,4 +42,4 @@ use rule embed as embed_train with:
     params:
         prepared=prepared_train,
         roles=["train"],
-        source=stage_digest("embed.py", packages=("networks/backbones", "data/transforms")),
+        source=code_of_embedding,

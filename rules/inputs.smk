@@ -54,6 +54,14 @@ def threads_of(wildcards):
     return PLAN.threads(spec_of(wildcards))
 
 
+def code_of_embedding(wildcards):
+    """Digest of the code that embeds a run's images: a new network embeds no other's again."""
+    spec = spec_of(wildcards)
+    parts = {f"data/transforms/{step.name}" for step in spec.transforms.test}
+    parts.add(f"networks/backbones/{spec.network.backbone.name}")
+    return stage_digest("embed.py", *(f"dmlbench/{part}.py" for part in sorted(parts)))
+
+
 def weights_input(spec):
     """The file of weights that a training starts from; no input if there is none."""
     weights = spec.network.weights

@@ -81,8 +81,7 @@ def view_experiments(kind):
 def figure_arrays(wildcards):
     """The arrays of measures and experiments, for the kinds of figures that draw them."""
     view = view_of(wildcards, "figure")
-    package, kind = "presentation/figures", view.kind.name
-    if registry.annotation(package, kind, "__init__", "arrays") is None:
+    if "arrays" not in registry.options("presentation/figures", view.kind.name):
         return []
     measured = [
         file

@@ -21,6 +21,19 @@ def package(tmp_path, monkeypatch):
         "        titles: Fact[pd.DataFrame] = None): pass\n"
         "    def forward(self, x, tuples: Pairs | None = None): pass\n"
     )
+    (tmp_path / "package" / "fields.py").write_text(
+        "raise AssertionError('not to be imported')\n"
+        "class Fields(Kind):\n"
+        '    """Options as fields."""\n'
+        "    watched: Sequence[Metric]\n"
+        "    scale: Count = 2\n"
+        "    queries: Fact[Sequence[Path]] = ()\n"
+        "    limit = 3\n"
+        "    def __call__(self, scores): pass\n"
+    )
+    (tmp_path / "package" / "unknown_type.py").write_text(
+        "class UnknownType(Kind):\n    margin: Tensor = 0.1\n"
+    )
     (tmp_path / "package" / "bare.py").write_text(
         "class Bare:\n    def __init__(self, *, margin=0.1): pass\n"
     )
@@ -38,7 +51,8 @@ def package(tmp_path, monkeypatch):
 
 
 def test_parts_are_files(package):
-    assert registry.available(package) == ("bare", "empty", "strange", "two_words", "typo")
+    names = ("bare", "empty", "fields", "strange", "two_words", "typo", "unknown_type")
+    assert registry.available(package) == names
 
 
 def test_options_are_keyword_only_arguments(package):
@@ -57,6 +71,31 @@ def test_declarations_are_read_from_the_source(package):
         "titles": None,
     }
     assert [key for key, option in options.items() if option.is_fact] == ["titles"]
+
+
+def test_a_class_without_init_declares_its_options_as_fields(package):
+    options = registry.options(package, "fields")
+    assert tuple(options) == ("watched", "scale", "queries")
+    assert [option.required for option in options.values()] == [True, False, False]
+    assert options["scale"].default == 2
+    assert [key for key, option in options.items() if option.is_fact] == ["queries"]
+    assert registry.options_of_kind(package, "fields", "Metric") == ("watched",)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "package/fields: watched is missing; allowed: a list, each a metric"),
+        ({"watched": ["nmi"], "scale": 0}, "package/fields: scale is 0; allowed: an integer of 1"),
+        ({"watched": ["nmi"], "scal": 1}, "unknown hyper-parameter of package/fields 'scal'; did"),
+        ({"queries": []}, "unknown hyper-parameter of package/fields 'queries'; allowed: "),
+        ({"limit": 4}, "package/fields: limit has no annotation; allowed: see dmlbench.values$"),
+    ],
+)
+def test_what_is_wrong_with_a_field_is_one_line(package, given, said):
+    with pytest.raises(UserError, match=f"^{said}") as error:
+        registry.check(package, "fields", given)
+    assert "\n" not in str(error.value)
 
 
 def test_options_of_a_kind_are_found_in_lists_too(package):
@@ -89,6 +128,7 @@ def test_a_file_without_its_class_is_named(package):
     [
         ("bare", "package/bare: margin has no annotation; allowed: see dmlbench.values"),
         ("strange", "package/strange: the declaration of margin has 'Tensor'; allowed: "),
+        ("unknown_type", "package/unknown_type: the declaration of margin has 'Tensor'; allowed"),
         ("typo", r"\S*package/typo\.py: line 2: not Python: .*: def f\(:$"),
     ],
 )

@@ -77,6 +77,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "sampler": {"name": "profs_hncm", "images_per_class": 3},
         "regularizers": [{"name": "proximity", "weight": 5.0}],
     },
+    "memory": {"loss": {"name": "contrastive"}, "memory": {"size": 18, "start": 1}},
     "fold": {"fold": 1},
     "seed": {"seed": 1},
     "epochs": {"epochs": 0, "loss": None},

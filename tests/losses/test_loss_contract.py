@@ -9,13 +9,19 @@ from dmlbench.errors import UserError
 from dmlbench.losses import available, build_loss
 from loss_batches import EMBEDDING_DIM, LABELS, NUM_CLASSES, batch, value_and_gradients
 
-LOSSES = available()
+OPTIONS = {
+    "psomas_proxy_1, absent": {"negatives": "absent"},
+    "psomas_proxy_2, absent": {"negatives": "absent"},
+}
+"""Losses that choose their negatives in another way than by default."""
+
+LOSSES = [*available(), *OPTIONS]
 INTEGERS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
 
 
 def takes(name, argument):
     """Whether the loss's constructor takes a given fact of the data."""
-    return registry.annotation("losses", name, "__init__", argument) is not None
+    return registry.annotation("losses", name.partition(",")[0], "__init__", argument) is not None
 
 
 WITH_CLASSES = [name for name in LOSSES if takes(name, "num_classes")]
@@ -24,7 +30,8 @@ WITH_PROXIES = [name for name in LOSSES if takes(name, "embedding_dim")]
 
 def built(name):
     torch.manual_seed(0)
-    return build_loss(name, num_classes=NUM_CLASSES, embedding_dim=EMBEDDING_DIM)
+    facts = {"num_classes": NUM_CLASSES, "embedding_dim": EMBEDDING_DIM}
+    return build_loss(name.partition(",")[0], **facts, **OPTIONS.get(name, {}))
 
 
 def refusal(name, x, y):

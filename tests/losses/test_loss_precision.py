@@ -4,6 +4,7 @@ import pytest
 import torch
 from dmlbench.losses import _all_triplets, available, build_loss
 from dmlbench.losses._geometry import NEVER
+from dmlbench.regularizers import build_regularizer
 from loss_batches import EMBEDDING_DIM, NUM_CLASSES, batch, value_and_gradients
 from pretended_gpu import pretended_gpu
 from torch.autograd import gradcheck, gradgradcheck
@@ -98,3 +99,15 @@ def test_second_derivatives_are_right_if_triplets_come_in_chunks():
         (pairs,),
         fast_mode=True,
     )
+
+
+def test_autocast_does_not_change_a_penalty():
+    given = x.float().requires_grad_()
+    for name, argument in (("embedding_l2", given), ("proximity", [given])):
+        penalty = build_regularizer(name)
+        if name == "proximity":
+            penalty.snapshot([torch.zeros_like(given)])
+        exact = penalty(argument)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = penalty(argument)
+        assert torch.equal(found, exact)

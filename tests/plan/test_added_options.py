@@ -5,6 +5,7 @@ import contextlib
 import copy
 import itertools
 from dataclasses import replace
+from typing import Annotated
 
 import pytest
 from dmlbench import registry
@@ -14,8 +15,10 @@ from dmlbench.plan.choices import _CHECKED, Loss, Sampler
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import checked, read_mapping
+from dmlbench.plan.recipes import Optimizer
 from dmlbench.plan.spec import Spec, complete
 from dmlbench.plan.versions import versions
+from dmlbench.values import Added
 from hypothesis import given
 from hypothesis import strategies as st
 from project import CONFIG
@@ -209,6 +212,26 @@ def test_an_added_option_needs_a_default(monkeypatch, adding):
         registry.options("losses", "contrastive")
 
 
+def test_an_added_field_of_a_spec_or_of_a_model_in_it_is_compared_only_if_it_is_set():
+    class LaterOptimizer(Optimizer):
+        nesterov: Annotated[bool, Added()] = False
+
+    class Later(Spec):
+        optimizer: LaterOptimizer
+        accumulate: Annotated[int, Added()] = 1
+
+    spec = spec_with("losses")
+    values = spec.as_dict()
+    later = Later.model_validate(values)
+    assert later.as_dict() != values
+    assert repr(later.known) == repr(spec.known)
+    assert later.digest == spec.digest
+    other = Later.model_validate(values | {"accumulate": 2})
+    assert other.known == spec.known | {"accumulate": 2}
+    other = Later.model_validate(values | {"optimizer": values["optimizer"] | {"nesterov": True}})
+    assert other.known["optimizer"]["nesterov"] is True
+
+
 MERGED = [
     (
         "losses",
@@ -305,6 +328,16 @@ def test_finished_runs_of_merged_parts_are_found(before, study, method, variant)
         if (row.study, row.method, row.variant) == (study, method, variant)
     }
     assert RECORDED[study, method, variant] in found
+
+
+def test_an_earlier_spec_yaml_with_a_merged_loss_is_read():
+    """As it was written, `known` has the earlier part."""
+    spec = load("psomas2020").spec(absent_row("psomas_proxy_1"))
+    assert spec.known["loss"] == {"name": "psomas_proxy_1_absent", "alpha": 32, "margin": 0.1}
+    again = Spec.model_validate(spec.known)
+    assert again.digest == spec.digest
+    assert again.loss == spec.loss
+    assert again.loss.hyperparameters["negatives"] == "absent"
 
 
 def test_the_folder_of_a_merged_loss_has_the_earlier_name(before):

@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -23,6 +24,7 @@ from dmlbench.plan.choices import (
     Transform,
 )
 from dmlbench.plan.read import read_yaml
+from dmlbench.presentation.kind import Kind
 from dmlbench.values import (
     Infinity,
     Interval,
@@ -105,7 +107,7 @@ NEEDED = {
     "over": "margin",
     "references": ["margin"],
     "reference": {"m": 1},
-    "rows": [{"label": "Label", "metric": "recall_at_1"}],
+    "numbers": [{"label": "Label", "metric": "recall_at_1"}],
     "spaces": [{"array": "points", "title": "Points"}],
     "std": [0.5],
     "values": [10.0],
@@ -160,14 +162,15 @@ FREE = {
     "methods": "names of the catalog, or of an experiment",
     "metric": "also one of an experiment",
     "network": "a name of the catalog",
+    "numbers": "text for readers",
     "options": "options of the named losses",
     "over": "names of the catalog, or of an experiment",
     "panel": "a column, or an axis of the variants",
+    "panels": "names of the catalog, or of an experiment",
     "ratios": "also metrics of an experiment",
     "reference": "columns and their values",
     "references": "names of the catalog",
     "row_header": "text for readers",
-    "rows": "text for readers",
     "spaces": "text for readers, and arrays of an experiment",
     "split": "a name of the catalog",
     "start": "values of the search's parameters",
@@ -306,10 +309,11 @@ def test_what_is_read_from_the_source_is_what_is_declared(package, name):
     if not options:
         return
     init = signature(package, name)
+    inherited = {each.name for each in fields(Kind)} if package.startswith("presentation") else ()
     arguments = {
         key: each
         for key, each in inspect.signature(init).parameters.items()
-        if each.kind is inspect.Parameter.KEYWORD_ONLY
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and key not in inherited
     }
     assert list(options) == list(arguments)
     hints = get_type_hints(init, include_extras=True)

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pandas as pd
-from dmlbench import registry
 from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import as_scores
+from kinds import build
 
 REFERENCE = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 SELECTION = "best_test_epoch"
@@ -30,9 +30,8 @@ def ours(frame, *, add=(0.0,), lower=0.01):
 
 
 def table(kind, frame, scores, methods=None, selection=SELECTION, titles=None, **options):
-    context = {"id": "t", "title": "T", "selection": selection}
-    context["methods"] = methods or list(dict.fromkeys(frame.method))
-    view = registry.build("presentation/tables", kind, context=context, **options)
+    methods = methods or list(dict.fromkeys(frame.method))
+    view = build("tables", kind, selection=selection, methods=methods, **options)
     return view(scores, titles or {})
 
 

@@ -1,10 +1,10 @@
 """A finished study for pages and terminal: its files, and the description for a page."""
 
-from dmlbench import registry
 from dmlbench.presentation.style import save
 from dmlbench.presentation.table import write
 from dmlbench.statistics.timings import timings
 from dmlbench.statistics.tournament import write_tournament
+from kinds import build
 from run_files import run_files
 
 BARE = {
@@ -35,12 +35,10 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
     run = {"train": folder / "benchmark.tsv"}
     timings({"run/a": run, "run/b": run}, folder / "timings.csv")
     options = {"methods": methods, "selection": selection, "title": "R & <R>"}
-    kind = registry.build(
-        "presentation/tables", "scores_by_method", id="t1", metrics=["recall_at_1"], **options
-    )
+    kind = build("tables", "scores_by_method", id="t1", metrics=["recall_at_1"], **options)
     table = {end: folder / "tables" / f"t1.{end}" for end in ("csv", "md", "tex", "html")}
     write(kind(scores, titles), **table)
-    kind = registry.build("presentation/figures", "recall_by_embedding_dim", **options)
+    kind = build("figures", "recall_by_embedding_dim", **options)
     figure = {end: folder / "figures" / f"f1.{end}" for end in ("png", "svg", "pdf")}
     save(kind(scores, titles), **figure)
     (folder / "study.tex").touch()

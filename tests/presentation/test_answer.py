@@ -188,10 +188,8 @@ def test_one_pair_of_trainings_has_no_interval(tmp_path):
 
 def spread_answer(scores, titles, csv):
     """The answer of a study whose one table has the spread of these tuned losses."""
-    kind = MethodSpread(
-        id="spread", title="", metrics=["recall_at_1"], selection="last_epoch", against="tuned"
-    )
-    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
+    kind = MethodSpread(titles=titles, metrics=["recall_at_1"], against="tuned")
+    write(kind(scores[scores.method != "untrained"]), csv=csv)
     options = {"metrics": ["recall_at_1"], "against": "tuned"}
     table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
     return answer(BARE | {"tournament": None, "titles": titles, "tables": [table]})

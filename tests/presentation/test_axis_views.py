@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
+from kinds import build
 
 TITLES = {"profs": "PROFS", "plain": "Plain"}
 VALUES = {"plain": {0: 0.9, 5: 0.2, 10: 0.1}, "profs": {0: 0.9, 5: 0.3, 10: 0.05}}
@@ -22,13 +22,13 @@ def scores():
     return pd.DataFrame(rows).assign(metric="violated_constraints", role="train")
 
 
-def build(package, kind, **options):
+def built(package, kind, **options):
     given = {"axis": "projection", "metric": "violated_constraints", "role": "train"}
-    return registry.build(f"presentation/{package}", kind, title="T", **(given | options))
+    return build(package, kind, **(given | options))
 
 
 def table(values, **options):
-    return build("tables", "means_by_axis", id="t", values=values, better="lower", **options)
+    return built("tables", "means_by_axis", values=values, **options)
 
 
 def test_cells_are_means_in_percent_and_the_lower_is_better(scores):
@@ -59,7 +59,7 @@ def test_a_number_without_scores_is_an_error(scores):
 
 
 def test_each_method_is_a_line_with_its_interval(scores):
-    made = build("figures", "methods_by_axis", label="violated", log=True)(
+    made = built("figures", "methods_by_axis", label="violated", log=True)(
         scores.sample(frac=1, random_state=0), TITLES
     )
     (axes,) = made.axes
@@ -79,6 +79,6 @@ def test_each_method_is_a_line_with_its_interval(scores):
 
 
 def test_one_seed_has_a_line_without_width(scores):
-    made = build("figures", "methods_by_axis")(scores[scores.seed == 1], TITLES)
+    made = built("figures", "methods_by_axis")(scores[scores.seed == 1], TITLES)
     band = made.axes[0].collections[0].get_paths()[0].vertices
     assert np.ptp(band[np.isclose(band[:, 0], 5), 1]) == pytest.approx(0, abs=1e-9)

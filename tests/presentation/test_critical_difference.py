@@ -5,24 +5,24 @@ from pathlib import Path
 import matplotlib as mpl
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.statistics.friedman import critical_difference, groups
 from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import as_scores, read_printed
 from dmlbench.statistics.tournament import ranks
+from kinds import build
 
 PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 
 
 @pytest.fixture
 def diagram():
-    def build(methods, **options):
-        given = {"title": "T", "methods": methods, "selection": "best_test_epoch"}
-        return registry.build("presentation/figures", "critical_difference", **(given | options))
+    def diagram(methods, **options):
+        given = {"methods": methods, "selection": "best_test_epoch"}
+        return build("figures", "critical_difference", **(given | options))
 
-    return build
+    return diagram
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
+from kinds import build
 
 TITLES = {"random": "random embeddings", "closed_form": "equation 7"}
 
 
-def build(kind, arrays=None, **options):
-    return registry.build("presentation/figures", kind, context={"arrays": arrays}, **options)
+def figure_of(kind, arrays=None, **options):
+    return build("figures", kind, arrays=arrays, **options)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def texts(figure):
 
 def axis_figure(**options):
     given = {"title": "T", "axis": "classes", "metrics": ["nmi"], "over": {"closed_form": "random"}}
-    return build("metrics_by_axis", **(given | options))
+    return figure_of("metrics_by_axis", **(given | options))
 
 
 def test_lines_are_means_over_the_axis_and_bands_are_intervals(scores):
@@ -110,7 +110,7 @@ def test_spaces_show_their_points_and_scores(arrays, scores):
         {"array": "round", "title": "right"},
     ]
     options = {"title": "T", "spaces": spaces, "metrics": ["nmi"], "circle": True}
-    figure = build("point_spaces", arrays, **options)(scores, TITLES)
+    figure = figure_of("point_spaces", arrays, **options)(scores, TITLES)
     for axes, name in zip(figure.axes, ("flat", "round"), strict=True):
         drawn = np.concatenate([group.get_offsets() for group in axes.collections])
         order = np.argsort(arrays[0]["labels"], kind="stable")
@@ -122,14 +122,16 @@ def test_spaces_show_their_points_and_scores(arrays, scores):
 
 def test_an_absent_space_or_seed_is_one_line(arrays):
     with pytest.raises(UserError, match=r"'flt'; did you mean 'flat'"):
-        build("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])
+        figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])(
+            None, {}
+        )
     spaces = [{"array": "flat", "title": ""}]
     with pytest.raises(UserError, match="unknown seed of a figure '3'; allowed: 0"):
-        build("point_spaces", arrays, title="T", spaces=spaces, seed=3)
+        figure_of("point_spaces", arrays, title="T", spaces=spaces, seed=3)(None, {})
 
 
 def test_arrows_start_at_the_points_and_follow_the_forces(forces):
-    figure = build("force_field", forces, title="T", figure="3_6", scale=0.5)(None, TITLES)
+    figure = figure_of("force_field", forces, title="T", figure="3_6", scale=0.5)(None, TITLES)
     assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["r=0", "r=2"]
     arrows = [
         text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None) is not None
@@ -139,7 +141,7 @@ def test_arrows_start_at_the_points_and_follow_the_forces(forces):
 
 
 def test_regions_are_drawn_between_their_corners(forces):
-    figure = build("force_field", forces, title="T", figure="3_5")(None, TITLES)
+    figure = figure_of("force_field", forces, title="T", figure="3_5")(None, TITLES)
     [image] = figure.axes[0].images
     np.testing.assert_array_equal(image.get_array(), np.eye(5))
     assert image.get_extent() == [-1, 1, -2, 2]
@@ -147,16 +149,16 @@ def test_regions_are_drawn_between_their_corners(forces):
 
 def test_an_unknown_figure_of_forces_names_those_there_are(forces):
     with pytest.raises(UserError, match="allowed: 3_5, 3_6"):
-        build("force_field", forces, title="T", figure="3_8")
+        figure_of("force_field", forces, title="T", figure="3_8")(None, {})
 
 
 def test_the_same_outcome_gives_the_same_bytes(arrays, forces, scores, tmp_path):
     def drawn():
         yield axis_figure()(scores, TITLES)
-        yield build("point_spaces", arrays, title="T", spaces=[{"array": "flat", "title": ""}])(
+        yield figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flat", "title": ""}])(
             scores, TITLES
         )
-        yield build("force_field", forces, title="T", figure="3_6")(scores, TITLES)
+        yield figure_of("force_field", forces, title="T", figure="3_6")(scores, TITLES)
 
     digests = []
     for _ in range(2):
@@ -171,7 +173,7 @@ def test_a_figure_with_arrows_and_regions_draws_what_is_asked_for(forces):
     both = {0: forces[0] | {"region_3_6_r=0": np.eye(5, dtype=bool)}}
     both[0] |= {"extent_3_6": np.array([-1.0, 1.0, -1.0, 1.0]), "points_3_6": np.zeros((2, 2))}
     for draws, panels in (("arrows", 2), ("regions", 1)):
-        figure = build("force_field", both, title="T", figure="3_6", draws=draws)(None, TITLES)
+        figure = figure_of("force_field", both, title="T", figure="3_6", draws=draws)(None, TITLES)
         assert sum(bool(axes.get_title(loc="left")) for axes in figure.axes) == panels
     images = [axes for axes in figure.axes if axes.images]
     assert len(images) == 1

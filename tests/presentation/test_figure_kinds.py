@@ -8,12 +8,12 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import build
 
 
 def bars(methods, **options):
@@ -24,12 +24,12 @@ def bars(methods, **options):
         "embedding_dim": 64,
         "selection": "best_test_epoch",
     }
-    return registry.build("presentation/figures", "recall_by_method", **(given | options))
+    return build("figures", "recall_by_method", **(given | options))
 
 
 def lines(methods, **options):
     given = {"title": "T", "methods": methods, "selection": "best_test_epoch"}
-    return registry.build("presentation/figures", "recall_by_embedding_dim", **(given | options))
+    return build("figures", "recall_by_embedding_dim", **(given | options))
 
 
 def texts(figure):
@@ -99,7 +99,6 @@ def test_two_networks_must_be_distinguished(synthetic_scores, titles, methods):
     for kind in (bars, lines):
         with pytest.raises(UserError, match="several values of network"):
             kind(methods)(scores, titles)
-        kind(methods, network="resnet50")(scores, titles)
 
 
 @pytest.mark.parametrize("kind", [bars, lines])

@@ -5,14 +5,14 @@ import re
 import matplotlib.colors as colors
 import pytest
 from beside_printed import SELECTION, ours, printed
-from dmlbench import registry
 from dmlbench.errors import UserError
+from kinds import build
 
 
 def figure(kind, frame, scores, **options):
     context = {"title": "T", "selection": SELECTION, "baseline": None, "years": {}}
     context["methods"] = list(dict.fromkeys(frame.method))
-    view = registry.build("presentation/figures", kind, context=context, **options)
+    view = build("figures", kind, **(context | options))
     return view(scores, {key: key for key in ("resnet50", "bninception", "googlenet")})
 
 

@@ -4,10 +4,9 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.presentation._intervals import with_intervals
 from dmlbench.presentation.figures.relative_improvement import improvements
+from kinds import build
 from scipy import stats
 
 BASE = {
@@ -50,9 +49,7 @@ def printed(scores):
 
 def drawn(kind, scores, **options):
     given = {"title": "T", "selection": "best_validation_epoch", "methods": list(YEARS)}
-    known = registry.options("presentation/figures", kind)
-    context = {key: value for key, value in (given | {"years": YEARS}).items() if key in known}
-    return registry.build("presentation/figures", kind, context=context, **options)(scores, TITLES)
+    return build("figures", kind, years=YEARS, **(given | options))(scores, TITLES)
 
 
 def bars(figure):
@@ -65,15 +62,6 @@ def bars(figure):
 
 def texts(figure):
     return [text.get_text() for text in figure.findobj(mpl.text.Text)]
-
-
-def test_intervals_are_students(scores):
-    found = with_intervals(scores, ["fold", "method"]).set_index(["fold", "method"])
-    low, high = stats.t.interval(0.95, 1, 0.6, stats.sem([0.59, 0.61]))
-    row = found.loc[("concatenated", "contrastive")]
-    assert (row["mean"], row["half"]) == pytest.approx((0.6, (high - low) / 2))
-    alone = with_intervals(scores[scores.seed == 0], ["fold", "method"])
-    assert alone["half"].isna().all()
 
 
 def test_bars_are_the_scores_of_both_forms(scores, printed):

@@ -2,12 +2,13 @@
 
 import pandas as pd
 import pytest
-from dmlbench import plan, registry
+from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import pages, views
 from dmlbench.presentation.views import write_figure
 from dmlbench.statistics.placement import read_placed
 from invented import CONFIG
+from kinds import build
 
 YEARS = {"contrastive": 2006, "triplet": 2015, "margin": 2017, "proxy_anchor": 2020}
 
@@ -19,7 +20,7 @@ def built(**options):
         "selection": "last_epoch",
         "years": YEARS,
     }
-    return registry.build("presentation/figures", "rank_by_year", **(facts | options))
+    return build("figures", "rank_by_year", **(facts | options))
 
 
 def scores(values=(None,) * 4) -> pd.DataFrame:

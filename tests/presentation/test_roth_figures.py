@@ -4,9 +4,9 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation._relative import means, relative
+from kinds import build
 
 BASE = {
     "dataset": "glyphs",
@@ -31,11 +31,8 @@ def table(cells, **common):
 def drawn(kind, scores, arrays=None, **options):
     given = {"title": "T", "selection": "last_epoch", "methods": ["triplet", "margin"]}
     given |= {"baseline": "untrained", "rows": scores.to_dict("records")}
-    known = registry.options("presentation/figures", kind)
-    context = {key: value for key, value in given.items() if key in known}
-    context |= {} if arrays is None else {"arrays": arrays}
-    figure = registry.build("presentation/figures", kind, context=context, **options)
-    return figure(scores, TITLES)
+    given |= {} if arrays is None else {"arrays": arrays}
+    return build("figures", kind, **(given | options))(scores, TITLES)
 
 
 def texts(figure):

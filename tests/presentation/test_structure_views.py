@@ -5,9 +5,9 @@ import itertools
 import matplotlib as mpl
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
+from kinds import build
 
 BASE = {
     "dataset": "glyphs",
@@ -20,12 +20,8 @@ BASE = {
 }
 
 
-def build(package, kind, **options):
-    given = {"title": "T", "selection": "last_epoch", "methods": ["triplet", "margin"]}
-    given |= {"id": "t"} if package == "tables" else {}
-    known = registry.options(f"presentation/{package}", kind)
-    context = {key: value for key, value in given.items() if key in known}
-    return registry.build(f"presentation/{package}", kind, **(context | options))
+def view(package, kind, **options):
+    return build(package, kind, **({"methods": ["triplet", "margin"]} | options))
 
 
 @pytest.fixture
@@ -63,7 +59,7 @@ def regularized(long_table):
 
 def differences(scores, titles, **options):
     given = {"change": ["regularizer"], "metrics": ["recall_at_1"]} | options
-    return build("tables", "paired_differences", **given)(scores, titles)
+    return view("tables", "paired_differences", **given)(scores, titles)
 
 
 def test_a_change_is_compared_with_the_same_without_it(regularized, titles):
@@ -113,19 +109,19 @@ def measured(long_table):
 
 
 def test_correlations_are_over_methods(measured, titles):
-    (row,) = build("tables", "correlations", x=["rho"])(measured, titles).rows
+    (row,) = view("tables", "correlations", x=["rho"])(measured, titles).rows
     assert [cell.value for cell in row.cells] == pytest.approx([-1, -1, -1, -1, 4])
 
 
 def test_a_point_at_infinity_is_left_out(measured, titles):
     flat = (measured.method == "margin") & (measured.metric == "rho")
     measured.loc[flat, "value"] = float("inf")
-    (row,) = build("tables", "correlations", x=["rho"])(measured, titles).rows
+    (row,) = view("tables", "correlations", x=["rho"])(measured, titles).rows
     assert [cell.value for cell in row.cells] == pytest.approx([-1, -1, -1, -1, 3])
 
 
 def test_a_scatter_plot_marks_each_method_and_says_the_correlation(measured, titles):
-    figure = build("figures", "scatter_with_correlation", x=["rho"])(measured, titles)
+    figure = view("figures", "scatter_with_correlation", x=["rho"])(measured, titles)
     (axes,) = figure.axes
     assert axes.get_title(loc="left") == "r = \u22121.00 [\u22121.00, \u22121.00], 4 points"
     drawn = {

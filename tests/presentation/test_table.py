@@ -22,7 +22,7 @@ def table():
         caption="In %.",
         row_header="Loss",
         columns=(
-            Column("d64_recall_at_1", "R@1", "64-D"),
+            Column("d64_recall_at_1", "R@1", "64-D", better="higher"),
             Column("d64_rank", "Rank", "64-D", decimals=0, better="lower"),
             Column("note", "Note", better=""),
         ),

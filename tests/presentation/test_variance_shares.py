@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.table import write
 from dmlbench.statistics.variance import variance_shares
 from finished_study import BARE
+from kinds import build
 
 TITLES = {"sampler": "batch sampler", "recall_at_1": "R@1", "cub200": "CUB", "sop": "SOP"}
 OPTIONS = {"axis": "sampler", "metrics": ["recall_at_1"]}
@@ -29,10 +29,7 @@ def scores(seeds, datasets=("cub200",)):
 
 
 def table(frame, **options):
-    kind = registry.build(
-        *("presentation/tables", "variance_shares"),
-        **{"id": "t", "title": "T", "selection": "last_epoch"} | OPTIONS | options,
-    )
+    kind = build("tables", "variance_shares", **(OPTIONS | options))
     return kind(frame, TITLES)
 
 

@@ -81,11 +81,12 @@ def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts
         "\nx2020,table_01,,glyphs,convnet,64,triplet,,test,recall_at_1,49.5,,\n"
     )
     (tmp_path / "mapping.yaml").write_text("rules:\n  - then: {split: half}\n")
+    search = {"method": "triplet", "strategy": "tpe", "metric": "recall_at_1", "parameters": {}}
     facts |= {
         "rows": rows,
         "kind": "search_comparison",
         "selection": "best_validation_epoch",
-        "searches": {"mine": {"method": "triplet", "strategy": "tpe", "parameters": {}}},
+        "searches": {"mine": search},
         "options": {"printed": ["01"]},
     }
     files = {"printed": [tmp_path / "table_01.csv"], "trials": [trials], "scores": files}

@@ -265,6 +265,24 @@ def test_groups_of_a_class_come_together(name, known):
     assert len({tuple(batch) for batch in batches}) == len(batches)
 
 
+@pytest.mark.parametrize(
+    ("name", "first_epoch", "second_epoch"),
+    [
+        ("distance_distribution", [10, 12, 23, 24, 28, 26], [20, 23, 24, 21, 19, 18]),
+        ("frd", [39, 36, 10, 12, 16, 19], [0, 2, 24, 21, 29, 27]),
+        ("greedy_coreset", [0, 4, 23, 24, 28, 26], [19, 18, 29, 27, 24, 21]),
+    ],
+)
+def test_batches_of_groups_are_those_of_the_samplers_of_groups(name, first_epoch, second_epoch):
+    """Recorded when each sampler had a second file for groups."""
+    labels, points = np.arange(40) // 5, np.arange(120).reshape(40, 3) * 7 % 11
+    sampler = build_sampler(name, labels, batch_size=6, seed=3, pool_size=20, group_size=2)
+    assert next(sampler.epoch(0)).tolist() == [0, 4, 28, 26, 30, 32]
+    sampler.update(np.arange(40), points)
+    assert next(sampler.epoch(0)).tolist() == first_epoch
+    assert next(sampler.epoch(1)).tolist() == second_epoch
+
+
 def test_groups_fill_the_memory_first():
     sampler = build_sampler("frd", LABELS, batch_size=6, pool_size=20, group_size=2)
     batches = itertools.chain.from_iterable(map(sampler.epoch, itertools.count()))

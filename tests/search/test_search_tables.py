@@ -17,7 +17,8 @@ TITLES = {"soft_triple": "SoftTriple"}
 
 
 def described(strategy):
-    return {"method": "soft_triple", "strategy": strategy, "parameters": PARAMETERS}
+    facts = {"strategy": strategy, "metric": "recall_at_1", "parameters": PARAMETERS}
+    return {"method": "soft_triple"} | facts
 
 
 def trials(best, seconds, pruned):
@@ -66,9 +67,7 @@ def optima(searches):
     return registry.build(
         "presentation/tables",
         "search_optima",
-        id="t",
-        title="T",
-        searches=searches,
+        context={"titles": TITLES, "searches": searches},
         printed_settings=printed,
     )
 
@@ -81,17 +80,14 @@ def comparison(searches):
     return registry.build(
         "presentation/tables",
         "search_comparison",
-        id="t",
-        title="T",
-        searches=searches,
-        selection="best_validation_epoch",
+        context={"titles": TITLES, "searches": searches, "selection": "best_validation_epoch"},
         printed=printed,
     )
 
 
 def test_optima_are_next_to_the_printed_ones(two_searches):
     searches, left = two_searches
-    table = optima(searches)(left, TITLES)
+    table = optima(searches)(left)
     assert table.to_csv() == (
         "panel,Parameter,range,step,coordinate,tpe,printed\n"
         'SoftTriple,margin λ,"[0, 1]",0.1,0.4,0.3,not printed\n'
@@ -103,7 +99,7 @@ def test_optima_are_next_to_the_printed_ones(two_searches):
 
 def test_strategies_at_one_budget(two_searches):
     searches, left = two_searches
-    assert comparison(searches)(left, TITLES).to_csv() == (
+    assert comparison(searches)(left).to_csv() == (
         "panel,Strategy,trials,trained,pruned,failed,hours,validation,validation_tuned,test,"
         "test_printed,test_difference\n"
         "SoftTriple,one at a time,3,2,0,0,1.00,90.00,91.00,65.12,66.12,-1.00\n"
@@ -115,14 +111,14 @@ def test_a_strategy_searches_a_method_once(two_searches):
     searches, left = two_searches
     searches["other"] = described("coordinate")
     with pytest.raises(UserError, match="one and other both search soft_triple by coordinate"):
-        optima(searches)(left, TITLES)
+        optima(searches)(left)
 
 
 def test_a_search_without_a_complete_trial_is_named(two_searches):
     searches, left = two_searches
     left.trials["one"]["state"] = "failed"
     with pytest.raises(UserError, match="search one: no complete trial"):
-        comparison(searches)(left, TITLES)
+        comparison(searches)(left)
 
 
 def test_outcomes_say_the_best_values_and_what_all_trials_came_to():
@@ -131,13 +127,14 @@ def test_outcomes_say_the_best_values_and_what_all_trials_came_to():
         "loss_factor": {"title": "rate", "low": 1e-06, "high": 1, "log": True, "choices": None},
         "miner": {"title": "miner", "choices": ["hard", "random"]},
     }
-    searches = {"one": {"title": "SoftTriple", "parameters": parameters}}
+    facts = {"title": "SoftTriple", "metric": "recall_at_1", "parameters": parameters}
+    searches = {"one": facts}
     best = {"loss.margin": 0.123456, "loss_factor": 0.00002, "miner": "hard"}
     left = trials(best, 1800, pruned=False)
     left.loc[2, ["state", "validation"]] = ["failed", None]
-    given = {"id": "t", "title": "T", "searches": searches}
+    given = {"titles": TITLES, "searches": searches}
     table = registry.build("presentation/tables", "search_outcomes", context=given)
-    assert table(SimpleNamespace(trials={"one": left}), TITLES).to_csv() == (
+    assert table(SimpleNamespace(trials={"one": left})).to_csv() == (
         "panel,Parameter,range,best,validation,median,worst,trials,failed,hours\n"
         "SoftTriple,loss.margin,0 to 1,0.123,90.00,85.00,80.00,3,1,1.00\n"
         'SoftTriple,rate,"1e-06 to 1, logarithmic",2e-05,,,,,,\n'

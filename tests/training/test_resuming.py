@@ -22,9 +22,13 @@ class KilledError(Exception):
     """Simulates the end of a process between two epochs."""
 
 
-@pytest.mark.parametrize(("epoch", "sampler"), [(1, {}), (3, {}), (2, GREEDY_CORESET)])
-def test_a_stopped_run_continues_to_the_same_weights(tmp_path, toy_data, epoch, sampler):
-    changes = {"sampler": sampler}
+MEMORY = {"loss": {"name": "margin", "beta": 0.9}, "memory": {"size": 50, "start": 3}}
+
+
+@pytest.mark.parametrize(
+    ("epoch", "changes"), [(1, {}), (3, {}), (2, {"sampler": GREEDY_CORESET}), (2, MEMORY)]
+)
+def test_a_stopped_run_continues_to_the_same_weights(tmp_path, toy_data, epoch, changes):
 
     def stop(running):
         if running.epoch == epoch:

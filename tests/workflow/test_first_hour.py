@@ -45,7 +45,7 @@ def test_an_empty_file_is_named(project, file):
     path.write_text("# nothing\n")
     output = project.snakemake("--dry-run", "demo", check=False)
     path.write_text(text)
-    (line,) = (line for line in output.splitlines() if line.startswith("dmlbench:"))
+    *_, line = (line for line in output.splitlines() if line.startswith("dmlbench:"))
     assert f"config/{file}.yaml: is empty" in line
     assert "Traceback" not in output
 
@@ -62,5 +62,7 @@ def test_a_broken_study_stops_only_what_needs_it(project):
         assert any("22 trainings" in line for line in lines) == (target == "demo")
         assert "Traceback" not in output
     path.unlink()
-    assert {target: len(lines) for target, lines in said.items()} == dict.fromkeys(said, 1)
-    assert said["demo"][0].startswith("dmlbench: warning: study left out: ")
+    warning = "dmlbench: warning: study left out: "
+    assert [line.startswith(warning) for line in said["demo"]] == [True]
+    for target in ("torn", "all"):
+        assert [line.startswith(warning) for line in said[target]] == [True, False]

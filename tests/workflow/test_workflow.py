@@ -322,6 +322,31 @@ def test_edited_library_code_is_noticed_and_a_comment_is_not(finished):
     path.write_text(text)
 
 
+def test_an_option_that_a_loss_gets_later_trains_nothing_again(finished):
+    loss, declared = "workflow/scripts/dmlbench/losses/contrastive.py", "margin: float = 0.5"
+    added = f"{declared}, weight: Annotated[float, Added()] = 1.0"
+    with finished.edited(loss, declared, added):
+        assert finished.planned("toy") == {}
+        with finished.edited(
+            "config/recipes.yaml", MARGIN, MARGIN.replace("0.5", "0.5, weight: 2")
+        ):
+            assert finished.planned("toy")["train"] == 1
+    with finished.edited(loss, declared, f"{declared}, weight: float = 1.0"):
+        assert finished.planned("toy")["train"] == 1
+
+
+def test_an_edit_of_another_network_embeds_nothing_again(finished):
+    networks = "workflow/scripts/dmlbench/networks/backbones"
+    with finished.edited(
+        f"{networks}/resnet50.py", "\n\n\nclass ", "\n\nCHANGED = True\n\n\nclass "
+    ):
+        assert finished.planned("toy") == {}
+    with finished.edited(
+        f"{networks}/convnet.py", "\n\n\nclass ", "\n\nCHANGED = True\n\n\nclass "
+    ):
+        assert finished.planned("toy")["embed"] == 3
+
+
 def test_one_table_plans_only_what_it_needs(finished):
     assert finished.planned("toy_table_small", "--forceall")["evaluate"] == 2
     # Both embedding sizes are the same toy network.

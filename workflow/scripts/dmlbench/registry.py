@@ -1,8 +1,9 @@
 """One part per file: a part's name is its file's name, its class is that name in CamelCase.
 
-A part's options are declared in its signature and read from the source, so that the plan can check
-a configuration without importing torch. Facts of the data or the network are positional arguments
-(or `Fact[...]`); options are keyword-only arguments, annotated by `dmlbench.values`.
+A part's options are declared in its source and read from there, so that the plan can check a
+configuration without importing torch. They are the keyword-only arguments of `__init__`, or, if the
+class has none (a dataclass), its fields, annotated by `dmlbench.values`. Facts of the data or the
+network are positional arguments, inherited fields, or `Fact[...]`.
 """
 
 import ast
@@ -29,7 +30,7 @@ _NAMES = vars(values) | {
 
 
 class Option(NamedTuple):
-    """A keyword-only argument of a part.
+    """A keyword-only argument or a field of a part.
 
     Attributes:
         kind: its declared type.
@@ -63,29 +64,33 @@ def available(package: str) -> tuple[str, ...]:
 
 @functools.cache
 def options(package: str, name: str) -> dict[str, Option]:
-    """A part's keyword-only arguments, in the order of its signature.
+    """A part's keyword-only arguments or fields, in the order of the source.
 
     Raises:
         UserError: the package has no such part, or an argument is not declared.
     """
-    signature = _function(_class(package, name), "__init__")
-    if signature is None:
-        return {}
-    arguments, defaults = signature.args.kwonlyargs, signature.args.kw_defaults
+    part = _class(package, name)
+    signature = _function(part, "__init__")
+    if signature:
+        keys = [(argument.arg, argument.annotation) for argument in signature.args.kwonlyargs]
+        declared = zip(keys, signature.args.kw_defaults, strict=True)
+    else:
+        fields = [node for node in part.body if isinstance(node, ast.AnnAssign)]
+        declared = [((field.target.id, field.annotation), field.value) for field in fields]
     return {
-        argument.arg: _option(f"{package}/{name}", argument, default)
-        for argument, default in zip(arguments, defaults, strict=True)
+        key: _option(f"{package}/{name}", key, annotation, default)
+        for (key, annotation), default in declared
     }
 
 
 @functools.cache
-def options_of_kind(package: str, name: str, kind: str) -> tuple[str, ...]:
-    """Names of a part's options whose type is a type of `dmlbench.values`, or a list of it.
+def options_of_kind(package: str, name: str, *kinds: str) -> tuple[str, ...]:
+    """Names of a part's options whose type is one of `dmlbench.values`, or a list of it.
 
-    >>> options_of_kind("presentation/tables", "tournament", "Metric")
+    >>> options_of_kind("presentation/tables", "tournament", "RankingMetric")
     ('metric',)
     """
-    return tuple(key for key, option in options(package, name).items() if kind in option.names)
+    return tuple(key for key, option in options(package, name).items() if option.names & set(kinds))
 
 
 @functools.cache
@@ -127,11 +132,8 @@ def check(package: str, name: str, given: Mapping[str, Any]) -> None:
     declared = _configured(package, name)
     for key, value in given.items():
         if key not in declared:
-            if key in _positional(package, name):
-                raise UserError(
-                    f"{package}/{name}: {key} is a positional argument; allowed as options: "
-                    f"keyword-only arguments, after `*` in the signature of __init__"
-                )
+            if why := _not_declared(package, name).get(key):
+                raise UserError(f"{package}/{name}: {key} {why}")
             raise unknown(f"hyper-parameter of {package}/{name}", key, declared)
         if not values.fits(declared[key].kind, value):
             allowed = values.words(declared[key].kind)
@@ -168,31 +170,41 @@ def _configured(package: str, name: str) -> dict[str, Option]:
     return {key: option for key, option in options(package, name).items() if not option.is_fact}
 
 
-def _positional(package: str, name: str) -> list[str]:
-    """The arguments that are not keyword-only: facts of the data or the network."""
-    signature = _function(_class(package, name), "__init__")
-    return [argument.arg for argument in signature.args.args[1:]] if signature else []
+def _not_declared(package: str, name: str) -> dict[str, str]:
+    """What looks like an option but is none -> why."""
+    part = _class(package, name)
+    signature = _function(part, "__init__")
+    arguments = signature.args.args[1:] if signature else []
+    constants = [node.targets[0] for node in part.body if isinstance(node, ast.Assign)]
+    return {argument.arg: _POSITIONAL for argument in arguments} | {
+        target.id: _NO_ANNOTATION for target in constants if isinstance(target, ast.Name)
+    }
 
 
-def _option(part: str, argument: ast.arg, default: ast.expr | None) -> Option:
-    if argument.annotation is None:
-        raise UserError(f"{part}: {argument.arg} has no annotation; allowed: see dmlbench.values")
+_POSITIONAL = (
+    "is a positional argument; allowed as options: keyword-only arguments, after `*` in the "
+    "signature of __init__"
+)
+_NO_ANNOTATION = "has no annotation; allowed: see dmlbench.values"
+
+
+def _option(part: str, key: str, annotation: ast.expr | None, default: ast.expr | None) -> Option:
+    if annotation is None:
+        raise UserError(f"{part}: {key} {_NO_ANNOTATION}")
     try:
         option = Option(
-            kind=_evaluated(argument.annotation),
+            kind=_evaluated(annotation),
             required=default is None,
             default=None if default is None else _evaluated(default),
-            names=frozenset(
-                node.id for node in ast.walk(argument.annotation) if isinstance(node, ast.Name)
-            ),
+            names=frozenset(node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)),
         )
     except KeyError as error:
         raise UserError(
-            f"{part}: the declaration of {argument.arg} has {error}; allowed: see dmlbench.values"
+            f"{part}: the declaration of {key} has {error}; allowed: see dmlbench.values"
         ) from None
     if option.is_added and option.required:
         raise UserError(
-            f"{part}: {argument.arg} is Added without a default; allowed: what the part did before"
+            f"{part}: {key} is Added without a default; allowed: what the part did before"
         )
     return option
 

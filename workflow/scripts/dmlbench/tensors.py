@@ -1,4 +1,4 @@
-"""Embeddings and labels of a batch, as all losses and miners take them."""
+"""Embeddings and labels, as all losses, miners and samplers take them."""
 
 import contextlib
 
@@ -46,7 +46,7 @@ def checked_labels(labels, embeddings: Tensor) -> Tensor:
         UserError: not one integer per embedding, or a tensor on another device.
     """
     if not isinstance(labels, Tensor):
-        labels = torch.from_numpy(integers(labels)).to(embeddings.device)
+        labels = torch.from_numpy(integers("labels", labels)).to(embeddings.device)
     _check_dense("labels", labels)
     if labels.shape != embeddings.shape[:1]:
         raise UserError(
@@ -61,20 +61,28 @@ def checked_labels(labels, embeddings: Tensor) -> Tensor:
     return labels.long()
 
 
-def integers(labels) -> np.ndarray:
-    """Labels in a list, a NumPy array or a tensor on any device, as int64 of the same shape.
+def integers(name: str, values) -> np.ndarray:
+    """Integers of any type as int64, otherwise as `array`."""
+    found = array(name, values)
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        raise UserError(f"{name}: {found.dtype}; allowed: integers")
+    return found.astype(np.int64)
+
+
+def array(name: str, values) -> np.ndarray:
+    """A list, a NumPy array or a tensor on any device, as a NumPy array of the same shape.
 
     Raises:
-        UserError: they are not integers.
+        UserError: no array can be made of it.
     """
+    if isinstance(values, Tensor):
+        # NumPy has no bfloat16
+        values = (values.float() if values.dtype in HALF else values).detach().cpu()
     try:
-        found = np.asarray(labels.cpu() if isinstance(labels, Tensor) else labels)
+        return np.asarray(values)
     except (TypeError, ValueError) as error:
         (reason, *_) = str(error).splitlines()
-        raise UserError(f"labels: {reason}; allowed: integers, in a list or an array") from None
-    if found.size and not np.issubdtype(found.dtype, np.integer):
-        raise UserError(f"labels: {found.dtype}; allowed: integers")
-    return found.astype(np.int64)
+        raise UserError(f"{name}: {reason}; allowed: a list, an array or a dense tensor") from None
 
 
 def _check_dense(name: str, x: Tensor) -> None:

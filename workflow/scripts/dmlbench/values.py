@@ -1,8 +1,8 @@
-"""Types and ranges of a part's options, declared in its signature.
+"""Types and ranges of a part's options, declared in its signature or its fields.
 
     def __init__(self, *, margin: NotNegative = 0.1, positives: Literal["all", "one"] = "all"):
 
-`dmlbench.registry` reads such signatures from the source and checks options by them, in a plan
+`dmlbench.registry` reads such declarations from the source and checks options by them, in a plan
 and wherever a part is built. An annotation may be made of
 
 - `float` (a finite number; an integer is one), `int`, `bool` (which is not a number), `str`,
@@ -24,7 +24,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import check_metric, metric_names
+from dmlbench.evaluation.names import check_metric, metric_names, quantity
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,16 @@ class _Metric:
 
 
 @dataclass(frozen=True)
+class _Directed:
+    def holds(self, name: str) -> bool:
+        return quantity(name).better != ""
+
+    def narrow(self, words: str) -> str:
+        ranking = (each for each in metric_names() if quantity(each).better)
+        return f"a metric of which higher or lower is better ({', '.join(ranking)})"
+
+
+@dataclass(frozen=True)
 class _ReadFromFiles:
     """File names as in a configuration, or what was read from those files."""
 
@@ -172,7 +182,7 @@ class PartThat:
 
 
 class Fact:
-    """`Fact[X]`: an argument of type X that the pipeline gives, not a configuration."""
+    """`Fact[X]`: an argument or field of type X that the pipeline gives, not a configuration."""
 
     def __class_getitem__(cls, kind: Any) -> Any:
         return Annotated[kind, cls]
@@ -195,6 +205,8 @@ Seed = CountOrZero
 CropSize = Count
 """A side in pixels, at most that of the images."""
 Metric = Annotated[str, _Metric()]
+RankingMetric = Annotated[Metric, _Directed()]
+"""A metric that says which of two methods is better: none of those whose direction is neither."""
 PairMiner = Annotated[str, PartThat("miners", "__call__", "return", "Pairs")]
 TripletLoss = Annotated[str, PartThat("losses", "forward", "tuples", "Triplets")]
 Printed = Annotated[object, _ReadFromFiles()]

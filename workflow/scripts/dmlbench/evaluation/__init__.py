@@ -1,4 +1,8 @@
-"""Metrics of an embedding space. Importing this loads neither torch nor NumPy."""
+"""Metrics of an embedding space. Importing this loads neither torch nor NumPy.
+
+`scoring` is the entry; `ranks` shows how exact ranks come about; `retrieval`, `clustering` and
+`structure` hold the metrics, `run_scores`, `combined_scores` and `measures` the jobs of a workflow.
+"""
 
 import importlib
 

@@ -1,13 +1,13 @@
-"""Counts, for each positive of a run of queries, the negatives that are nearer."""
+"""Counts the nearer negatives of each positive, tile by tile."""
 
 from typing import NamedTuple
 
 import torch
 
 from dmlbench.evaluation.pairs import Pairs
-from dmlbench.evaluation.products import Products, Tile
-from dmlbench.evaluation.rounding import rounded_down, rounded_up
+from dmlbench.evaluation.products import Products
 from dmlbench.evaluation.slots import Slots
+from dmlbench.evaluation.tile import Tile
 from dmlbench.evaluation.tile_search import above, count_above, sorted_rows
 
 # Sorting keys: 8 * row - similarity. Similarities lie in [-1.5, 1.01], a row's stopper at -3.
@@ -16,7 +16,7 @@ _ROW = 8.0
 # Above this candidate density, pruning positives is cheaper than listing candidates.
 _WORTH_PRUNING = 1 / 8
 
-# If more than one in so many pairs of a tile stays undecided, it is computed in the next precision.
+# If more than one in so many pairs of a tile is undecided, the next precision computes it.
 _PATIENCE = 64
 
 
@@ -34,13 +34,13 @@ class Candidates(NamedTuple):
 class Board:
     """Ranks of the positives of consecutive queries, filled in tile by tile.
 
-    A positive with more nearer negatives than its limit allows (not counting equally near ones) is
-    given up, so that a query never lists many more candidates than its limit.
+    A positive is given up once its nearer negatives, without equally near ones, put it beyond its
+    limit. So a query never lists many more candidates than its limit.
 
     Args:
         products: tiles and exact similarities.
         pairs: the queries' positives.
-        begin: number of the first query of the run.
+        begin: number of the first of these queries.
         limit: int64 [Q]; ranks beyond it do not matter.
         first_limit: int64 [Q]; the same for a query's nearest positive.
         mask: bool scratch space of the size of a tile.
@@ -77,8 +77,8 @@ class Board:
             across: the tile is given as [columns, rows]; similarity is symmetric.
 
         Returns:
-            None when done. Otherwise nothing was counted, and a tile of the returned precision is
-            cheaper than resolving all candidates, or all comparisons within the error.
+            None when done. Otherwise nothing was counted: there are so many candidates, or
+            comparisons within the error, that a tile of the returned precision is cheaper.
         """
         if tile.exact:
             self._sort(tile, rows, columns, across)
@@ -139,20 +139,18 @@ class Board:
 
     def _floor(self, tile: Tile, rows: slice, across: bool) -> torch.Tensor | None:
         """What a negative must exceed to be nearer than a positive that is not given up."""
-        farthest = self._slots.farthest[self._slots.local(rows)]
-        floor = rounded_down(farthest - tile.error, tile.values.dtype, tile.unit)
+        floor = tile.floor(self._slots.farthest[self._slots.local(rows)])
         return None if floor is None else _broadcast(floor, across)
 
     def _prune(self, tile: Tile, rows: slice, across: bool) -> None:
-        """Give up positives that this tile alone puts beyond their limits: bisection by counts."""
+        """Give up positives that this tile puts beyond their limits, found by bisection."""
         slots = self._slots
         start = slots.starts(rows)
         inside, beyond = torch.zeros_like(start), slots.alive[slots.local(rows)] + 1
         while bool((beyond - inside > 1).any()):
             middle = (inside + beyond) // 2
             slot = start + (middle - 1).clamp(min=0)
-            ceiling = rounded_up(slots.similarity[slot] + tile.error, tile.values.dtype, tile.unit)
-            ceiling = _broadcast(ceiling, across)
+            ceiling = _broadcast(tile.ceiling(slots.similarity[slot]), across)
             nearer = count_above(tile.values, ceiling, self._mask, by_row=not across)
             fits = (middle == 0) | (slots.surely_nearer(slot) + nearer <= slots.allowed[slot])
             inside, beyond = torch.where(fits, middle, inside), torch.where(fits, beyond, middle)
@@ -190,8 +188,8 @@ class Board:
             slots.nearer.index_add_(0, slot[counts], (values.shape[1] - upper)[counts])
             tied = counts & (upper > 0) & (below == wanted)
             if bool(tied.any()):
-                # Ranked by id it is beyond its limit in any case, but its best rank may still be
-                # within.
+                # Its rank is beyond the limit already. Only its best rank may be within, whichever
+                # of the ties have lower ids.
                 late = tied & (slots.nearer[slot] > slots.allowed[slot])
                 many = upper - torch.searchsorted(ordered[here], wanted)
                 slots.remember_ties(slot[late], many[late], torch.zeros_like(many[late]))

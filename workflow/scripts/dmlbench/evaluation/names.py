@@ -1,23 +1,53 @@
-"""The grammar of metric names. Standard library only, so that a plan can check names at once."""
+"""The metrics: their names, units and directions.
+
+Standard library only, so that a plan can check names at once.
+"""
 
 import re
 from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 from dmlbench.errors import UserError, unknown
 
-RETRIEVAL = (
-    "map_at_1000",
-    "map_at_1000_eq_30",
-    "map_at_c",
-    "map_at_c_eq_29",
-    "map_at_r",
-    "map_at_r_eq_2_35",
-    "mrr",
-    "r_precision",
+
+class Quantity(NamedTuple):
+    """How the values of a metric are read.
+
+    Attributes:
+        percent: whether they are fractions, shown in percent.
+        better: which of two values is the better one; empty for neither.
+    """
+
+    percent: bool
+    better: Literal["higher", "lower", ""]
+
+    @property
+    def factor(self) -> int:
+        """What a stored value is multiplied by to show it."""
+        return 100 if self.percent else 1
+
+
+_SCORE = Quantity(percent=True, better="higher")
+_NUMBER = Quantity(percent=False, better="")
+
+RETRIEVAL = dict.fromkeys(
+    (
+        "map_at_1000",
+        "map_at_1000_eq_30",
+        "map_at_c",
+        "map_at_c_eq_29",
+        "map_at_r",
+        "map_at_r_eq_2_35",
+        "mrr",
+        "r_precision",
+    ),
+    _SCORE,
 )
-RETRIEVAL_AT_K = ("precision_at_<k>", "recall_at_<k>")
-CLUSTERING = ("ami", "f1", "nmi")
-STRUCTURE = ("pi_inter", "pi_intra", "pi_ratio", "rho")
+RETRIEVAL_AT_K = dict.fromkeys(("precision_at_<k>", "recall_at_<k>"), _SCORE)
+CLUSTERING = dict.fromkeys(("ami", "f1", "nmi"), _SCORE)
+STRUCTURE = dict.fromkeys(("pi_inter", "pi_intra", "pi_ratio", "rho"), _NUMBER)
+EXPERIMENTS = {"violated_constraints": Quantity(percent=True, better="lower")}
+"""Metrics of experiments alone; those not listed are plain numbers without a better direction."""
 KINDS = ("retrieval", "clustering", "structure")
 LARGEST_K = 1000
 
@@ -26,7 +56,20 @@ _AT_K = re.compile(r"(recall|precision)_at_([1-9][0-9]*)")
 
 def metric_names() -> tuple[str, ...]:
     """Sorted names of all metrics; `<k>` stands for a whole number from 1 to 1000."""
-    return tuple(sorted(RETRIEVAL + RETRIEVAL_AT_K + CLUSTERING + STRUCTURE))
+    return tuple(sorted((*RETRIEVAL, *RETRIEVAL_AT_K, *CLUSTERING, *STRUCTURE)))
+
+
+def quantity(name: str) -> Quantity:
+    """Unit and direction of a metric, also of one that only an experiment has.
+
+    >>> quantity("recall_at_8")
+    Quantity(percent=True, better='higher')
+    >>> quantity("rho").factor
+    1
+    """
+    at_k = split_at_k(name)
+    stated = RETRIEVAL | RETRIEVAL_AT_K | CLUSTERING | STRUCTURE | EXPERIMENTS
+    return stated.get(f"{at_k[0]}_at_<k>" if at_k else name, _NUMBER)
 
 
 def check_metrics(names) -> list[str]:
@@ -63,6 +106,16 @@ def check_metric(name: str) -> None:
         if re.fullmatch(r"(recall|precision)_at_\S*", name):
             raise UserError(f"metric {name!r}: k is a whole number from 1 to {LARGEST_K}")
         raise unknown("metric", name, metric_names())
+
+
+def check_ranking_metric(name: str) -> None:
+    """Raise a UserError unless `name` is a metric of which one direction is better."""
+    check_metric(name)
+    if not quantity(name).better:
+        allowed = ", ".join(each for each in metric_names() if quantity(each).better)
+        raise UserError(
+            f"metric {name!r} ranks nothing: neither higher nor lower is better; allowed: {allowed}"
+        )
 
 
 def kind(name: str) -> str | None:

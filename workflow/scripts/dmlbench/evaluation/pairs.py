@@ -9,7 +9,7 @@ from dmlbench.evaluation.inputs import Space, class_runs, similarity
 
 
 class Pairs(NamedTuple):
-    """The nearest positives of a run of queries, nearest first, equally near ones by id.
+    """The nearest positives of consecutive queries, nearest first, equally near ones by id.
 
     Attributes:
         start: int64 [Q + 1]; positives of query i are entries start[i] to start[i + 1].

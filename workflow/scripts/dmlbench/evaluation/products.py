@@ -8,34 +8,12 @@ import torch
 
 from dmlbench.evaluation.inputs import Side, Space
 from dmlbench.evaluation.speed import coarse_product
+from dmlbench.evaluation.tile import Tile
 
 # Rounding thresholds to float32 (values below 2) and sorting keys in float64 add less than this.
 _SLACK = 2.0**-22
 
 _LEAST = torch.iinfo(torch.int32).min
-
-
-class Tile(NamedTuple):
-    """Similarities of gallery columns to queries, each within `error` of the exact value.
-
-    Attributes:
-        values: [rows, columns]; bfloat16, float32 or float64, or int32 in units of `unit`.
-            Images of the query's own class have -inf, or the least int32.
-        error: bound on the absolute error, rounding of thresholds included.
-        unit: the similarity that a value of 1 represents.
-    """
-
-    values: torch.Tensor
-    error: float
-    unit: float = 1.0
-
-    @property
-    def coarse(self) -> bool:
-        return self.values.dtype in (torch.bfloat16, torch.int32)
-
-    @property
-    def exact(self) -> bool:
-        return self.values.dtype == torch.float64
 
 
 def as_tensors(space: Space, device) -> Space:
@@ -91,12 +69,13 @@ class Products:
         if self._bias is not None:
             bias = self._bias[columns]
             values += ((bias / unit).round() if dtype == torch.int8 else bias).to(values.dtype)
-        self._hide_own(values, rows, columns)
+        self._hide_class(values, rows, columns)
         return Tile(values, error, unit)
 
-    def _hide_own(self, values: torch.Tensor, rows: slice, columns: slice) -> None:
+    def _hide_class(self, values: torch.Tensor, rows: slice, columns: slice) -> None:
+        """Make images of a query's own class the farthest; only few of a tile's classes meet."""
         mine, theirs = self.space.queries.classes[rows], self.space.gallery.classes[columns]
-        (top, bottom), (left, right) = _between(mine, theirs), _between(theirs, mine)
+        (top, bottom), (left, right) = _in_range(mine, theirs), _in_range(theirs, mine)
         least = _LEAST if values.dtype == torch.int32 else -torch.inf
         same = mine[top:bottom, None] == theirs[left:right]
         values[top:bottom, left:right].masked_fill_(same, least)
@@ -191,8 +170,8 @@ class Products:
         return self._buffers[dtype][: height * width].view(height, width)
 
 
-def _between(classes: torch.Tensor, others: torch.Tensor) -> tuple[int, int]:
-    """Where among ascending classes those lie that others, ascending as well, may have."""
+def _in_range(classes: torch.Tensor, others: torch.Tensor) -> tuple[int, int]:
+    """Begin and end of the classes within the range of the others; both are ascending."""
     begin = torch.searchsorted(classes, others[0])
     return int(begin), int(torch.searchsorted(classes, others[-1], right=True))
 
@@ -209,7 +188,7 @@ def full_precision():
         yield
     finally:
         torch.set_float32_matmul_precision(before[0])
-        # It sets the CPU's as well, which `use_precision` does not: left at TF32 after a training
-        # in TF32, it is a contradiction in the next float32 training, and torch an error.
+        # The line above may have set the CPU's precision to TF32. `use_precision` of the next
+        # training would not reset it, and torch raises an error where CPU and GPU differ.
         cpu.fp32_precision = before[1]
         gpu.allow_bf16_reduced_precision_reduction = reduced

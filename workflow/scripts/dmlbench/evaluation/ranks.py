@@ -1,4 +1,50 @@
-"""Ranks of every query's positives."""
+"""Exact ranks of every query's positives, from approximate products: the way of a tile.
+
+The rank of a positive (an image of the query's class) is 1 + the number of positives and negatives
+that are nearer. Few comparisons are close, so a product of low precision decides nearly all of
+them, and only the others are computed exactly. Which are close is known from a bound on rounding.
+
+    embeddings, labels, ids           as the caller has them
+          |
+          |   inputs.read_space       norm at most 1, multiples of 2^-24, sorted by class: from here
+          v                           on a similarity is exact in float64
+    Space: queries and gallery
+          |
+          |   ranks.find_ranks        how far down the metrics look: a limit on each query's ranks
+          |
+          +--- small ------------->   full_matrix.full_ranks: all pairs in float64, sorted by NumPy;
+          |                           exact ties of positives and negatives come back here
+          v
+    walk.walk_ranks                   queries in blocks that fit into memory; for each block:
+          |
+          |   pairs.find_pairs        exact similarities of its positives, nearest first
+          |   slots.Slots             a counter of nearer negatives for each positive
+          v
+    walk._Walk._tile                  512 to 2048 queries x as many gallery columns (8192 on a GPU)
+          |
+          |   products.Products.tile  float32 product, or bfloat16 or int8 where this machine is
+          |                           faster by it (speed.coarse_precision), with a bound on its
+          |                           error; the query's own class is hidden
+          v
+    tile.Tile: values, error
+          |
+          |   board.Board.take        for each query of the tile:
+          |     tile_search.above       list values above its farthest positive, less the bound
+          |     board._places           the positives that each is nearer than: certain, unless one
+          |                             is within the bound
+          |     Products.closely        those again in float32, one pair at a time
+          |     Products.exactly        those still uncertain in float64; equal ones by id
+          |     Slots.give_up           drop positives with more nearer negatives than the limit
+          |
+          |   too many listed or uncertain: walk._Walk._tile takes the next precision, the last of
+          |   which is float64, whose tiles Board._sort sorts instead of listing
+          v
+    Slots.ranks                       ranks with ties broken by id, for and against the positives
+          |
+          |   ranks._as_called        in the order of the caller's rows
+          v
+    retrieval.per_query               every retrieval metric is a function of these ranks
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What is known about the positives of a run of queries while negatives are counted."""
+"""Counters for the positives of consecutive queries, filled while negatives are counted."""
 
 import torch
 
@@ -13,13 +13,14 @@ _BEYOND = 1 << 40
 
 
 class Slots:
-    """One slot per positive, nearest first, and a stopper after each query's last one.
+    """One counter per positive, nearest first, and one more, the stopper, for each query.
 
-    Negatives farther than all of a query's positives fall to its stopper. Rows are query numbers.
+    The stopper is farther than all images and collects the negatives that are farther than all of a
+    query's positives. Rows are query numbers.
 
     Args:
         pairs: the queries' positives.
-        begin: number of the first query of the run.
+        begin: number of the first of these queries.
         limit: int64 [Q]; ranks beyond it do not matter.
         first_limit: int64 [Q]; the same for a query's nearest positive.
         tie_order: int64 [M]; of the gallery's images (`dmlbench.evaluation.inputs.Side`).
@@ -29,7 +30,7 @@ class Slots:
         tie_order: int64 [S]; of the positives.
         nearer: int64 [S]; negatives counted as nearer so far.
         allowed: int64 [S]; how many may be nearer if the rank is to matter.
-        alive: int64 [Q]; how many of a query's positives may still have a rank that matters.
+        alive: int64 [Q]; how many of a query's positives may still be within their limits.
         farthest: float64 [Q]; the lowest similarity of these, infinite if there is none.
         listed: int64 [Q]; negatives counted as nearer than that one.
     """
@@ -64,7 +65,7 @@ class Slots:
         self.give_up(slice(begin, begin + len(count)))
 
     def local(self, rows: slice) -> slice:
-        """The positions of queries in the run."""
+        """The queries' positions, counted from the first one."""
         return slice(rows.start - self._begin, rows.stop - self._begin)
 
     def of(self, rows: slice) -> tuple[int, int]:

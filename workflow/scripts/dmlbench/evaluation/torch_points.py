@@ -22,7 +22,7 @@ class TorchPoints:
         half = centers.square().sum(1) / 2
         vectors = self._vectors[rows if isinstance(rows, slice) else self._there(rows)]
         nearest, distance = [], []
-        # What a training has set for its network, TF32 may be, is not for its scores.
+        # Training may have set TF32 for its network.
         with full_precision():
             for some in vectors.split(max(1, (1 << 22) // len(centers))):
                 nearness, place = torch.addmm(-half, some, centers.T).max(1)
@@ -35,7 +35,7 @@ class TorchPoints:
         if not self._vectors.is_cuda:
             sums = self._vectors.new_zeros(clusters, self._vectors.shape[1])
             return sums.index_add_(0, assignment, self._vectors).numpy()
-        # On a GPU, index_add_ sums in any order.
+        # On a GPU the order in which index_add_ sums varies.
         order = assignment.argsort(stable=True)
         count = torch.bincount(assignment, minlength=clusters)
         sums = torch.segment_reduce(self._vectors[order], "sum", lengths=count, axis=0, initial=0.0)

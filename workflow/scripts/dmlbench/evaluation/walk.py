@@ -71,7 +71,7 @@ def _tile_side(memory: int, device) -> int:
 
 
 def _ladder(precision: str, space: Space, device) -> list[torch.dtype]:
-    """Precisions in which to compute a tile, in turn until all comparisons can be decided."""
+    """Precisions of a tile, in the order in which they are tried until one decides all."""
     size, dim = space.gallery.vectors.shape
     if precision != "auto":
         first = getattr(torch, precision)
@@ -166,9 +166,9 @@ class _Walk:
 
 
 class _Start:
-    """Whether to try the first precision of the ladder: not for a while after it was insufficient.
+    """Where on the ladder to start: above its first precision for some tiles after that failed.
 
-    This depends on the embeddings alone, so that the same tiles are computed in every run.
+    It depends on the embeddings alone, so that every run computes the same tiles.
     """
 
     def __init__(self):
@@ -182,6 +182,6 @@ class _Start:
         return 1
 
     def learn(self, *, failed: bool) -> None:
-        # An insufficient precision is tried again less and less often.
+        # Each failure in a row doubles the tiles until the next attempt.
         self._pause = min(2 * self._pause, 32) if failed else 1
         self._wait = self._pause if failed else 0

@@ -4,8 +4,9 @@ import inspect
 
 from dmlbench import registry
 from dmlbench.losses._forces import forces
+from dmlbench.losses._memory import CrossBatchMemory
 
-__all__ = ["available", "build_loss", "forces"]
+__all__ = ["CrossBatchMemory", "available", "build_loss", "forces"]
 
 
 def available() -> tuple[str, ...]:

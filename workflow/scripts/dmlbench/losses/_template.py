@@ -5,7 +5,8 @@
 Then it is `build_loss("my_loss", ...)`, and a study can name it. Facts of the data that a loss
 needs are positional arguments (num_classes, embedding_dim); hyper-parameters are keyword-only with
 defaults, and the plan checks their types and ranges (`dmlbench.values`). A loss with proxies leaves
-`tuples` out.
+`tuples` out. A loss that divides by the number of embeddings, not of tuples, says so in an
+attribute, `mean_over_anchors = True`, which cross-batch memory needs (`_memory.py`).
 """
 
 from torch import Tensor, nn

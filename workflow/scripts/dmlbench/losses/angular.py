@@ -25,6 +25,8 @@ class Angular(nn.Module):
         l2: weight of the mean squared length of the embeddings in the N-pair loss.
     """
 
+    mean_over_anchors = True
+
     def __init__(
         self,
         *,

@@ -25,6 +25,8 @@ class Circle(nn.Module):
         gamma: factor on the similarities.
     """
 
+    mean_over_anchors = True
+
     def __init__(self, *, margin: float = 0.4, gamma: Positive = 80):
         super().__init__()
         self.margin, self.gamma = margin, gamma

@@ -21,6 +21,8 @@ class GeneralizedLifted(nn.Module):
         l2: weight of the mean squared length of the embeddings (nu in the paper).
     """
 
+    mean_over_anchors = True
+
     def __init__(self, *, margin: float = 1, l2: NotNegative = 0.005):
         super().__init__()
         self.margin, self.l2 = margin, l2

@@ -19,6 +19,8 @@ class LiftedStructurePerAnchor(nn.Module):
         margin: by how much a positive should be more similar than a negative.
     """
 
+    mean_over_anchors = True
+
     def __init__(self, *, margin: float = 0.5):
         super().__init__()
         self.margin = margin

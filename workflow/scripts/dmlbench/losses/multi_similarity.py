@@ -21,6 +21,8 @@ class MultiSimilarity(nn.Module):
         margin: similarity around which pairs begin to count.
     """
 
+    mean_over_anchors = True
+
     def __init__(self, *, alpha: Positive = 2, beta: Positive = 50, margin: float = 0.5):
         super().__init__()
         self.alpha, self.beta, self.margin = alpha, beta, margin

@@ -20,6 +20,8 @@ class NPair(nn.Module):
         l2: weight of the mean squared length of the embeddings.
     """
 
+    mean_over_anchors = True
+
     def __init__(self, *, l2: NotNegative = 0.02):
         super().__init__()
         self.l2 = l2

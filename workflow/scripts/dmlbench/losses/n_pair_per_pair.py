@@ -19,6 +19,8 @@ class NPairPerPair(nn.Module):
         l2: weight of the mean squared length of the embeddings (nu in the paper).
     """
 
+    mean_over_anchors = True
+
     def __init__(self, *, l2: NotNegative = 0.005):
         super().__init__()
         self.l2 = l2

@@ -13,9 +13,14 @@ def build_miner(name: str, **hyperparameters):
 
     Returns:
         A callable: embeddings [B, D] and labels [B] to `Pairs` or `Triplets`. Random miners draw
-        from torch's global generator of the embeddings' device.
+        from torch's global generator of the embeddings' device. It raises a UserError if these
+        violate `dmlbench.miners._contract.Contract`.
 
     Raises:
         UserError: unknown miner or hyper-parameter, with the near matches.
     """
-    return registry.build("miners", name, **hyperparameters)
+    miner = registry.build("miners", name, **hyperparameters)
+    # Here, because torch takes a second to load and listing names does not need it.
+    from dmlbench.miners._contract import Contract
+
+    return Contract(miner)

@@ -1,13 +1,16 @@
 """Checks of a plan as a whole, so that errors show before a job starts."""
 
+import functools
 from dataclasses import replace
 
 from dmlbench import registry
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan import search_checks, views
+from dmlbench.plan import needs, search_checks, views
 from dmlbench.plan.combinations import combinations
+from dmlbench.plan.defaults import defaults
 from dmlbench.plan.fitting import check_batch, check_transforms
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.printed import fitting, read_numbers
 from dmlbench.plan.rows import Row
 from dmlbench.plan.studies import Figure, Table, Tournament
 
@@ -143,6 +146,56 @@ def _check_view(plan: Plan, study: str, view, where: str) -> None:
             there = file.parent.glob(f"{kind}table_*.csv")
             allowed = sorted(other.stem.removeprefix(f"{kind}table_") for other in there)
             raise UserError(f"{where}.kind.printed: {unknown('printed table', name, allowed)}")
+    _check_needs(plan, study, view, where)
+
+
+def _check_needs(plan: Plan, study: str, view, where: str) -> None:
+    """The rows are what the kind needs; experiments may add rows that are not known."""
+    rule = "ranks" if isinstance(view, Tournament) else None
+    if isinstance(view, Table | Figure):
+        rule = registry.constant(view.kind.package, view.kind.name, "NEEDS")
+        if views.searches_of(view) and rule not in needs.OF_SEARCHES:
+            raise UserError(f"{where}.searches: kind {view.kind.name} shows none; allowed: none")
+    if rule is None or getattr(view, "experiments", None):
+        return
+    try:
+        needs.check(rule, known(plan, study, view))
+    except UserError as error:
+        raise UserError(f"{where}.where: {error}") from None
+
+
+def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> needs.Known:
+    """What is known of a view before it is made."""
+    rows = views.rows(plan, study, view.where)
+    years = views.years(plan, dict.fromkeys(row.method for row in rows))
+    options, printed, measures = {"metric": getattr(view, "metric", None)}, None, []
+    if isinstance(view, Tournament):
+        rows = [row for row in rows if plan.methods[row.method].loss]
+    else:
+        options = defaults(view.kind.package, view.kind.name) | view.kind.hyperparameters
+        measures = [plan.measures[name] for name in view.measures]
+    if options.get("printed"):
+        files = views.printed_files(plan, study, view)
+        tables = [file for file in files if file.stem.startswith("table_")]
+        printed = fitting(read_numbers(tables), view.where)
+
+    @functools.cache
+    def metrics(dataset: str, role: str, together: bool) -> set[str]:
+        scored = role == "test" or (role == "validation" and not together)
+        found = set(plan.datasets[dataset].metrics) if scored else set()
+        of_role = [each.metrics for each in measures if each.role == role and not together]
+        return found.union(*of_role)
+
+    return needs.Known(
+        rows=rows,
+        metrics=lambda row, role: metrics(row.dataset, role, row.fold in needs.FORMS),
+        options=options,
+        baseline=views.baseline(plan, study),
+        years=years,
+        printed=printed,
+        arrays=frozenset(array for each in measures for array in each.arrays),
+        searches={name: plan.searches[name] for name in views.searches_of(view)},
+    )
 
 
 def _check_parts(plan: Plan, study: str, view, where: str) -> None:
@@ -168,7 +221,7 @@ def _check_metrics(plan: Plan, view, rows: list[Row], where: str) -> None:
         return
     scored = set.union(*each).union(*(plan.measures[name].metrics for name in view.measures))
     kind = view.kind
-    for option in registry.options_of_kind(kind.package, kind.name, "Metric"):
+    for option in registry.options_of_kind(kind.package, kind.name, "Metric", "RankingMetric"):
         default = registry.options(kind.package, kind.name)[option].default
         given = kind.hyperparameters.get(option, default)
         for metric in [given] if isinstance(given, str) else given or ():

@@ -13,7 +13,8 @@ from pydantic import (
 )
 
 from dmlbench import registry
-from dmlbench.evaluation.names import check_metric
+from dmlbench.errors import UserError
+from dmlbench.evaluation.names import check_metric, check_ranking_metric, quantity
 from dmlbench.plan.identity import current
 
 
@@ -61,7 +62,22 @@ def _checked_metric(name: str) -> str:
     return name
 
 
+def _ranks(name: str) -> str:
+    check_ranking_metric(name)
+    return name
+
+
+def _is_maximized(name: str) -> str:
+    check_ranking_metric(name)
+    if quantity(name).better != "higher":
+        raise UserError(f"metric {name!r}: the lower the better; allowed: one to be maximized")
+    return name
+
+
 Metric = Annotated[str, BeforeValidator(_checked_metric)]
+RankingMetric = Annotated[str, BeforeValidator(_ranks)]
+MaximizedMetric = Annotated[str, BeforeValidator(_is_maximized)]
+"""Trainings and searches keep the epoch or trial with the highest score."""
 
 
 class Model(BaseModel):

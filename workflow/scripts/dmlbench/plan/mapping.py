@@ -4,6 +4,7 @@ A printed cell is one line of a `table_*.csv`; its place is the same number's po
 table of scores. Columns that are equal in both need no rule.
 """
 
+import functools
 import re
 from collections.abc import Mapping as Columns
 from pathlib import Path
@@ -229,6 +230,7 @@ def table_id(name: str) -> str:
     return name.removeprefix("table_")
 
 
+@functools.cache
 def _pattern(text: str) -> re.Pattern:
     pieces = _NAME.split(text)
     names = [f"(?P<{name}>[^;]+)" for name in pieces[1::3]]

@@ -177,6 +177,7 @@ def shown(plan, name: str) -> dict[str, Any]:
         "title": search.title,
         "method": search.run.method,
         "strategy": search.strategy.name,
+        "metric": trial_specs(plan, name)[0].selection_metric,
         "budget": search.budget,
         "folds": search.folds,
         "parameters": search.model_dump(mode="json")["parameters"],

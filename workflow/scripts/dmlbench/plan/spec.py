@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from dmlbench import registry
 from dmlbench.plan.catalogues import Network, Pooling, check_network
 from dmlbench.plan.choices import (
     Backbone,
@@ -25,6 +26,7 @@ from dmlbench.plan.naming import digest_of
 from dmlbench.plan.places import merged
 from dmlbench.plan.recipes import Method, Recipe, check_objective
 from dmlbench.plan.recipes import Training as _Training
+from dmlbench.values import Added
 
 
 class SpecWeights(Model):
@@ -79,7 +81,24 @@ class Spec(_Training):
         check_objective(self)
         if self.compile and any(part.name == "manifold_mixup" for part in self.regularizers):
             raise ValueError("regularizer manifold_mixup does not allow compile: true")
+        if self.memory is not None:
+            self._check_memory()
         return self
+
+    def _check_memory(self) -> None:
+        taken = self.loss and registry.annotation("losses", self.loss.name, "forward", "tuples")
+        if not taken or ("Pairs" not in taken and self.miner is None):
+            raise ValueError(
+                f"memory: loss {self.loss and self.loss.name}; allowed: one over pairs, or over "
+                "triplets with a miner"
+            )
+        for part in self.regularizers:
+            if part.name in ("rho", "rho_anchor", "manifold_mixup"):
+                raise ValueError(
+                    f"memory: regularizer {part.name}; allowed: embedding_l2, proximity"
+                )
+        if self.sampler.name.startswith("profs"):
+            raise ValueError(f"memory: sampler {self.sampler.name}; allowed: any but profs")
 
     def as_dict(self) -> dict:
         """Plain values, in a fixed order: what is written to YAML and compared between runs."""
@@ -90,14 +109,18 @@ class Spec(_Training):
         """The values that identify it: `known` without those that equal a field's default.
 
         So adding a field whose default is the earlier behavior does not change the digests of
-        finished trainings. A default must never be changed.
+        finished trainings. A default must never be changed. Searches and Snakemake compare `known`,
+        so the field must be `Added`: `accumulate: Annotated[int, Added()] = 1`.
         """
         return _with_parts(self.model_dump(mode="json", exclude_defaults=True), _identified)
 
     @property
     def known(self) -> dict:
-        """Plain values as digests contain their parts: what is compared with finished results."""
-        return _with_parts(self.as_dict(), _identified)
+        """Plain values that are compared with finished results.
+
+        Fields and options that are `Added` and have their default are left out.
+        """
+        return _with_parts(self.model_dump(mode="json", exclude=_added(self)), _identified)
 
     @property
     def digest(self) -> str:
@@ -131,8 +154,8 @@ def resolve(
 
 def without_training(values: dict) -> dict:
     """The values of a spec whose network is scored untrained."""
-    nothing = {"loss": None, "miner": None, "regularizers": [], "epochs": 0, "warmup_epochs": 0}
-    return values | nothing
+    nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None}
+    return values | nothing | {"epochs": 0, "warmup_epochs": 0}
 
 
 def complete(values: dict) -> dict:
@@ -160,6 +183,18 @@ def _with_parts(values: dict, changed: Callable[[type[Choice], Any], dict]) -> d
             for role, steps in values["transforms"].items()
         }
     return found
+
+
+def _added(model: BaseModel) -> dict:
+    """The fields of a model, and of the models in it, that are `Added` and have their default."""
+    found = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if Added() in field.metadata and value == field.default:
+            found[name] = True
+        elif isinstance(value, BaseModel):
+            found[name] = _added(value)
+    return {name: inner for name, inner in found.items() if inner}
 
 
 def _identified(kind: type[Choice], part: dict) -> dict:

@@ -2,7 +2,7 @@
 
 from pydantic import Field, PositiveInt
 
-from dmlbench.plan.choices import FigureKind, Identifier, Metric, Model, TableKind, ViewName
+from dmlbench.plan.choices import FigureKind, Identifier, Model, RankingMetric, TableKind, ViewName
 from dmlbench.plan.variants import Variant
 from dmlbench.plan.where import Combined, Names, Numbers, Sizes, SplitNames, VariantNames, Where
 
@@ -85,7 +85,7 @@ class EmbeddingMap(Model):
 class Tournament(Model):
     """Which methods are ranked, and by what."""
 
-    metric: Metric = "recall_at_1"
+    metric: RankingMetric = "recall_at_1"
     where: Where = Where()
 
 

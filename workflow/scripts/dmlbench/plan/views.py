@@ -128,6 +128,12 @@ def trained_rows(plan: Plan, study: str, where: Where) -> list[Row]:
     return list(found)
 
 
+def rows(plan: Plan, study: str, where: Where) -> list[Row]:
+    """The rows that a view shows: runs, and folds that are combined if `where` names their form."""
+    together = combinations(plan, study) if where.fold else {}
+    return [*plan.rows(study, where), *(row for row in together if where.holds(row))]
+
+
 def methods(plan: Plan, study: str, where: Where) -> list[str]:
     """The methods of the matching rows, in the study's order."""
     return list(dict.fromkeys(row.method for row in trained_rows(plan, study, where)))

@@ -4,7 +4,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-from dmlbench.presentation._intervals import with_intervals
+from dmlbench.statistics.summary import in_units, summarize
 
 
 def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd.DataFrame:
@@ -17,8 +17,8 @@ def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd
         role: whose scores.
 
     Returns:
-        Frame with method, x, mean, std (n - 1; missing for one seed), seeds and half (of the 95%
-        interval of the mean, Student's t; missing for one seed), in the order of the scores.
+        Frame with method, x, and the columns of `summarize` in the metric's unit, in the order of
+        the scores.
 
     Raises:
         UserError: no scores match, or two have the same method, number and seed.
@@ -34,4 +34,4 @@ def along_axis(scores: pd.DataFrame, *, axis: str, metric: str, role: str) -> pd
         raise UserError(
             f"method {first.method} has several scores at {axis}={first.x:g}; allowed: one"
         )
-    return with_intervals(kept, ["method", "x"]).rename(columns={"count": "seeds"})
+    return summarize(in_units(kept), ["method", "x"])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column
 from dmlbench.statistics.comparison import BOTH, CITED, NOT_RUN, OURS_ALONE, compare
@@ -74,15 +74,12 @@ def columns(
     *,
     prefix: str = "",
     group: str | None = None,
-    better: str = "higher",
+    marked: bool = True,
     printed: bool = True,
     intervals: bool = False,
 ) -> list[Column]:
-    """The columns of one metric: ours alone, or ours, printed, difference and interval.
-
-    Measures of structure have no better direction.
-    """
-    better = "" if metric in STRUCTURE else better
+    """The columns of one metric: ours alone, or ours, printed, difference and interval."""
+    better = quantity(metric).better if marked else ""
     stem = f"{prefix}{metric}"
     group = name(titles, metric) if group is None else group
     if not printed:

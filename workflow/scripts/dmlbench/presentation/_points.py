@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
-from dmlbench.presentation._scores import of_rule
+from dmlbench.statistics.summary import select, summarize
 
 POINT = ["dataset", "method", "variant"]
 
@@ -30,15 +29,15 @@ def points(
         x_role, y_role: whose embeddings are measured.
 
     Returns:
-        Frame with `POINT`, x, y (percent, but for measures of structure), x_std, y_std (n-1;
-        missing for one seed) and seeds, in the order of the long table.
+        Frame with `POINT`, x, y (in the units of their metrics), x_std, y_std (n-1; missing for one
+        seed) and seeds, in the order of the long table.
 
     Raises:
         UserError: no run has both; or a point has several recipes, networks, embedding sizes,
             splits or folds.
     """
     measured = {
-        axis: of_rule(scores[scores.metric == metric], selection, role)
+        axis: select(scores, selection=selection, role=role, metrics=[metric])
         for axis, metric, role in (("x", x, x_role), ("y", y, y_role))
     }
     for frame in measured.values():
@@ -52,11 +51,7 @@ def points(
 
 
 def _means(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
-    percent = {metric: 1 if metric in STRUCTURE else 100 for metric in set(frame.metric)}
-    values = frame.assign(value=frame.value * frame.metric.map(percent))
-    grouped = values.groupby(POINT, sort=False)["value"].agg(["mean", "std", "count"])
-    named = {"mean": axis, "std": f"{axis}_std", "count": "seeds"}
-    return grouped.rename(columns=named).reset_index()
+    return summarize(frame, POINT).rename(columns={"mean": axis, "std": f"{axis}_std"})
 
 
 def _check_one(frame: pd.DataFrame) -> None:

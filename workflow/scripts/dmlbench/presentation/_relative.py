@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
+from dmlbench.statistics.summary import select, summarize
 
 
 def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.DataFrame:
@@ -32,15 +33,14 @@ def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.Data
     kept = kept[(kept["at"] != "") & kept.metric.isin(list(metrics))]
     if kept.empty:
         raise UserError(f"no scores of {', '.join(metrics)} along {axis}")
-    best = kept.groupby(["dataset", "method", "rest", "metric"])["value"].transform("max")
+    values = kept.groupby(["dataset", "method", "rest", "metric"])["value"]
+    lower = kept["metric"].map(lambda metric: quantity(metric).better == "lower")
+    best = values.transform("min").where(lower, values.transform("max"))
     kept = kept.assign(share=(100 * kept["value"] / best).where(best > 0))
     return kept[["dataset", "method", "rest", "metric", "at", "share"]]
 
 
 def means(scores: pd.DataFrame, selection: str) -> pd.DataFrame:
-    """Mean test scores over seeds, in percent, of one selection rule."""
+    """Mean test scores over seeds, in the units of their metrics, of one selection rule."""
     over = ["dataset", "network", "embedding_dim", "method", "variant", "metric"]
-    grouped = of_rule(scores, selection).groupby(over, sort=False)["value"]
-    found = grouped.agg(["mean", "std", "count"]).reset_index()
-    found[["mean", "std"]] *= 100
-    return found.rename(columns={"mean": "value", "count": "seeds"})
+    return summarize(select(scores, selection=selection), over).rename(columns={"mean": "value"})

@@ -6,11 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-
-
-def of_rule(scores: pd.DataFrame, selection: str, role: str = "test") -> pd.DataFrame:
-    """The scores of one role under a selection rule; those without a selected epoch fit any."""
-    return scores[scores.selection.isin([selection, "none"]) & (scores.role == role)]
+from dmlbench.statistics.summary import select, summarize
 
 
 def pick(
@@ -21,9 +17,8 @@ def pick(
     selection: str,
     role: str = "test",
     along: str = "embedding_dim",
-    **where: str | None,
 ) -> pd.DataFrame:
-    """Scores of one experiment family in percent, seeds summarized.
+    """Scores of one experiment family in the units of their metrics, seeds summarized.
 
     Args:
         scores: the long table of scores.
@@ -32,51 +27,48 @@ def pick(
         role: the scored images to keep, `test` or `validation`.
         along: what may have several values: `embedding_dim`, another column, or an axis of the
             variants (`lambda`); only its scores are kept.
-        where: `dataset`, `network`, `split`: the value to keep; None if the scores have only one.
 
     Returns:
-        Frame with method, `along`, metric, mean, std (n-1; missing for one seed), seeds.
+        Frame with method, `along`, metric, and the columns of `summarize`.
 
     Raises:
         UserError: nothing is left, a column that must have one value has several, or a method has
             several recipes, variants or folds.
     """
-    kept = scores[scores.method.isin(list(methods)) & scores.metric.isin(list(metrics))]
-    kept = of_rule(kept, selection, role)
+    kept = select(scores, selection=selection, role=role, metrics=metrics)
+    kept = kept[kept.method.isin(list(methods))]
+    single = ["dataset", "network", "split"]
     if along not in kept:
         there = {along: _variants.values_of(kept, along)}
         kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])
         kept = kept[kept[along] != ""]
-        where = {"embedding_dim": None, **where}
-    for column, value in where.items():
-        if value is not None:
-            kept = kept[kept[column] == value]
-        elif kept[column].nunique() > 1:
+        single.insert(0, "embedding_dim")
+    for column in single:
+        if kept[column].nunique() > 1:
             values = ", ".join(map(str, sorted(kept[column].unique())))
             raise UserError(
-                f"the scores have several values of {column} ({values}); name the {column} to show"
+                f"the scores have several values of {column} ({values}); where must name one"
             )
     if kept.empty:
-        wanted = ", ".join(f"{column} {value}" for column, value in where.items() if value)
         raise UserError(
             f"no scores of {', '.join(metrics)} at {selection}"
-            f"{f' for {wanted}' if wanted else ''}; the scores have {_listed(scores.metric)} at "
+            f"; the scores have {_listed(scores.metric)} at "
             f"{_listed(scores.selection)} for {_listed(scores.dataset)}, {_listed(scores.network)}"
         )
     for method, rows in kept.groupby("method"):
         for column in ("recipe", "variant", "fold"):
             if column != along and rows[column].nunique() > 1:
                 raise UserError(f"method {method} has scores of several {column}s; allowed: one")
-    summary = kept.groupby(["method", along, "metric"], sort=False)["value"]
-    result = summary.agg(["mean", "std", "count"]).reset_index()
-    result[["mean", "std"]] *= 100
-    return result.rename(columns={"count": "seeds"})
+    return summarize(kept, ["method", along, "metric"])
 
 
-def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, float]:
-    """Printed test scores in percent, by columns of their places or axes of their variants.
+def printed_values(printed: pd.DataFrame | None, *keys: str, **where: object) -> dict[tuple, float]:
+    """Printed test scores, as printed, by columns of their places or axes of their variants.
 
     Empty if nothing is printed.
+
+    Args:
+        where: column -> the value to keep.
 
     Raises:
         UserError: two printed numbers for one key.
@@ -84,6 +76,8 @@ def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, floa
     if printed is None:
         return {}
     tested = printed[(printed.role == "test") & (printed.why == "")]
+    for column, value in where.items():
+        tested = tested[tested[column] == value]
     axes = {key: _variants.values_of(tested, key) for key in keys if key not in tested}
     tested = tested.assign(**axes)
     for axis in axes:
@@ -92,6 +86,11 @@ def printed_values(printed: pd.DataFrame | None, *keys: str) -> dict[tuple, floa
         key = " ".join(str(getattr(row, column)) for column in keys)
         raise UserError(f"two printed numbers for {key}; allowed: one, so name fewer tables")
     return dict(zip(zip(*(tested[key] for key in keys), strict=True), tested.number, strict=True))
+
+
+def placed_values(printed: pd.DataFrame | None) -> pd.DataFrame | None:
+    """The printed numbers that have a place among ours, as `value`; None if nothing is printed."""
+    return None if printed is None else printed[printed.why == ""].assign(value=printed.number)
 
 
 def present(picked: pd.DataFrame, methods: Sequence[str]) -> list[str]:

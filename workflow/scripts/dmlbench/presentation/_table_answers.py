@@ -5,10 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.presentation import _variants
 from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
-from dmlbench.presentation.names import name
+from dmlbench.presentation.names import name, points
 
 _MANY = 4
 """Number of differences above which a sentence gives the extremes instead of all."""
@@ -19,7 +18,7 @@ def _of_differences(
 ) -> list[str]:
     """Sentences on all losses together, if the table has them, then on single losses."""
     metric = name(titles, options["metrics"][0])
-    unit = "" if options["metrics"][0] in STRUCTURE else " points"
+    unit = points(options["metrics"][0])
     if "panel" not in frame:
         return _on_one_dataset(frame, "", metric, unit, options, titles)
     if len(options["metrics"]) > 1:
@@ -134,14 +133,14 @@ def _on_one_cloud(frame: pd.DataFrame, on: str) -> str:
     order = _numbers(frame["pearson"]).abs().sort_values(ascending=False).index
     sure = [index for index in order if low[index] * high[index] > 0]
     rest = [frame[label][index] for index in order if index not in sure]
-    metric, points = label.removeprefix("With "), frame["points"].iloc[0]
+    metric, count = label.removeprefix("With "), frame["points"].iloc[0]
     found = "does not correlate significantly"
     if sure:
         said = listed([_correlation(frame.loc[index], label) for index in sure])
         found = f"correlates with {said}"
     unsure = f"; with {listed(rest)} the interval includes 0" if rest else ""
     return (
-        f"{on}{metric} {found}{unsure} (Pearson's correlation over {points} points, 95 % interval)."
+        f"{on}{metric} {found}{unsure} (Pearson's correlation over {count} points, 95 % interval)."
     )
 
 
@@ -155,7 +154,7 @@ def _of_spread(
 ) -> list[str]:
     metric = options["metrics"][0]
     said = [
-        f"{row[metric]} points {row['Variant']}"
+        f"{row[metric]}{points(metric)} {row['Variant']}"
         + (f" on {row['panel']}" if "panel" in frame else "")
         + _interval(row, metric)
         for _, row in frame.iterrows()

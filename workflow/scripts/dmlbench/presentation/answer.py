@@ -7,13 +7,15 @@ of its tables whose kind has an answer.
 import pandas as pd
 
 from dmlbench.errors import unknown
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation._table_answers import ANSWERING
-from dmlbench.presentation.names import name
+from dmlbench.presentation.names import name, points
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import Study, TableFiles, near_first, read_tournament
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.friedman import friedman
+from dmlbench.statistics.summary import select, summarize
 from dmlbench.statistics.tournament import EXPERIMENT, rank_by_year, ranks
 
 
@@ -41,7 +43,7 @@ def _of_tournament(study: Study) -> list[str]:
         return []
     best, metric = board.iloc[0], name(study["titles"], study["metric"])
     gain = _lead(study, board)
-    lead = f", {gain} above {board['title'].iloc[1]}" if gain else ""
+    lead = f", {gain} {board['title'].iloc[1]}" if gain else ""
     seeds = _seeds(study)
     if best.experiments < 2:
         first = (
@@ -105,15 +107,15 @@ def _concordance(study: Study) -> float:
 
 
 def _lead(study: Study, board: pd.DataFrame) -> str:
-    """How many points of the metric the first is above the second, mean over experiments."""
-    scores = _ranked(study)
-    chosen = scores[(scores.metric == study["metric"]) & (scores.role == "test")]
-    chosen = chosen[chosen.selection == study["selection"]]
+    """How far the first is ahead of the second, mean over experiments: `1.20 points above`."""
+    metric = study["metric"]
+    chosen = select(_ranked(study), selection=study["selection"], metrics=[metric])
     # Seeds first, as for the ranks: an experiment with more of them counts once.
-    cells = 100 * chosen.groupby([*EXPERIMENT, "method"])["value"].mean()
-    means = cells.groupby("method").mean()
+    cells = summarize(chosen, [*EXPERIMENT, "method"])
+    means = cells.groupby("method")["mean"].mean()
     gain = means[board["method"].iloc[0]] - means[board["method"].iloc[1]]
-    return f"{rounded(gain, 2)} points" if gain > 0 else ""
+    gain, where = (-gain, "below") if quantity(metric).better == "lower" else (gain, "above")
+    return f"{rounded(gain, 2)}{points(metric)} {where}" if gain > 0 else ""
 
 
 def _seeds(study: Study) -> str:

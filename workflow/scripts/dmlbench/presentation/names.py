@@ -1,7 +1,10 @@
 """Display names of methods, metrics, networks and data sets."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from dmlbench.evaluation.names import quantity
+from dmlbench.presentation._sentences import listed
 
 TOY_NUMBERS = "toy numbers"
 REHEARSAL = "A rehearsal with toy numbers, which say nothing about the methods."
@@ -51,6 +54,29 @@ def name(titles: Mapping[str, str], key: object) -> str:
     if at_k:
         return {"recall": "R", "precision": "P", "map": "MAP"}[at_k[1]] + "@" + at_k[2]
     return _METRICS.get(key, key.replace("_", " "))
+
+
+def with_unit(titles: Mapping[str, str], metric: str) -> str:
+    """The display name of a metric with its unit, for an axis: `R@1 (%)`."""
+    return f"{name(titles, metric)} (%)" if quantity(metric).percent else name(titles, metric)
+
+
+def in_percent(titles: Mapping[str, str], metrics: Iterable[str], words: str = "percent") -> str:
+    """` in percent`, to follow what is shown of these metrics; empty if all are plain numbers.
+
+    Args:
+        words: the unit, such as `percentage points` for differences.
+    """
+    metrics = list(metrics)
+    plain = [name(titles, metric) for metric in metrics if not quantity(metric).percent]
+    if len(plain) == len(metrics):
+        return ""
+    return f" in {words}" + (f" ({listed(plain)}: plain numbers)" if plain else "")
+
+
+def points(metric: str) -> str:
+    """The unit of a difference of two scores of a metric, after the number."""
+    return " points" if quantity(metric).percent else ""
 
 
 def selected(selection: str) -> str:

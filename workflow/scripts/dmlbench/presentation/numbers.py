@@ -2,6 +2,8 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
+from dmlbench.evaluation.names import quantity
+
 _NOISE = 9
 """Decimals beyond which a score is floating-point noise."""
 
@@ -18,6 +20,11 @@ def rounded(value: float, decimals: int, *, sign: str = "") -> str:
     meant = Decimal(repr(round(float(value), _NOISE)))
     number = meant.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return f"{number if number else abs(number):{sign}f}"
+
+
+def brief(metric: str, value: float) -> str:
+    """A metric's value in its unit, for the inside of a figure: `61.3` percent, or `0.457`."""
+    return rounded(value, 1) if quantity(metric).percent else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:

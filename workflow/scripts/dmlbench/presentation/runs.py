@@ -15,6 +15,7 @@ from dmlbench.presentation._templates import environment
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.run_facts import Found, endings, look
 from dmlbench.statistics.aggregation import read_scores
+from dmlbench.statistics.summary import in_units
 
 _METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
@@ -141,19 +142,19 @@ _ROW += ("fold", "seed")
 
 
 def _scores(file: str | os.PathLike, rows: Sequence[Mapping[str, Any]]) -> dict[tuple, float]:
-    """(row, metric) -> percent of the test images under the row's rule; `last`: of the last epoch.
+    """(row, metric) -> score of the test images under the row's rule; `last`: of the last epoch.
 
     That of the last epoch is of the first metric.
     """
     scores = read_scores(file)
-    scores = scores[(scores["role"] == "test") & scores["metric"].isin(_METRICS)]
+    scores = in_units(scores[(scores["role"] == "test") & scores["metric"].isin(_METRICS)])
     rules, first, found = {_key(row): row["selection"] for row in rows}, _METRICS[0], {}
     for score in scores.to_dict("records"):
         key = _key(score)
         if score["selection"] == rules.get(key):
-            found[*key, score["metric"]] = 100 * score["value"]
+            found[*key, score["metric"]] = score["value"]
         if score["selection"] == "last_epoch" and score["metric"] == first:
-            found[*key, "last"] = 100 * score["value"]
+            found[*key, "last"] = score["value"]
     return found
 
 

@@ -8,9 +8,11 @@ from typing import Any, NotRequired, TypedDict
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._sentences import SIGNIFICANT
 from dmlbench.presentation.names import name
 from dmlbench.statistics.aggregation import in_rows, read_scores
+from dmlbench.statistics.summary import select
 
 Path = str | os.PathLike
 
@@ -124,8 +126,8 @@ class Headline:
             there are none.
         apart: whether the tournament's tests distinguish the winner from any other method.
         averaged: how many of the winner's runs its scores are averaged over.
-        metrics: (display name, winner's score, winner's last-epoch score, baseline's score),
-            in percent, means over all runs; None if there is no such score.
+        metrics: (display name, unit, winner's score, winner's last-epoch score, baseline's score),
+            means over all runs; the unit is `%` or empty; None if there is no such score.
     """
 
     winner: str
@@ -134,7 +136,7 @@ class Headline:
     trained: int
     experiments: int
     averaged: int
-    metrics: tuple[tuple[str, float, float | None, float | None], ...]
+    metrics: tuple[tuple[str, str, float, float | None, float | None], ...]
     caveats: tuple[str, ...]
     apart: bool
 
@@ -164,7 +166,8 @@ def headline(study: Study) -> Headline:
         if best is not None:
             last = _mean(scores, winner, metric, "last_epoch")
             floor = _mean(scores, baseline, metric, rule)
-            metrics.append((name(study["titles"], metric), best, last, floor))
+            unit = "%" if quantity(metric).percent else ""
+            metrics.append((name(study["titles"], metric), unit, best, last, floor))
     there = baseline in set(scores["method"])
     return Headline(
         winner=name(study["titles"], winner),
@@ -204,6 +207,5 @@ def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
 
 
 def _mean(scores: pd.DataFrame, method: str | None, metric: str, rule: str) -> float | None:
-    chosen = scores[(scores.method == method) & (scores.metric == metric)]
-    chosen = chosen[(chosen.selection == rule) & (chosen.role == "test")]["value"]
-    return 100 * float(chosen.mean()) if len(chosen) else None
+    chosen = select(scores[scores.method == method], selection=rule, metrics=[metric])["value"]
+    return float(chosen.mean()) if len(chosen) else None

@@ -5,6 +5,7 @@ import io
 import itertools
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dmlbench.files import atomic_write
@@ -27,7 +28,7 @@ class Column:
     header: str
     group: str = ""
     decimals: int = 2
-    better: str = "higher"
+    better: str = ""
     signed: bool = False
 
 
@@ -156,6 +157,12 @@ class Table:
             return {}
         mark = dict(zip(order, (BEST, SECOND), strict=False))
         return {index: mark.get(value, PLAIN) for index, value in printed.items()}
+
+
+def legend(columns: Sequence[Column]) -> str:
+    """What a caption says about marks; empty if no column has any."""
+    marked = any(column.better for column in columns)
+    return " Best in bold, second best underlined." if marked else ""
 
 
 def as_rehearsal(table: Table) -> Table:

@@ -88,14 +88,18 @@ def _tournament(study: Study) -> list[str]:
 def _numbers(study: Study, numbers) -> list[str]:
     last = study["selection"] != "last_epoch"
     mean = f", mean of {numbers.averaged} runs" if numbers.averaged > 1 else ""
-    head = [f"percent{mean}", f"{numbers.winner}, {SELECTIONS[study['selection']]}"]
+    percent = all(unit for _, unit, *_ in numbers.metrics)
+    head = [
+        f"{'percent' if percent else 'score'}{mean}",
+        f"{numbers.winner}, {SELECTIONS[study['selection']]}",
+    ]
     head += ["last epoch"] if last else []
     head += [numbers.baseline] if numbers.baseline else []
     rows = [tuple(head)]
-    for title, best, end, floor in numbers.metrics:
-        row = [title, _percent(best)]
-        row += [_percent(end)] if last else []
-        row += [_percent(floor)] if numbers.baseline else []
+    for title, unit, best, end, floor in numbers.metrics:
+        row = [title if percent or not unit else f"{title} ({unit})", _number(best)]
+        row += [_number(end)] if last else []
+        row += [_number(floor)] if numbers.baseline else []
         rows.append(tuple(row))
     return _aligned(rows, left=(0,))
 
@@ -112,7 +116,7 @@ def _aligned(rows: list[tuple[str, ...]], *, left: tuple[int, ...]) -> list[str]
     ]
 
 
-def _percent(value: float | None) -> str:
+def _number(value: float | None) -> str:
     return "-" if value is None else rounded(value, 2)
 
 

@@ -58,7 +58,7 @@ def write_table(
     shown = _collected(scores, facts, tables)
     if trials:
         shown = Searched(_trials(trials), shown)
-    built = view(shown, facts["titles"])
+    built = view(shown)
     table.write(table.as_rehearsal(built) if facts["rehearsal"] else built, **files)
 
 
@@ -78,7 +78,7 @@ def write_figure(
         scores, facts, printed, tables, files: as in `write_table`.
     """
     view = _build("presentation/figures", facts | {"arrays": _arrays(arrays)}, printed)
-    _save(view(_collected(scores, facts, tables), facts["titles"]), facts, files)
+    _save(view(_collected(scores, facts, tables)), facts, files)
 
 
 def write_embedding_map(

@@ -5,26 +5,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmlbench.errors import UserError
+from dmlbench.tensors import integers
 from dmlbench.values import Count, Seed, fits
 
 
 def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndarray:
     """Labels as int64 [N], after checking the arguments that all samplers share.
 
+    Args:
+        labels: integers of any type, in a list, an array, or a tensor on any device.
+
     Raises:
         UserError: labels are not a list of integers, or batch size or seed are out of range.
     """
-    labels = np.asarray(labels)
-    if labels.ndim != 1 or not len(labels) or not np.issubdtype(labels.dtype, np.integer):
-        raise UserError(
-            f"labels have shape {labels.shape} and type {labels.dtype}; "
-            "allowed: a list of at least one integer"
-        )
+    labels = integers("labels", labels)
+    if labels.ndim != 1 or not len(labels):
+        raise UserError(f"labels: shape {labels.shape}; allowed: [N], N > 0")
     if not fits(Count, batch_size):
         raise UserError(f"batch_size = {batch_size}; allowed: an integer >= 1")
     if not fits(Seed, seed):
         raise UserError(f"seed = {seed}; allowed: an integer >= 0")
-    return labels.astype(np.int64)
+    return labels
 
 
 def batch_within(images: int, batch_size: int) -> int:

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from dmlbench.errors import UserError
+from dmlbench.tensors import array, integers
 
 
 class EmbeddingMemory:
@@ -23,27 +24,28 @@ class EmbeddingMemory:
         self.embeddings: np.ndarray | None = None
 
     def update(self, indices, embeddings) -> None:
-        """Store the embeddings [B, D] (tensor or array, any float type) of these rows [B].
+        """Store the embeddings [B, D] (tensor, array or list, any float type) of these rows [B].
 
         If an index occurs twice, the last embedding is kept.
 
         Raises:
             UserError: an index beyond the table, or a different D than before.
         """
-        indices = _to_array(indices).astype(np.int64)
-        embeddings = _to_array(embeddings).astype(np.float32)
+        indices = integers("embedding memory: indices", indices)
+        embeddings = array("embedding memory: embeddings", embeddings).astype(np.float32)
         rows = len(self.known)
         if len(indices) and not 0 <= indices.min() <= indices.max() < rows:
             raise UserError(
                 f"embedding memory: indices {indices.min()} to {indices.max()}; "
                 f"allowed: 0 to {rows - 1}"
             )
-        if self.embeddings is None:
+        if self.embeddings is None and embeddings.ndim == 2:
             self.embeddings = np.zeros((rows, embeddings.shape[1]), dtype=np.float32)
-        if embeddings.shape != (len(indices), self.embeddings.shape[1]):
+        size = "D" if self.embeddings is None else self.embeddings.shape[1]
+        if embeddings.shape != (len(indices), size):
             raise UserError(
                 f"embedding memory: embeddings of shape {embeddings.shape}; "
-                f"allowed: {(len(indices), self.embeddings.shape[1])}"
+                f"allowed: ({len(indices)}, {size})"
             )
         self.embeddings[indices] = embeddings
         self.known[indices] = True
@@ -60,18 +62,10 @@ class EmbeddingMemory:
         Raises:
             UserError: the table has another number of rows.
         """
-        known, embeddings = _to_array(state["known"]), _to_array(state["embeddings"])
+        known, embeddings = (array(key, state[key]) for key in ("known", "embeddings"))
         if known.shape != self.known.shape:
             raise UserError(
                 f"embedding memory: a state of {len(known)} rows; allowed: {len(self.known)}"
             )
         self.known = known.astype(bool)
         self.embeddings = embeddings.astype(np.float32) if embeddings.shape[1] else None
-
-
-def _to_array(values) -> np.ndarray:
-    if isinstance(values, torch.Tensor):
-        # NumPy has no bfloat16.
-        values = values.detach().cpu()
-        return (values.float() if values.is_floating_point() else values).numpy()
-    return np.asarray(values)

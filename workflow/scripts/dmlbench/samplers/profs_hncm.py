@@ -8,6 +8,7 @@ from torch import Tensor
 from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.samplers._memory import EmbeddingMemory
 from dmlbench.samplers.profs import Profs
+from dmlbench.tensors import array, integers
 from dmlbench.values import Count, Positive
 
 VERSION = 2
@@ -65,10 +66,9 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
         if self.centers is not None:
             self.memory.update(np.arange(self.classes), self.centers())
             return
-        indices = np.asarray(indices)[self.representative_positions]
-        self.memory.update(
-            self.by_class.class_of[indices], embeddings[self.representative_positions]
-        )
+        indices = integers("indices", indices)[self.representative_positions]
+        embeddings = array("embeddings", embeddings)[self.representative_positions]
+        self.memory.update(self.by_class.class_of[indices], embeddings)
 
     def state_dict(self) -> dict:
         return self.memory.state_dict()

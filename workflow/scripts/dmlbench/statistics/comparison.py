@@ -5,8 +5,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.statistics.placement import KEY, find
+from dmlbench.statistics.summary import in_units, summarize
 
 COLUMNS = [*KEY, "status", "ours", "ours_std", "seeds", "printed", "printed_std"]
 COLUMNS += ["difference", "low", "high", "inside"]
@@ -35,16 +35,16 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         ours: the long table of scores (fractions) under one selection rule.
-        placed: as `statistics.placement.place` gives it (percent).
+        placed: as `statistics.placement.place` gives it (in the printed unit).
 
     Returns:
         One row per key, sorted, with `COLUMNS`: `fold` is `mean` if the printed number averages
         folds and `best` if it is that of the best one; `status` is `both`, `ours alone`, `not run`,
-        or `cited` for a number without a place among ours; `ours` and `printed` are percent,
-        `ours_std` is an n-1 standard deviation, `printed_std` the spread as printed; `seeds` says
-        how many runs `ours` averages (folds, if the printed number averages folds); `difference` is
-        ours - printed; `inside` says whether the printed number, give or take half its last
-        digit, is between `low` and `high`. Unknown values are missing.
+        or `cited` for a number without a place among ours; `ours` and `printed` are in the unit of
+        the metric, `ours_std` is an n-1 standard deviation, `printed_std` the spread as printed;
+        `seeds` says how many runs `ours` averages (folds, if the printed number averages folds);
+        `difference` is ours - printed; `inside` says whether the printed number, give or take half
+        its last digit, is between `low` and `high`. Unknown values are missing.
 
     Raises:
         UserError: ours under several selection rules, or of several recipes for one key; two
@@ -80,17 +80,14 @@ def _found(scores: pd.DataFrame) -> pd.DataFrame:
     rules = sorted(scores["selection"].unique())
     if len(rules) > 1:
         raise UserError(f"scores under several selection rules ({', '.join(rules)}); allowed: one")
-    grouped = scores.astype({"embedding_dim": "Int64"}).groupby(KEY, sort=False)
+    scores = in_units(scores.astype({"embedding_dim": "Int64"}))
+    grouped = scores.groupby(KEY, sort=False)
     for key in grouped["recipe"].nunique().loc[lambda count: count > 1].index:
         several = sorted(grouped.get_group(key)["recipe"].unique())
         raise UserError(
             f"{_named(key)}: scores of several recipes ({', '.join(several)}); allowed: one"
         )
-    values = grouped["value"].agg(ours="mean", ours_std="std", seeds="count").reset_index()
-    # Measures of structure are lengths and ratios of lengths, not shares.
-    percent = np.where(values["metric"].isin(STRUCTURE), 1, 100)
-    values["ours"], values["ours_std"] = percent * values["ours"], percent * values["ours_std"]
-    return values
+    return summarize(scores, KEY).rename(columns={"mean": "ours", "std": "ours_std"})
 
 
 def _theirs(placed: pd.DataFrame) -> pd.DataFrame:

@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
 from dmlbench.statistics.aggregation import ROW
+from dmlbench.statistics.summary import in_units
 
 _NOISE = 10
 """Decimals beyond which a difference, in percent or not, is floating-point noise."""
@@ -81,7 +81,7 @@ def paired_differences(
     Returns:
         One row per data set, method, variant and metric, in the order of the scores, the means
         over methods (`ALL_METHODS`) last: `COLUMNS`. `reference` and `value`, the means over the
-        pairs, and differences are percent, except for measures of structure. `sign` is the p-value
+        pairs, and differences are in the metric's unit. `sign` is the p-value
         of the sign test, `holm` that of Student's test after Holm's correction for the single
         methods of one metric; missing for the mean over methods. Unknown values are missing.
 
@@ -108,7 +108,7 @@ def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per metric and combination of the columns other than method and seed: `spread` (n -
-        1) and its 95 % interval, `low` to `high`, in fractions, `methods`, `seeds`.
+        1) and its 95 % interval, `low` to `high`, in the unit of the scores, `methods`, `seeds`.
 
     Raises:
         UserError: fewer than two methods, or a seed that some methods lack or have twice.
@@ -142,7 +142,8 @@ def holm(p_values: pd.Series) -> pd.Series:
 
 
 def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) -> pd.DataFrame:
-    """The scores that have a reference, with its score."""
+    """The scores that have a reference, with its score, in the units of their metrics."""
+    scores = in_units(scores)
     for column in ("role", "selection"):
         if scores[column].nunique() > 1:
             values = ", ".join(sorted(scores[column].unique()))
@@ -161,12 +162,8 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
         wanted = ", ".join(sorted({name or "base" for name in references.values()}))
         found = ", ".join(sorted({name or "base" for name in scores[between]}))
         raise UserError(f"no scores of {between} {wanted} to compare with ({found})")
-    percent = np.where(both.metric.isin(STRUCTURE), 1, 100)
-    return both.assign(
-        reference=percent * both.value_reference,
-        value=percent * both.value,
-        difference=percent * (both.value - both.value_reference),
-    )
+    reference = both["value_reference"]
+    return both.assign(reference=reference, difference=both["value"] - reference)
 
 
 def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.plan.mapping import CELL, Mapping, Mean, Place, read_mapping, table_id
 from dmlbench.statistics.printed import read_printed_files
 
@@ -110,11 +111,12 @@ def find(scores: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
 
 
 def _best_fold(folds: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The scores of the fold with the highest validation score, the first of equal ones."""
+    """The scores of the fold with the best validation score, the first of equal ones."""
     run = ["dataset", "network", "embedding_dim", "method", "recipe", "variant", "split", "seed"]
     run += ["selection"]
     judged = folds[(folds["role"] == "validation") & (folds["metric"] == metric)]
-    judged = judged.sort_values(["value", "fold"], ascending=[False, True], kind="stable")
+    rising = [quantity(metric).better == "lower", True]
+    judged = judged.sort_values(["value", "fold"], ascending=rising, kind="stable")
     return folds.merge(judged.drop_duplicates(run)[[*run, "fold"]], on=[*run, "fold"])
 
 

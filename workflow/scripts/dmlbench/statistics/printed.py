@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 
 
 def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.DataFrame:
@@ -48,7 +49,7 @@ def decimals(printed: str) -> int:
 
 
 def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> pd.DataFrame:
-    """Printed percentages as a long table of scores, in fractions, one seed, split `half`."""
+    """Printed scores as a long table as runs store them (fractions), one seed, split `half`."""
     return pd.DataFrame(
         {
             "run": printed["table"] + printed["panel"] + "/" + printed["method"],
@@ -64,7 +65,7 @@ def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> p
             "role": "test",
             "selection": selection,
             "metric": printed["metric"],
-            "value": printed["number"] / 100,
+            "value": printed["number"] / [quantity(metric).factor for metric in printed["metric"]],
         }
     )
 

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.files import atomic_write
 from dmlbench.statistics.aggregation import SAME_SCORE, Row, collect
 from dmlbench.statistics.confidence import rank_confidence, read_answers
@@ -20,7 +21,7 @@ EXPERIMENT = ["dataset", "network", "embedding_dim", "split", "fold"]
 def ranks(
     scores: pd.DataFrame, *, metric: str, methods: Sequence[str], selection: str
 ) -> pd.DataFrame:
-    """Rank of every method in every experiment, 1 for the highest score on test images.
+    """Rank of every method in every experiment, 1 for the best score on test images.
 
     An experiment is one data set, network, embedding size, split and fold; seeds are averaged
     first, so that an experiment repeated over seeds counts once. Methods with the same score share
@@ -28,7 +29,7 @@ def ranks(
 
     Args:
         scores: the long table of scores.
-        metric: the metric to rank by, the higher the better.
+        metric: the metric to rank by.
         methods: the ranked methods; other rows are left out.
         selection: the selection rule whose scores count.
 
@@ -66,7 +67,12 @@ def ranks(
                 f"method {method} has no {metric} at {selection} in experiment "
                 f"{_named(experiment)}; every method must take part in every experiment"
             )
-    return values.round(SAME_SCORE).rank(ascending=False, method="average")
+    return ranked(values.round(SAME_SCORE), metric)
+
+
+def ranked(values: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Ranks within each column of a metric's values, 1 for the best; ties share their average."""
+    return values.rank(ascending=quantity(metric).better == "lower", method="average")
 
 
 def tournament(

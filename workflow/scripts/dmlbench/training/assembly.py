@@ -9,7 +9,7 @@ from torch import nn
 from dmlbench.data.feed import Feed
 from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
-from dmlbench.losses import build_loss
+from dmlbench.losses import CrossBatchMemory, build_loss
 from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.weights import load_weights
@@ -115,6 +115,8 @@ def _objective(spec: Spec, network: Embedder, loss: nn.Module, sampler: Sampler)
                 f"sampler {spec.sampler.name}: manifold_mixup leaves no image as a representative; "
                 "allowed: any other regularizer"
             )
+    if spec.memory is not None:
+        loss = CrossBatchMemory(loss, miner=parts.pop("miner"), **spec.memory.model_dump())
     return Objective(network, loss, **parts)
 
 

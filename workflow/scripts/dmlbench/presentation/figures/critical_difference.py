@@ -1,17 +1,20 @@
 """Average ranks on a line, with a bar over every set of methods that do not differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.presentation import style
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import ranks
-from dmlbench.values import Fact, InnerShare, Metric, Printed
+from dmlbench.values import InnerShare, Printed, RankingMetric
+
+NEEDS = "ranks_of_several"
 
 _ROW = 0.23
 _BAR = 0.13
@@ -21,49 +24,31 @@ _SIDE = 0.4
 """Space for names on each side of the scale, in lengths of the scale."""
 
 
-class CriticalDifference:
+class CriticalDifference(Kind):
     """The tournament as a critical-difference diagram; a second one from the printed scores.
 
     Methods whose average ranks are closer than Nemenyi's critical difference are joined by a
     bar: this tournament does not distinguish them.
 
-    Args:
-        title: printed above the figure.
-        methods: the ranked methods; each must have a score in every experiment.
-        metric: the metric to rank by, the higher the better.
-        selection: the selection rule of the scores.
+    Attributes:
+        metric: the metric to rank by.
         level: confidence of the critical difference, in (0, 1).
-        baseline: the method that is not ranked.
         printed: printed scores that are ranked below ours, as `read_printed` gives them.
 
     Source: Demšar 2006, section 3.2.4.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        level: InnerShare = 0.95,
-        baseline: Fact[str | None] = "untrained",
-        printed: Printed | None = None,
-    ):
-        self.title = title
-        self.methods = [method for method in methods if method != baseline]
-        self.metric = metric
-        self.selection = selection
-        self.level = level
-        self.printed = printed
+    metric: RankingMetric = "recall_at_1"
+    level: InnerShare = 0.95
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
             UserError: a method is absent from an experiment, or fewer than two take part.
         """
-        ours = ranks(scores, metric=self.metric, methods=self.methods, selection=self.selection)
+        ours = ranks(scores, metric=self.metric, methods=self.compared, selection=self.selection)
         panels = [(self.title, selected(self.selection), ours)]
         if self.printed is not None:
             panels.append(self._printed_panel(self.printed))
@@ -73,8 +58,8 @@ class CriticalDifference:
             all_axes = figure.subplots(len(panels), 1, height_ratios=sizes, squeeze=False)[:, 0]
             figure.subplots_adjust(0.02, 0.02, 0.98, 1 - 0.55 / sum(sizes), hspace=0.35)
             for axes, (title, note, table) in zip(all_axes, panels, strict=True):
-                self._draw(axes, table, titles)
-                style.head(axes, title, f"{self._verdict(table, titles)} {note}".strip())
+                self._draw(axes, table)
+                style.head(axes, title, f"{self._verdict(table)} {note}".strip())
         return figure
 
     def _printed_panel(self, printed: pd.DataFrame) -> tuple[str, str, pd.DataFrame]:
@@ -82,18 +67,18 @@ class CriticalDifference:
         title = f"The same from the printed tables {', '.join(map(display_table, ids))}"
         theirs = as_scores(printed, selection=self.selection)
         there = set(theirs.method)
-        methods = [method for method in self.methods if method in there]
+        methods = [method for method in self.compared if method in there]
         table = ranks(theirs, metric=self.metric, methods=methods, selection=self.selection)
         return title, "", table
 
-    def _verdict(self, table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    def _verdict(self, table: pd.DataFrame) -> str:
         experiments = table.shape[1]
         test = friedman(table)
         plural = "s" if experiments > 1 else ""
-        found = f"Ranks by {name(titles, self.metric)} in {experiments} experiment{plural}"
+        found = f"Ranks by {self.name(self.metric)} in {experiments} experiment{plural}"
         return f"{found}, Friedman p = {test.p_value:.3g}." if test.p_value >= 0 else f"{found}."
 
-    def _draw(self, axes, table: pd.DataFrame, titles: Mapping[str, str]) -> None:
+    def _draw(self, axes, table: pd.DataFrame) -> None:
         average = table.mean(axis="columns").sort_values(kind="stable")
         difference = critical_difference(*table.shape, level=self.level)
         bars = groups(average, difference)
@@ -114,7 +99,7 @@ class CriticalDifference:
             edge = 1 - side / 12 if place < half else len(average) + side / 12
             height = -below - _ROW * (row + 0.5)
             _elbow(axes, [rank, rank, edge], [0, height, height], method)
-            _label(axes, edge, height, rounded(rank, 2), name(titles, method), left=place < half)
+            _label(axes, edge, height, rounded(rank, 2), self.name(method), left=place < half)
 
     def _bracket(self, axes, difference: float, methods: int) -> None:
         end = min(1 + difference, methods)

@@ -10,19 +10,18 @@ from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import style
-from dmlbench.presentation.names import name
+from dmlbench.presentation.kind import Kind
 from dmlbench.values import Fact
 
 _NAMES = "APN"
 _COLORS = ("#332288", "#117733", "#cc6677")
 
 
-class ForceField:
+class ForceField(Kind):
     """One panel per setting of `triplet_forces` or loss of `loss_forces`: arrows, or mined regions.
 
-    Args:
+    Attributes:
         arrays: seed -> the arrays of that seed; they do not depend on it.
-        title: printed above the figure.
         figure: which one: `3_4`, `3_6` and `3_7` have arrows, `3_5` and `b_1` regions; `forces`, of
             `loss_forces`, has both, a panel for each loss.
         draws: arrows or regions; if not given, what the figure has, arrows first.
@@ -30,30 +29,23 @@ class ForceField:
         scale: length of an arrow of force 1, in units of the space.
     """
 
-    def __init__(
-        self,
-        arrays: Mapping[int, Mapping[str, np.ndarray]],
-        *,
-        title: Fact[str],
-        figure: str,
-        draws: Literal["arrows", "regions"] | None = None,
-        columns: int = 3,
-        scale: float = 0.2,
-    ):
-        self.arrays = arrays[min(arrays)]
-        self.arrows = self._panels(f"arrows_{figure}_") if draws != "regions" else {}
-        self.regions = self._panels(f"region_{figure}_") if draws != "arrows" else {}
-        if not self.arrows and not self.regions:
-            known = {"_".join(key.split("_")[1:3]) for key in self.arrays if "_" in key[:7]}
-            raise unknown("figure of forces", figure, known)
-        self.title = title
-        self.figure = figure
-        self.columns = columns
-        self.scale = scale
+    arrays: Fact[Mapping[int, Mapping[str, np.ndarray]]]
+    figure: str
+    draws: Literal["arrows", "regions"] | None = None
+    columns: int = 3
+    scale: float = 0.2
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-        """The figure; it needs no scores."""
-        panels = self.arrows or self.regions
+    def __call__(self, scores: pd.DataFrame) -> Figure:
+        """The figure; it needs no scores.
+
+        Raises:
+            UserError: the arrays have no such figure.
+        """
+        arrows = self._panels(f"arrows_{self.figure}_") if self.draws != "regions" else {}
+        panels = arrows or self._panels(f"region_{self.figure}_")
+        if not panels or (not arrows and self.draws == "arrows"):
+            known = {"_".join(key.split("_")[1:3]) for key in self._first if "_" in key[:7]}
+            raise unknown("figure of forces", self.figure, known)
         columns = min(self.columns, len(panels))
         lines = -(-len(panels) // columns)
         with style.house():
@@ -62,23 +54,27 @@ class ForceField:
                 lines, columns, squeeze=False, sharex=True, sharey=True
             ).flatten()
             for axes, (panel, array) in zip(all_axes, panels.items(), strict=False):
-                if self.arrows:
+                if arrows:
                     self._arrows(axes, array)
                 else:
                     self._region(axes, array)
-                axes.set_title(name(titles, panel), fontsize=9, fontweight="normal", pad=5)
+                axes.set_title(self.name(panel), fontsize=9, fontweight="normal", pad=5)
                 axes.set_aspect("equal")
                 axes.grid(True, axis="both")
             for axes in all_axes[len(panels) :]:
                 axes.set_axis_off()
-            if self.arrows:
-                self._limits(all_axes[0])
+            if arrows:
+                self._limits(all_axes[0], arrows)
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             figure.tight_layout()
         return figure
 
+    @property
+    def _first(self) -> Mapping[str, np.ndarray]:
+        return self.arrays[min(self.arrays)]
+
     def _panels(self, prefix: str) -> dict[str, np.ndarray]:
-        found = {key: array for key, array in self.arrays.items() if key.startswith(prefix)}
+        found = {key: array for key, array in self._first.items() if key.startswith(prefix)}
         return {key.removeprefix(prefix): array for key, array in found.items()}
 
     def _arrows(self, axes, array: np.ndarray) -> None:
@@ -94,14 +90,14 @@ class ForceField:
         axes.imshow(
             array,
             origin="lower",
-            extent=self.arrays[f"extent_{self.figure}"],
+            extent=self._first[f"extent_{self.figure}"],
             cmap=ListedColormap(["white", style.tint("#ddaa33", 0.55)]),
             vmin=0,
             vmax=1,
             interpolation="nearest",
         )
         for place, label, color in zip(
-            self.arrays[f"points_{self.figure}"], _NAMES, _COLORS, strict=False
+            self._first[f"points_{self.figure}"], _NAMES, _COLORS, strict=False
         ):
             self._point(axes, place, label, color)
 
@@ -109,9 +105,9 @@ class ForceField:
         axes.plot(*place, marker="o", ms=5, color=color)
         axes.annotate(label, place, xytext=(4, 4), textcoords="offset points", fontsize=9)
 
-    def _limits(self, axes) -> None:
+    def _limits(self, axes, arrows: Mapping[str, np.ndarray]) -> None:
         """Limits that contain every arrow of every panel, the same in all."""
-        places = np.stack(list(self.arrows.values()))
+        places = np.stack(list(arrows.values()))
         tips = places[:, :, 0] + self.scale * places[:, :, 1]
         everything = np.concatenate([places[:, :, 0], tips]).reshape(-1, 2)
         low, high = everything.min(0), everything.max(0)

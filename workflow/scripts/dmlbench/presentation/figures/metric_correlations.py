@@ -1,6 +1,6 @@
 """Which metrics agree: their correlations over the objectives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,50 +9,37 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._relative import means
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation._scores import placed_values
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
+
+NEEDS = "points_of_metrics"
 
 
-class MetricCorrelations:
+class MetricCorrelations(Kind):
     """One matrix per data set: Pearson's coefficients, ours below the diagonal, printed above.
 
     A point is a method with its variant, the mean over seeds, if it has all of the metrics.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         metrics: rows and columns.
-        selection: the selection rule of the scores.
-        baseline: the method that is left out.
         printed: the printed numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        baseline: Fact[str | None] = "untrained",
-        printed: Printed | None = None,
-    ):
-        self.title = title
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.baseline = baseline
-        self.printed = None
-        if printed is not None:
-            self.printed = printed[printed.why == ""].assign(value=printed.number)
+    metrics: Sequence[Metric]
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
             UserError: fewer than three points have two of the metrics.
         """
-        summary = means(scores, self.selection)
+        summary, placed = means(scores, self.selection), placed_values(self.printed)
         datasets = list(dict.fromkeys(summary.dataset))
-        labels = [name(titles, metric) for metric in self.metrics]
+        labels = [self.name(metric) for metric in self.metrics]
         with style.house():
             side = 0.9 + 0.5 * len(self.metrics)
             figure = Figure(figsize=(side * len(datasets) + 0.3, side + 0.7))
@@ -64,12 +51,12 @@ class MetricCorrelations:
                         f"{dataset}: correlations of {', '.join(self.metrics)} need 3 points"
                     )
                 theirs = None
-                if self.printed is not None:
-                    theirs = self._correlations(self.printed, dataset)
+                if placed is not None:
+                    theirs = self._correlations(placed, dataset)
                 self._matrix(axes, ours, theirs)
                 axes.set_xticks(range(len(labels)), labels, fontsize=7.5, rotation=45, ha="right")
                 axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
-                axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
+                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 0.92))
             above = (

@@ -8,10 +8,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
-from dmlbench.presentation._intervals import with_intervals
-from dmlbench.presentation.names import name
-from dmlbench.values import Fact, Metric
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import with_unit
+from dmlbench.statistics.summary import in_units, summarize
+from dmlbench.values import Metric
+
+NEEDS = "any_number_of_an_axis"
 
 _LOOKS = (
     ("#332288", "o"),
@@ -24,67 +28,51 @@ _LOOKS = (
 )
 
 
-class MetricsByAxis:
+class MetricsByAxis(Kind):
     """Mean of each metric over seeds against the number in a variant, with its 95% interval.
 
     Intervals are Student's t over seeds; one seed has none. Each method has its own panel, except
     for those drawn over others (`over`), which are dashed lines without marks.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         axis: the axis of the variants along x: `classes` for `classes=100`.
         metrics: what is drawn, in the order of the legend.
-        methods: panels from left to right; None for all, in order of appearance.
+        panels: methods from left to right; None for all, in order of appearance.
         over: method -> the method into whose panel it is drawn.
         label: of the x axis; the axis's own name by default.
         log: whether x is logarithmic.
-        percent: whether values are fractions, shown in percent.
         role: which rows are drawn.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        axis: str,
-        metrics: Sequence[Metric],
-        methods: Sequence[str] | None = None,
-        over: Mapping[str, str] | None = None,
-        label: str | None = None,
-        log: bool = False,
-        percent: bool = True,
-        role: Literal["train", "validation", "test"] = "test",
-    ):
-        self.title = title
-        self.axis = axis
-        self.metrics = list(metrics)
-        self.methods = methods
-        self.over = dict(over or {})
-        self.label = label or axis.replace("_", " ")
-        self.log = log
-        self.percent = percent
-        self.role = role
+    axis: str
+    metrics: Sequence[Metric]
+    panels: Sequence[str] | None = None
+    over: Mapping[str, str] | None = None
+    label: str | None = None
+    log: bool = False
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a long table.
 
         Raises:
             UserError: no rows have this axis, these metrics and this role.
         """
         shown = self._shown(scores)
-        methods = self.methods or list(dict.fromkeys(shown.method))
-        panels = [method for method in methods if method not in self.over]
+        methods = self.panels or dict.fromkeys(shown.method)
+        panels = [method for method in methods if method not in (self.over or {})]
         with style.house():
             figure = Figure(figsize=(1.6 + 3.6 * len(panels), 3.9))
             all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
             for axes, panel in zip(all_axes, panels, strict=True):
-                self._panel(axes, shown, panel, titles)
+                self._panel(axes, shown, panel)
                 if len(panels) > 1:
-                    axes.set_title(name(titles, panel), fontsize=9, fontweight="normal", pad=4)
-            all_axes[0].set_ylabel("%" if self.percent else "")
+                    axes.set_title(self.name(panel), fontsize=9, fontweight="normal", pad=4)
+            all_axes[0].set_ylabel("%" if self._units() == {True} else "")
             seeds = int(shown.groupby(["method", "x", "metric"])["value"].size().max())
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            all_axes[0].set_xlabel(f"{self.label}   ({_caption(seeds)})")
+            label = self.label or self.axis.replace("_", " ")
+            all_axes[0].set_xlabel(f"{label}   ({_caption(seeds)})")
             figure.tight_layout(rect=(0, 0, 1, 0.99))
             all_axes[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
         return figure
@@ -99,19 +87,25 @@ class MetricsByAxis:
                 f"no scores of {', '.join(self.metrics)} have a variant {self.axis}=<number> and "
                 f"role {self.role}; variants are, among others: {found or 'none'}"
             )
-        return kept
+        return in_units(kept)
 
-    def _panel(self, axes, shown: pd.DataFrame, panel: str, titles: Mapping[str, str]) -> None:
-        lines = {panel: "-"} | {over: "--" for over, under in self.over.items() if under == panel}
+    def _units(self) -> set[bool]:
+        """Whether metrics are shown in percent; both if some are and others are plain numbers."""
+        return {quantity(metric).percent for metric in self.metrics}
+
+    def _panel(self, axes, shown: pd.DataFrame, panel: str) -> None:
+        over = [method for method, under in (self.over or {}).items() if under == panel]
+        lines = {panel: "-"} | dict.fromkeys(over, "--")
         for method, dash in lines.items():
             for metric, (color, mark) in zip(self.metrics, _LOOKS, strict=False):
                 rows = shown[(shown.method == method) & (shown.metric == metric)]
                 if rows.empty:
                     continue
                 place, middle, half = self._summary(rows)
-                label = name(titles, metric)
+                several = len(self._units()) > 1
+                label = with_unit(self.titles, metric) if several else self.name(metric)
                 if dash == "--":
-                    label = f"{label}, {name(titles, method)}"
+                    label = f"{label}, {self.name(method)}"
                     axes.plot(place, middle, dash, color=color, lw=1.2, label=label)
                     continue
                 axes.plot(place, middle, color=color, marker=mark, ms=4.5, lw=1.6, label=label)
@@ -126,10 +120,8 @@ class MetricsByAxis:
 
     def _summary(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, mean and half the 95% interval (0 for one seed)."""
-        found = with_intervals(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
-        unit = 100 if self.percent else 1
-        mean, half = unit * found["mean"], unit * found["half"]
-        return found["x"].to_numpy(), mean.to_numpy(), half.to_numpy()
+        found = summarize(rows, ["x"]).sort_values("x").fillna({"half": 0.0})
+        return tuple(found[column].to_numpy() for column in ("x", "mean", "half"))
 
 
 def _caption(seeds: int) -> str:

@@ -8,20 +8,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import unknown
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
-from dmlbench.presentation.names import name
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.numbers import brief
+from dmlbench.statistics.summary import in_units, summarize
 from dmlbench.values import Fact, Metric
 
 _COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
 _MARKS = "os^vDPX*"
 
 
-class PointSpaces:
+class PointSpaces(Kind):
     """One panel per space, its scores below it.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         spaces: from left to right: `array`, the name of the points [N, 2]; `title`; `where`, the
             columns of the long table (method, variant, role) that select the scores below the
             panel; no scores without it.
@@ -29,47 +30,39 @@ class PointSpaces:
         labels: the array with the class of each point, [N].
         seed: whose points are drawn.
         circle: whether to draw the unit circle.
-        ratios: metrics that are not fractions and not shown in percent.
         arrays: seed -> the arrays of that seed.
     """
 
-    def __init__(
-        self,
-        arrays: Mapping[int, Mapping[str, np.ndarray]],
-        *,
-        title: Fact[str],
-        spaces: Sequence[Mapping[Literal["array", "title", "where"], str | Mapping[str, str]]],
-        metrics: Sequence[Metric] | None = None,
-        labels: str = "labels",
-        seed: int = 0,
-        circle: bool = False,
-        ratios: Sequence[str] = ("pi_ratio", "pi_intra", "pi_inter", "rho"),
-    ):
-        if seed not in arrays:
-            raise unknown("seed of a figure", str(seed), map(str, arrays))
-        self.arrays = arrays[seed]
-        for wanted in [labels, *(space["array"] for space in spaces)]:
-            if wanted not in self.arrays:
-                raise unknown("array of a figure", wanted, self.arrays)
-        self.title = title
-        self.spaces = spaces
-        self.metrics = list(metrics or [])
-        self.labels = labels
-        self.seed = seed
-        self.circle = circle
-        self.ratios = set(ratios)
+    arrays: Fact[Mapping[int, Mapping[str, np.ndarray]]]
+    spaces: Sequence[Mapping[Literal["array", "title", "where"], str | Mapping[str, str]]]
+    metrics: Sequence[Metric] | None = None
+    labels: str = "labels"
+    seed: int = 0
+    circle: bool = False
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-        """The figure; scores in a long table, points from the arrays."""
+    def __call__(self, scores: pd.DataFrame) -> Figure:
+        """The figure; scores in a long table, points from the arrays.
+
+        Raises:
+            UserError: the arrays have no such seed or name.
+        """
+        if self.seed not in self.arrays:
+            raise unknown("seed of a figure", str(self.seed), map(str, self.arrays))
+        arrays = self.arrays[self.seed]
+        for wanted in [self.labels, *(space["array"] for space in self.spaces)]:
+            if wanted not in arrays:
+                raise unknown("array of a figure", wanted, arrays)
         with style.house():
-            figure = Figure(figsize=(2.6 * len(self.spaces) + 0.4, 3.1 + 0.2 * len(self.metrics)))
+            figure = Figure(
+                figsize=(2.6 * len(self.spaces) + 0.4, 3.1 + 0.2 * len(self.metrics or ()))
+            )
             panels = figure.subplots(1, len(self.spaces), squeeze=False)[0]
             for axes, space in zip(panels, self.spaces, strict=True):
-                self._draw(axes, space)
+                self._draw(axes, space["title"], arrays[space["array"]], arrays[self.labels])
                 axes.text(
                     0.5,
                     -0.06,
-                    "\n".join(self._lines(scores, space.get("where"), titles)),
+                    "\n".join(self._lines(scores, space.get("where"))),
                     transform=axes.transAxes,
                     ha="center",
                     va="top",
@@ -88,8 +81,7 @@ class PointSpaces:
             return f"{drawn}."
         return f"{drawn}; scores are {'its' if seeds == 1 else f'means of {seeds} seeds'}."
 
-    def _draw(self, axes, space: Mapping) -> None:
-        points, labels = self.arrays[space["array"]], self.arrays[self.labels]
+    def _draw(self, axes, title: str, points: np.ndarray, labels: np.ndarray) -> None:
         if self.circle and np.allclose(np.linalg.norm(points, axis=1), 1, atol=1e-3):
             angle = np.linspace(0, 2 * np.pi, 361)
             axes.plot(np.cos(angle), np.sin(angle), color=style.GRID, lw=1, zorder=0)
@@ -103,22 +95,22 @@ class PointSpaces:
                 alpha=0.75,
                 lw=0,
             )
-        axes.set_title(space["title"], fontsize=9, fontweight="normal", pad=5)
+        axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
         axes.set_aspect("equal", adjustable="datalim")
         axes.grid(False)
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines["bottom"].set_visible(False)
 
-    def _lines(self, scores: pd.DataFrame, where: Mapping | None, titles: Mapping) -> list[str]:
+    def _lines(self, scores: pd.DataFrame, where: Mapping | None) -> list[str]:
         if where is None:
             return []
         kept = scores
         for column, value in where.items():
             kept = kept[kept[column] == value]
-        means = kept.groupby("metric")["value"].mean()
-        return [self._line(metric, means[metric], titles) for metric in self.metrics]
+        means = summarize(in_units(kept), ["metric"]).set_index("metric")["mean"]
+        return [self._line(metric, means[metric]) for metric in self.metrics or ()]
 
-    def _line(self, metric: str, value: float, titles: Mapping) -> str:
-        shown = f"{value:.3g}" if metric in self.ratios else f"{rounded(100 * value, 1)}%"
-        return f"{name(titles, metric)}  {shown}"
+    def _line(self, metric: str, value: float) -> str:
+        unit = "%" if quantity(metric).percent else ""
+        return f"{self.name(metric)}  {brief(metric, value)}{unit}"

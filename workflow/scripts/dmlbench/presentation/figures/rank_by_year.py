@@ -1,55 +1,38 @@
 """Mean rank of each loss against the year of its publication: do later ones rank better?"""
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
-from dmlbench.presentation.names import SELECTIONS, name
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import SELECTIONS
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
-from dmlbench.statistics.tournament import rank_by_year, ranks
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.statistics.tournament import rank_by_year, ranked, ranks
+from dmlbench.values import Printed, RankingMetric
+
+NEEDS = "ranks_of_dated"
 
 _EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
 
 
-class RankByYear:
+class RankByYear(Kind):
     """A panel for our ranks, if there are runs, and one for those of the printed scores.
 
     Above each is Spearman's correlation of year and mean rank: below 0, later losses rank better.
     Methods without a year are left out, as are experiments that lack one of the others.
 
-    Args:
-        title: printed above the figure.
-        methods: the methods of our ranks.
-        metric: the metric to rank by, the higher the better.
-        selection: the selection rule of the scores.
-        years: method -> year.
+    Attributes:
+        metric: the metric to rank by.
         printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        years: Fact[Mapping[str, int]],
-        printed: Printed | None = None,
-    ):
-        self.title = title
-        self.methods = [method for method in methods if method in years]
-        self.metric = metric
-        self.selection = selection
-        self.years = dict(years)
-        self.printed = printed
+    metric: RankingMetric = "recall_at_1"
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
@@ -57,7 +40,7 @@ class RankByYear:
         """
         panels = []
         if len(scores):
-            options = {"methods": self.methods, "selection": self.selection}
+            options = {"methods": self.dated, "selection": self.selection}
             ours = ", ".join(filter(None, ["Ours", SELECTIONS[self.selection]]))
             panels.append((ours, ranks(scores, metric=self.metric, **options)))
         if self.printed is not None:
@@ -70,7 +53,7 @@ class RankByYear:
             figure = Figure(figsize=(6.4 * len(panels), 4.4))
             grid = figure.subplots(1, len(panels), squeeze=False)[0]
             for axes, (said, table) in zip(grid, panels, strict=True):
-                self._draw(axes, table, titles)
+                self._draw(axes, table)
                 style.head(axes, said, self._correlation(table))
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 0.98))
@@ -85,7 +68,7 @@ class RankByYear:
             raise UserError(
                 f"no printed {self.metric} of {len(values)} losses with a year in one experiment"
             )
-        return complete.rank(ascending=False, method="average")
+        return ranked(complete, self.metric)
 
     def _correlation(self, table: pd.DataFrame) -> str:
         board = table.mean(axis="columns").rename("average_rank").reset_index()
@@ -96,7 +79,7 @@ class RankByYear:
         value = rounded(trend.correlation, 2, sign="+").replace("-", "\u2212")
         return f"{count}; Spearman's correlation of year and rank {value}, p = {trend.p_value:.3g}"
 
-    def _draw(self, axes, table: pd.DataFrame, titles: Mapping[str, str]) -> None:
+    def _draw(self, axes, table: pd.DataFrame) -> None:
         average = table.mean(axis="columns")
         axes.set_ylim(len(average) + 0.6, 0.4)
         place = {year: x for x, year in enumerate(sorted({self.years[m] for m in average.index}))}
@@ -106,8 +89,8 @@ class RankByYear:
                 look = {"color": style.color(method), "marker": style.marker(method)}
                 axes.plot(place[year], rank, ls="", ms=7, mec="white", gid=method, **look)
                 where = (place[year] + 0.1, heights[method])
-                axes.text(*where, name(titles, method), va="center", fontsize=8)
+                axes.text(*where, self.name(method), va="center", fontsize=8)
         axes.set_xlim(-0.4, len(place) - 0.1)
         axes.set_xticks(list(place.values()), list(map(str, place)))
         axes.set_xlabel("year of publication, not to scale")
-        axes.set_ylabel(f"mean rank by {name(titles, self.metric)} (1 is best)")
+        axes.set_ylabel(f"mean rank by {self.name(self.metric)} (1 is best)")

@@ -1,67 +1,51 @@
 """One line per loss: recall over the embedding size, or over an axis of the variants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._scores import pick, present, printed_values
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.numbers import rounded
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.presentation.numbers import brief
+from dmlbench.values import Metric, Printed
+
+NEEDS = "one_family"
 
 
-class RecallByEmbeddingDim:
+class RecallByEmbeddingDim(Kind):
     """R@1 over the embedding size, one labeled line per loss, like psomas2020's figures 28 to 30.
 
     Printed numbers are hollow marks in the color of their line.
 
-    Args:
-        title: printed above the figure.
-        methods: the losses, in the study's order.
+    Attributes:
         metric: what is drawn.
         axis: what is drawn over: `embedding_dim`, or an axis of the variants such as `lambda`
             (can2019, figures 2 and 3).
-        selection: the selection rule of the scores.
-        baseline: the method drawn gray and dashed, in its own panel if it is far below.
         printed: the printed numbers.
-        dataset, network, split: which scores; None if the scores have only one.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
-        axis: str = "embedding_dim",
-        selection: Fact[str],
-        baseline: Fact[str | None] = "untrained",
-        printed: Printed | None = None,
-        dataset: str | None = None,
-        network: str | None = None,
-        split: str | None = None,
-    ):
-        self.title = title
-        self.methods = [method for method in methods if method != baseline]
-        self.metric = metric
-        self.axis = axis
-        self.selection = selection
-        self.baseline = baseline
-        self.printed = printed_values(printed, "metric", "method", axis)
-        self.where = {"dataset": dataset, "network": network, "split": split}
+    metric: Metric = "recall_at_1"
+    axis: str = "embedding_dim"
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    @cached_property
+    def _values(self) -> dict[tuple, float]:
+        return printed_values(self.printed, "metric", "method", self.axis)
+
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores; a method without any is left out.
 
         Raises:
             UserError: no scores fit, or more than one data set, network, split or recipe does.
         """
-        everyone = [*self.methods, *([self.baseline] if self.baseline else [])]
-        options = {"methods": everyone, "metrics": [self.metric], **self.where}
+        options = {"methods": self.everyone, "metrics": [self.metric]}
         shown = pick(scores, selection=self.selection, along=self.axis, **options)
         shown = shown.rename(columns={self.axis: "x"})
         losses, baseline = (
@@ -72,45 +56,43 @@ class RecallByEmbeddingDim:
         with style.house():
             figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
             if len(baseline) and _far_below(baseline, losses):
-                heights = [
-                    _reach(losses["mean"]),
-                    min(_reach(baseline["mean"]), 0.4 * _reach(losses["mean"])),
-                ]
+                above, below = self._reach(losses["mean"]), self._reach(baseline["mean"])
+                heights = [above, min(below, 0.4 * above)]
                 panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
                 figure.subplots_adjust(hspace=0.12)
                 panels[0].spines["bottom"].set_visible(False)
-                self._lines(panels[0], losses, place, titles)
-                self._lines(panels[1], baseline, place, titles)
+                self._lines(panels[0], losses, place)
+                self._lines(panels[1], baseline, place)
                 panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
                 _mark_break(*panels)
             else:
                 panels = [figure.subplots()]
-                self._lines(panels[0], shown, place, titles)
+                self._lines(panels[0], shown, place)
             panels[-1].set_xticks(list(place.values()), list(map(str, place)))
             panels[-1].set_xlim(-0.15, len(place) - 0.92)
             panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
-            panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
-            note = " Hollow: printed." if self.printed else ""
+            panels[0].set_ylabel(with_unit(self.titles, self.metric))
+            note = " Hollow: printed." if self._values else ""
             style.head(panels[0], self.title, selected(self.selection) + note)
         return figure
 
-    def _lines(self, axes, shown, place, titles) -> None:
+    def _lines(self, axes, shown, place) -> None:
         printed = self._printed(shown)
         heights = pd.concat([shown["mean"], printed["mean"]])
-        middle, reach = (heights.min() + heights.max()) / 2, _reach(heights)
+        middle, reach = (heights.min() + heights.max()) / 2, self._reach(heights)
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
             x = [place[value] for value in marks.x]
             look = {"color": style.color(method), "marker": style.marker(method)}
             style.printed(axes, x, marks["mean"], **look)
-        for method in present(shown, [*self.methods, self.baseline]):
+        for method in present(shown, self.everyone):
             self._line(axes, shown[shown.method == method], place, method)
-        self._label(axes, shown, place, titles)
+        self._label(axes, shown, place)
 
     def _printed(self, shown: pd.DataFrame) -> pd.DataFrame:
         """The printed numbers of what is drawn, in the columns of `shown`."""
         keys = zip(shown.method, shown.x, strict=True)
-        found = [(method, x, self.printed.get((self.metric, method, x))) for method, x in keys]
+        found = [(method, x, self._values.get((self.metric, method, x))) for method, x in keys]
         return pd.DataFrame(found, columns=["method", "x", "mean"]).dropna()
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
@@ -131,7 +113,7 @@ class RecallByEmbeddingDim:
             capsize=2,
         )
 
-    def _label(self, axes, shown, place, titles) -> None:
+    def _label(self, axes, shown, place) -> None:
         ends = shown.sort_values("x", key=lambda values: values.map(place))
         ends = ends.groupby("method").tail(1)
         ends = ends.set_index("method")["mean"].to_dict()
@@ -149,11 +131,16 @@ class RecallByEmbeddingDim:
             axes.text(
                 1 + 0.25 * inch,
                 height,
-                f"{name(titles, method)}  {rounded(ends[method], 1)}",
+                f"{self.name(method)}  {brief(self.metric, ends[method])}",
                 va="center",
                 fontsize=8.5,
                 transform=axes.get_yaxis_transform(),
             )
+
+    def _reach(self, heights: pd.Series) -> float:
+        """What a panel covers to show these scores with some margin, in the metric's unit."""
+        points = quantity(self.metric).factor / 100
+        return max(3.0 * points, 1.16 * float(np.ptp(heights)) + 1.5 * points)
 
 
 def spread_out(heights: Mapping[str, float], *, gap: float) -> dict[str, float]:
@@ -185,11 +172,6 @@ def _mark_break(above, below) -> None:
         color=style.SOFT,
         fontsize=8,
     )
-
-
-def _reach(heights: pd.Series) -> float:
-    """Percentage points that a panel covers to show these scores with some margin."""
-    return max(3.0, 1.16 * float(np.ptp(heights)) + 1.5)
 
 
 def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:

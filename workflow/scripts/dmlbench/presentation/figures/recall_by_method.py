@@ -1,17 +1,22 @@
 """Grouped bars: recall at every k, loss by loss."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.numbers import rounded
-from dmlbench.values import Count, Fact, Metric, Printed
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.presentation.numbers import brief
+from dmlbench.values import Count, Metric, Printed
+
+NEEDS = "one_family"
 
 _HOLDS_A_NUMBER = 12
 """Percent above which a bar is high enough for its number."""
@@ -23,80 +28,57 @@ _INCHES_A_LETTER = 0.072
 """Width of a letter in the names below the bars, spacing included."""
 
 
-class RecallByMethod:
+class RecallByMethod(Kind):
     """R@k by loss in chronological order, one group of bars per loss, like psomas2020's figure 27.
 
     R@1 has the loss's full color, larger k lighter ones; a black tick marks R@1 at the last epoch
     if another epoch was selected, a whisker the standard deviation over seeds, a hollow diamond the
     printed number.
 
-    Args:
-        title: printed above the figure.
-        methods: groups from left to right, in the study's (chronological) order.
+    Attributes:
         metrics: bars within a group; the first one is the main metric.
         embedding_dim: the embedding size to show.
-        selection: the selection rule of the scores.
-        years: method -> year of publication, printed below its name.
-        baseline: the method whose first metric is drawn as a dashed line across.
         printed: the printed numbers, marked on the bars.
-        dataset, network, split: which scores; None if the scores have only one.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metrics: Sequence[Metric],
-        embedding_dim: Count,
-        selection: Fact[str],
-        years: Fact[Mapping[str, int] | None] = None,
-        baseline: Fact[str | None] = "untrained",
-        printed: Printed | None = None,
-        dataset: str | None = None,
-        network: str | None = None,
-        split: str | None = None,
-    ):
-        self.title = title
-        self.methods = [method for method in methods if method != baseline]
-        self.metrics = list(metrics)
-        self.embedding_dim = embedding_dim
-        self.selection = selection
-        self.years = years or {}
-        self.baseline = baseline
-        of_size = None if printed is None else printed[printed.embedding_dim == embedding_dim]
-        self.printed = printed_values(of_size, "method", "metric")
-        self.where = {"dataset": dataset, "network": network, "split": split}
+    metrics: Sequence[Metric]
+    embedding_dim: Count
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    @cached_property
+    def _values(self) -> dict[tuple, float]:
+        return printed_values(self.printed, "method", "metric", embedding_dim=self.embedding_dim)
+
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores; a method without any is left out.
 
         Raises:
             UserError: no scores fit, or more than one data set, network, split or recipe does.
         """
         of_size = scores[scores.embedding_dim == self.embedding_dim]
-        everyone = [*self.methods, *([self.baseline] if self.baseline else [])]
-        options = {"methods": everyone, "metrics": self.metrics, **self.where}
+        options = {"methods": self.everyone, "metrics": self.metrics}
         shown = pick(of_size, selection=self.selection, **options)
         last = pick(of_size, selection="last_epoch", **options)
-        methods = present(shown, self.methods)
+        methods = present(shown, self.compared)
         with style.house():
-            labels = [_in_lines(name(titles, m)) + self._year(m) for m in methods]
+            labels = [_in_lines(self.name(m)) + self._year(m) for m in methods]
             longest = max(len(line) for label in labels for line in label.splitlines())
             width = max(0.92, _INCHES_A_LETTER * longest)
             figure = Figure(figsize=(max(6.0, 1.6 + width * len(methods)), 4.3))
             axes = figure.subplots()
-            self._bars(axes, shown, last, methods, titles)
-            self._baseline(axes, shown, len(methods), titles)
-            bars = ", ".join(name(titles, metric) for metric in self.metrics)
-            style.head(axes, self.title, f"Bars: {bars}. {self._note()}")
-            axes.set_ylabel("test images with a hit (%)")
+            self._bars(axes, shown, last, methods)
+            self._baseline(axes, shown, len(methods))
+            recall = all(metric.startswith("recall_at_") for metric in self.metrics)
+            bars = [self.name(m) if recall else with_unit(self.titles, m) for m in self.metrics]
+            style.head(axes, self.title, f"Bars: {', '.join(bars)}. {self._note()}")
+            axes.set_ylabel("test images with a hit (%)" if recall else "")
             axes.set_xlim(-0.6, len(methods) - 0.4)
-            axes.set_ylim(0, 100)
+            if all(quantity(metric).percent for metric in self.metrics):
+                axes.set_ylim(0, 100)
             axes.set_xticks(range(len(methods)), labels, fontsize=8)
         return figure
 
-    def _bars(self, axes, shown, last, methods, titles) -> None:
+    def _bars(self, axes, shown, last, methods) -> None:
         width = 0.84 / len(self.metrics)
         strengths = np.linspace(1, 0.28, len(self.metrics))
         means = shown.pivot(index="method", columns="metric", values="mean")
@@ -111,15 +93,15 @@ class RecallByMethod:
                 if np.isfinite(stds.loc[method, metric]):
                     spread = stds.loc[method, metric]
                     axes.errorbar(x, height, spread, color=style.INK, lw=0.8, capsize=1.5)
-                if (method, metric) in self.printed:
-                    style.printed(axes, [x], [self.printed[method, metric]])
+                if (method, metric) in self._values:
+                    style.printed(axes, [x], [self._values[method, metric]])
                 if bar == 0:
                     self._first(axes, x, width, height, ends.loc[method, metric], fill)
 
     def _first(self, axes, x, width, height, end, fill) -> None:
-        inside = height >= _HOLDS_A_NUMBER
+        inside = quantity(self.metrics[0]).percent and height >= _HOLDS_A_NUMBER
         axes.annotate(
-            rounded(height, 1),
+            brief(self.metrics[0], height),
             (x, 0 if inside else height),
             xytext=(0, 5),
             textcoords="offset points",
@@ -133,14 +115,14 @@ class RecallByMethod:
         if self.selection != "last_epoch":
             axes.hlines(end, x - width / 2, x + width / 2, color=style.INK, lw=1.4)
 
-    def _baseline(self, axes, shown, groups, titles) -> None:
+    def _baseline(self, axes, shown, groups) -> None:
         rows = shown[(shown.method == self.baseline) & (shown.metric == self.metrics[0])]
         for row in rows.itertuples():
             # Behind the bars, because they have numbers at their bases.
             axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
-            floor = rounded(row.mean, 1)
+            floor = brief(self.metrics[0], row.mean)
             axes.annotate(
-                f"{name(titles, self.baseline)}\n{name(titles, self.metrics[0])} {floor}",
+                f"{self.name(self.baseline)}\n{self.name(self.metrics[0])} {floor}",
                 (1, row.mean),
                 xycoords=("axes fraction", "data"),
                 xytext=(6, 0),
@@ -154,7 +136,7 @@ class RecallByMethod:
         note = selected(self.selection)
         if self.selection != "last_epoch":
             note += " Black tick: last epoch."
-        return f"{note} Diamond: printed." if self.printed else note
+        return f"{note} Diamond: printed." if self._values else note
 
     def _year(self, method: str) -> str:
         return f"\n{self.years[method]}" if method in self.years else ""

@@ -1,58 +1,48 @@
 """The distributions of scores by value of an axis, over losses and metrics together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
-from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation._scores import placed_values
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
+from dmlbench.values import Printed, RankingMetric
+
+NEEDS = "values_of_axes"
 
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
 
 
-class RelativeDistributions:
+class RelativeDistributions(Kind):
     """One panel for each data set, one box for each value of an axis, like roth2020's figure 3.
 
     Each score is divided by the best of its loss and metric along the axis; a box holds the middle
     half of all losses and metrics at a value, its line is the median, its diamond the mean, its
     whiskers the range. Gray, thin boxes are of the printed numbers.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         axis: an axis of the variants, such as `sampler`.
         metrics: the metrics that are combined.
-        selection: the selection rule of the scores.
         printed: the printed numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        axis: str,
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        printed: Printed | None = None,
-    ):
-        self.title = title
-        self.axis = axis
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.printed = None
-        if printed is not None:
-            placed = printed[printed.why == ""].assign(value=printed.number)
-            self.printed = relative(placed, axis, self.metrics)
+    axis: str
+    metrics: Sequence[RankingMetric]
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
             UserError: no scores along the axis.
         """
         found = relative(means(scores, self.selection), self.axis, self.metrics)
+        placed = placed_values(self.printed)
+        printed = None if placed is None else relative(placed, self.axis, self.metrics)
         datasets = list(dict.fromkeys(found.dataset))
         with style.house():
             figure = Figure(figsize=(1.2 + 3.4 * len(datasets), 4.2))
@@ -61,13 +51,13 @@ class RelativeDistributions:
                 ours = found[found.dataset == dataset]
                 values = list(dict.fromkeys(ours["at"]))
                 _boxes(axes, ours, values, -0.15, _OURS, 0.3)
-                if self.printed is not None:
-                    theirs = self.printed[self.printed.dataset == dataset]
+                if printed is not None:
+                    theirs = printed[printed.dataset == dataset]
                     _boxes(axes, theirs, values, 0.2, _THEIRS, 0.14)
-                labels = [_variants.label(titles, f"{self.axis}={value}") for value in values]
+                labels = [_variants.label(self.titles, f"{self.axis}={value}") for value in values]
                 short = [label.partition(" = ")[2] or label for label in labels]
                 axes.set_xticks(range(len(values)), short, fontsize=8, rotation=45, ha="right")
-                axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
+                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
             panels[0].set_ylabel("% of the best, all losses and metrics")
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 0.93))

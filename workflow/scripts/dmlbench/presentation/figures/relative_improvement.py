@@ -1,69 +1,59 @@
 """The average improvement of losses over an older one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation._intervals import tested, with_intervals
 from dmlbench.presentation.figures.scores_by_form import FORMS
-from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
+from dmlbench.statistics.summary import select, summarize
+from dmlbench.values import Printed, RankingMetric
+
+NEEDS = "combined_folds_with_references"
 
 
-class RelativeImprovement:
+class RelativeImprovement(Kind):
     """One panel for each reference, two bars for each data set, like musgrave2020's figure 5.
 
     A bar is the mean over all other losses of (score / the reference's score - 1), seed by seed; a
     whisker is the 95% interval of the mean over seeds, a hollow diamond what the printed numbers
     give.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         references: the losses to compare with, a panel each.
         metric: what is compared.
-        selection: the selection rule of the scores.
         printed: the printed numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        references: Sequence[str],
-        metric: Metric,
-        selection: Fact[str],
-        printed: Printed | None = None,
-    ):
-        self.title = title
-        self.references = list(references)
-        self.metric = metric
-        self.selection = selection
-        self.printed = printed
+    references: Sequence[str]
+    metric: RankingMetric
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores of combined folds.
 
         Raises:
             UserError: there are no scores of combined folds, or none of a reference.
         """
-        ours = tested(scores, self.selection, self.metric)
+        ours = select(scores, selection=self.selection, metrics=[self.metric])
         ours = ours[ours.fold.isin(list(FORMS))]
         datasets = list(dict.fromkeys(ours.dataset))
         with style.house():
             figure = Figure(figsize=(1.8 + 3.2 * len(self.references), 3.4))
             grid = figure.subplots(1, len(self.references), squeeze=False, sharey=True)[0]
             for reference, axes in zip(self.references, grid, strict=True):
-                found = with_intervals(improvements(ours, reference), ["dataset", "fold"])
+                found = summarize(improvements(ours, reference), ["dataset", "fold"])
                 self._panel(axes, found, datasets)
                 self._printed(axes, reference, datasets)
-                axes.set_xticks(range(len(datasets)), [name(titles, each) for each in datasets])
-                heading = f"over {name(titles, reference)}"
+                axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])
+                heading = f"over {self.name(reference)}"
                 axes.set_title(heading, fontsize=9, fontweight="normal", pad=5)
                 axes.axhline(0, color=style.INK, lw=0.8)
-            grid[0].set_ylabel(f"{name(titles, self.metric)}, improvement (%)")
+            grid[0].set_ylabel(f"{self.name(self.metric)}, improvement (%)")
             figure.suptitle(self.title, x=0.02, y=0.985, ha="left", fontsize=11, fontweight="bold")
             note = f"{selected(self.selection)} Mean over the other losses."
             note += " Diamond: of the printed numbers." if self.printed is not None else ""

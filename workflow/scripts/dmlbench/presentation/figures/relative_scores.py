@@ -7,43 +7,30 @@ from matplotlib.figure import Figure
 
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
-from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
+from dmlbench.values import RankingMetric
+
+NEEDS = "values_of_axes"
 
 
-class RelativeScores:
+class RelativeScores(Kind):
     """One panel for each data set (rows) and axis (columns), one line for each loss.
 
     Each score, a mean over seeds, is divided by the best of its loss and metric along the axis; a
     mark is the mean over the metrics, like roth2020's figure 2.
 
-    Args:
-        title: printed above the figure.
-        methods: the order of the legend.
+    Attributes:
         axes: axes of the variants, or columns (`network`, `embedding_dim`).
         metrics: the metrics that are combined.
         reference: the values of columns while another axis varies: `{network: resnet50}`.
-        selection: the selection rule of the scores.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        axes: Sequence[str],
-        metrics: Sequence[Metric],
-        reference: Mapping[str, str | int],
-        selection: Fact[str],
-    ):
-        self.title = title
-        self.methods = list(methods)
-        self.axes = list(axes)
-        self.metrics = list(metrics)
-        self.reference = dict(reference)
-        self.selection = selection
+    axes: Sequence[str]
+    metrics: Sequence[RankingMetric]
+    reference: Mapping[str, str | int]
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
@@ -64,12 +51,12 @@ class RelativeScores:
             for dataset, row in zip(datasets, grid, strict=True):
                 for axis, axes in zip(self.axes, row, strict=True):
                     frame = found[axis]
-                    self._panel(axes, frame[frame.dataset == dataset], looks, titles)
-                row[0].set_ylabel(f"{name(titles, dataset)}\n% of the best")
+                    self._panel(axes, frame[frame.dataset == dataset], looks)
+                row[0].set_ylabel(f"{self.name(dataset)}\n% of the best")
             for axis, axes in zip(self.axes, grid[0], strict=True):
-                title = name(titles, axis)
+                title = self.name(axis)
                 axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
-            together = ", ".join(name(titles, metric) for metric in self.metrics)
+            together = ", ".join(self.name(metric) for metric in self.metrics)
             note = f"{selected(self.selection)} Mean over {together}."
             style.head_of_panels(figure, self.title, note)
             handles, labels = grid[0][0].get_legend_handles_labels()
@@ -88,14 +75,14 @@ class RelativeScores:
             kept = kept[~kept.variant.map(lambda v: axis in _variants.parts(v))]
         return kept
 
-    def _panel(self, axes, frame: pd.DataFrame, looks, titles: Mapping[str, str]) -> None:
+    def _panel(self, axes, frame: pd.DataFrame, looks) -> None:
         values = _variants.in_order(frame["at"])
         for (method, rest), look in looks.items():
             of = frame[(frame.method == method) & (frame.rest == rest)]
             share = of.groupby("at", sort=False)["share"].mean()
             x = [place for place, value in enumerate(values) if value in share.index]
             y = [share[values[place]] for place in x]
-            label = _variants.labeled(titles, method, rest)
+            label = _variants.labeled(self.titles, method, rest)
             axes.plot(x, y, lw=1.2, label=label, **look)
-        axes.set_xticks(range(len(values)), [name(titles, value) for value in values], fontsize=7.5)
+        axes.set_xticks(range(len(values)), [self.name(value) for value in values], fontsize=7.5)
         axes.margins(0.08)

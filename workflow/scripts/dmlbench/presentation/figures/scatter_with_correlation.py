@@ -1,52 +1,41 @@
 """Scores against measures of the same runs, a point for each method."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._points import points
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected, with_unit
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.correlation import correlate
-from dmlbench.values import Fact, Metric
+from dmlbench.values import Metric
+
+NEEDS = "points"
 
 
-class ScatterWithCorrelation:
+class ScatterWithCorrelation(Kind):
     """One panel for each data set (rows) and measure (columns), its correlation above it.
 
     A mark is a method with its variant, the mean over seeds; whiskers are standard deviations.
     Each has its own color and mark (`style.looks`).
 
-    Args:
-        title: printed above the figure.
-        methods: the order of the legend.
+    Attributes:
         x: the metrics along x, one column of panels each.
         y: the metric along y.
         x_role, y_role: whose embeddings are measured.
-        selection: the selection rule of the scores.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        x: Sequence[Metric],
-        y: Metric = "recall_at_1",
-        x_role: Literal["train", "validation", "test"] = "train",
-        y_role: Literal["train", "validation", "test"] = "test",
-        selection: Fact[str],
-    ):
-        self.title = title
-        self.methods = list(methods)
-        self.x, self.y = list(x), y
-        self.roles = {"x_role": x_role, "y_role": y_role}
-        self.selection = selection
+    x: Sequence[Metric]
+    y: Metric = "recall_at_1"
+    x_role: Literal["train", "validation", "test"] = "train"
+    y_role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores."""
         datasets = list(dict.fromkeys(scores.dataset))
         looks = style.looks(self._keys(scores))
@@ -56,11 +45,12 @@ class ScatterWithCorrelation:
             for dataset, row in zip(datasets, grid, strict=True):
                 ours = scores[scores.dataset == dataset]
                 for x, axes in zip(self.x, row, strict=True):
-                    self._panel(axes, ours, x, looks, titles)
-                where = f"{name(titles, dataset)}, " if len(datasets) > 1 else ""
-                row[0].set_ylabel(f"{where}{name(titles, self.y)} (%)")
+                    self._panel(axes, ours, x, looks)
+                where = f"{self.name(dataset)}, " if len(datasets) > 1 else ""
+                row[0].set_ylabel(f"{where}{with_unit(self.titles, self.y)}")
             for x, axes in zip(self.x, grid[-1], strict=True):
-                axes.set_xlabel(f"{name(titles, x)} of the training images")
+                unit = " (%)" if quantity(x).percent else ""
+                axes.set_xlabel(f"{self.name(x)} of the training images{unit}")
             note = f"{selected(self.selection)} r: Pearson, with its 95 % bootstrap interval."
             style.head_of_panels(figure, self.title, note)
             handles, labels = grid[0][0].get_legend_handles_labels()
@@ -72,11 +62,18 @@ class ScatterWithCorrelation:
         order = {method: place for place, method in enumerate(self.methods)}
         return sorted(there, key=lambda key: order.get(key[0], len(order)))
 
-    def _panel(self, axes, scores: pd.DataFrame, x: str, looks, titles) -> None:
-        found = points(scores, x=x, y=self.y, selection=self.selection, **self.roles)
+    def _panel(self, axes, scores: pd.DataFrame, x: str, looks) -> None:
+        found = points(
+            scores,
+            x=x,
+            y=self.y,
+            selection=self.selection,
+            x_role=self.x_role,
+            y_role=self.y_role,
+        )
         rows = {(row.method, row.variant): row for row in found.itertuples()}
         for (method, variant), look in looks.items():
-            label = _variants.labeled(titles, method, variant)
+            label = _variants.labeled(self.titles, method, variant)
             row = rows.get((method, variant))
             where = ([row.x], [row.y]) if row else ([], [])
             spread = (row.y_std, row.x_std) if row and row.seeds > 1 else (None, None)

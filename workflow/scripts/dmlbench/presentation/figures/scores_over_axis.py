@@ -1,6 +1,6 @@
 """A score over an axis of the variants, data set by data set, next to the score without it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -8,39 +8,29 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
-from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.values import Metric
+
+NEEDS = "change_of_an_axis"
 
 
-class ScoresOverAxis:
+class ScoresOverAxis(Kind):
     """One panel per data set; dashed lines are without the change, like roth2020's figure 8.
 
     Marks are means over seeds, bands standard deviations.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         axis: the axis of the variants along x: `p_switch`; its values are numbers.
         change: the parts of a variant that the dashed line lacks: `[regularizer, p_switch]`.
         metric: what is drawn.
-        selection: the selection rule of the scores.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        axis: str,
-        change: Sequence[str],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-    ):
-        self.title = title
-        self.axis = axis
-        self.change = tuple(change)
-        self.metric = metric
-        self.selection = selection
+    axis: str
+    change: Sequence[str]
+    metric: Metric = "recall_at_1"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
@@ -62,11 +52,11 @@ class ScoresOverAxis:
             panels = figure.subplots(1, len(datasets), squeeze=False)[0]
             for dataset, axes in zip(datasets, panels, strict=True):
                 for key, look in style.looks(keys).items():
-                    self._line(axes, along, shown, dataset, key, look, titles)
-                axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
-                axes.set_xlabel(name(titles, self.axis))
+                    self._line(axes, along, shown, dataset, key, look)
+                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
+                axes.set_xlabel(self.name(self.axis))
                 axes.margins(0.08)
-            panels[0].set_ylabel(f"{name(titles, self.metric)} (%)")
+            panels[0].set_ylabel(with_unit(self.titles, self.metric))
             panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
             figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 0.93))
@@ -74,12 +64,12 @@ class ScoresOverAxis:
             figure.text(0.02, 0.9, note, color=style.SOFT, fontsize=8.5)
         return figure
 
-    def _line(self, axes, along, shown, dataset: str, key, look, titles) -> None:
+    def _line(self, axes, along, shown, dataset: str, key, look) -> None:
         method, variant = key
         rows = along[
             (along.dataset == dataset) & (along.method == method) & (along.plain == variant)
         ]
-        label = _variants.labeled(titles, method, variant)
+        label = _variants.labeled(self.titles, method, variant)
         axes.plot(rows.x, rows["value"], lw=1.4, label=label, **look)
         if rows["std"].notna().any():
             low, high = rows["value"] - rows["std"], rows["value"] + rows["std"]

@@ -1,6 +1,7 @@
 """Scores of all objectives, without a change and with it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -8,47 +9,31 @@ from matplotlib.figure import Figure
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
-from dmlbench.presentation.names import name, selected
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation._scores import placed_values
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected, with_unit
+from dmlbench.values import Metric, Printed
 
 WITHOUT, WITH = "#ee7733", "#117733"
 
 
-class ScoresWithChange:
+class ScoresWithChange(Kind):
     """One row for each method and variant, one panel for each data set, like roth2020's figure 9.
 
     A mark is the mean over seeds, its whisker the standard deviation; hollow marks below are
     printed. Rows are in the order of the scores without the change on the first data set.
 
-    Args:
-        title: printed above the figure.
+    Attributes:
         change: the parts of a variant that are the change, such as `[regularizer]`.
         metric: what is drawn.
-        selection: the selection rule of the scores.
-        baseline: the method that is left out.
         printed: the printed numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        title: Fact[str],
-        change: Sequence[str],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        baseline: Fact[str | None] = "untrained",
-        printed: Printed | None = None,
-    ):
-        self.title = title
-        self.change = tuple(change)
-        self.metric = metric
-        self.selection = selection
-        self.baseline = baseline
-        self.printed = (
-            None if printed is None else self._keyed(printed.assign(value=printed.number))
-        )
+    change: Sequence[str]
+    metric: Metric = "recall_at_1"
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    def __call__(self, scores: pd.DataFrame) -> Figure:
         """The figure of a study's scores.
 
         Raises:
@@ -65,28 +50,31 @@ class ScoresWithChange:
             panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
             for dataset, axes in zip(datasets, panels, strict=True):
                 self._panel(axes, shown, dataset, rows)
-                axes.set_title(name(titles, dataset), fontsize=9, fontweight="normal", pad=5)
-                axes.set_xlabel(f"{name(titles, self.metric)} (%)")
-            labels = [_variants.labeled(titles, *row) for row in rows]
+                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
+                axes.set_xlabel(with_unit(self.titles, self.metric))
+            labels = [_variants.labeled(self.titles, *row) for row in rows]
             panels[0].set_yticks(range(len(rows)), labels, fontsize=8)
             panels[0].invert_yaxis()
             panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
             top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
             figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
             figure.tight_layout(rect=(0, 0, 1, 1 - 0.3 / height))
-            note = selected(self.selection) + (" Hollow: printed." if self._has_printed else "")
+            note = selected(self.selection) + (
+                " Hollow: printed." if self._placed is not None else ""
+            )
             figure.text(0.02, 1 - 0.45 / height, note, color=style.SOFT, fontsize=8.5)
         return figure
 
-    @property
-    def _has_printed(self) -> bool:
-        return self.printed is not None and not self.printed.empty
+    @cached_property
+    def _placed(self) -> pd.DataFrame | None:
+        """The printed numbers at their places in the rows; None if there are none."""
+        placed = placed_values(self.printed)
+        keyed = None if placed is None else self._keyed(placed)
+        return None if keyed is None or keyed.empty else keyed
 
     def _keyed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Scores of the metric with `row`, the variant without the change, and `changed`."""
         kept = frame[(frame.metric == self.metric) & (frame.method != self.baseline)]
-        if "why" in kept:
-            kept = kept[kept.why == ""]
         row = [_variants.without(variant, self.change) for variant in kept.variant]
         return kept.assign(row=row, changed=kept.variant != pd.Series(row, kept.index, dtype=str))
 
@@ -110,9 +98,9 @@ class ScoresWithChange:
                 of["value"], y, xerr=spread, ls="", marker="o", ms=5, color=color, mec="white",
                 mew=0.5, elinewidth=0.9, capsize=1.5, label=title,
             )  # fmt: skip
-            if self._has_printed:
-                theirs = self.printed[
-                    (self.printed.dataset == dataset) & (self.printed.changed == changed)
+            if self._placed is not None:
+                theirs = self._placed[
+                    (self._placed.dataset == dataset) & (self._placed.changed == changed)
                 ]
                 keys = zip(theirs.method, theirs.row, theirs["value"], strict=True)
                 known = [(v, place[m, r]) for m, r, v in keys if (m, r) in place]

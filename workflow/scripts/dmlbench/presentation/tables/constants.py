@@ -6,42 +6,31 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import unknown
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
+from dmlbench.statistics.summary import in_units, summarize
 
 
-class Constants:
+class Constants(Kind):
     """One row per number: its label, the printed and the computed value.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        rows: from top to bottom: `label`; `metric` of the long table; `printed`, as printed in the
-            document, if it is.
+    Attributes:
+        numbers: from top to bottom: `label`; `metric` of the long table; `printed`, as the
+            document prints it, if it does.
         decimals: of the computed numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        rows: Sequence[Mapping[Literal["label", "metric", "printed"], str]],
-        decimals: int = 4,
-    ):
-        self.id = id
-        self.title = title
-        self.rows = list(rows)
-        self.decimals = decimals
+    numbers: Sequence[Mapping[Literal["label", "metric", "printed"], str]]
+    decimals: int = 4
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of the experiment's means over seeds.
 
         Raises:
             UserError: the experiment does not have a metric.
         """
-        found = scores.groupby("metric").value.mean()
-        for row in self.rows:
+        found = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
+        for row in self.numbers:
             if row["metric"] not in found:
                 raise unknown("metric of the experiment", row["metric"], found.index)
         columns = (
@@ -50,6 +39,6 @@ class Constants:
         )
         rows = tuple(
             Row(row["label"], (Cell(row.get("printed")), Cell(found[row["metric"]])))
-            for row in self.rows
+            for row in self.numbers
         )
         return Table(self.id, self.title, "", "Number", columns, rows)

@@ -1,46 +1,33 @@
 """How far printed numbers are from ours, in standard deviations of ours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.presentation import _beside, _variants
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
+
+NEEDS = "next_to_printed"
 
 
-class DeviationsFromPrinted:
+class DeviationsFromPrinted(Kind):
     """(Printed - ours) / standard deviation of our seeds: one row per method and variant.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         metrics: columns.
-        selection: the selection rule of the scores.
         printed: the printed numbers at their places, each of one run.
         role: whose images are scored: train, validation or test.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        printed: Printed,
-        role: Literal["train", "validation", "test"] = "test",
-    ):
-        self.id = id
-        self.title = title
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.printed = printed
-        self.role = role
+    metrics: Sequence[Metric]
+    printed: Printed
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores; a cell is empty for one seed, or if all seeds agree.
 
         Raises:
@@ -62,13 +49,13 @@ class DeviationsFromPrinted:
         labels = dict.fromkeys(zip(printed.method, printed.variant, strict=True))
         rows = tuple(
             Row(
-                ", ".join(filter(None, [name(titles, method), _variants.label(titles, variant)])),
+                ", ".join(filter(None, [self.name(method), _variants.label(self.titles, variant)])),
                 tuple(Cell(found.get((method, variant, metric))) for metric in self.metrics),
             )
             for method, variant in labels
         )
         columns = tuple(
-            Column(metric, name(titles, metric), decimals=1, better="", signed=True)
+            Column(metric, self.name(metric), decimals=1, better="", signed=True)
             for metric in self.metrics
         )
         known = [value for value in found.values() if not pd.isna(value)]

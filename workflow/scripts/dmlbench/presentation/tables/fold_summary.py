@@ -1,45 +1,30 @@
 """Mean and deviation over folds, method by method, next to the printed ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from dmlbench.presentation import _beside
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.table import Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent, selected
+from dmlbench.presentation.table import Row, Table, legend
+from dmlbench.values import Metric, Printed
+
+NEEDS = "folds_of_one_split"
 
 
-class FoldSummary:
+class FoldSummary(Kind):
     """Test scores of every method as mean and deviation over folds, like psomas2020's table 12.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: rows, in the study's order.
-        metrics: columns; percent, the higher the better.
-        selection: the selection rule of the scores.
+    Attributes:
+        metrics: columns.
         printed: the printed means and deviations.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metrics: Sequence[Metric] = ("recall_at_1",),
-        selection: Fact[str],
-        printed: Printed,
-    ):
-        self.id = id
-        self.title = title
-        self.methods = list(methods)
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.printed = printed
+    metrics: Sequence[Metric] = ("recall_at_1",)
+    printed: Printed
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of the folds' scores on one data set with one network.
 
         Raises:
@@ -55,11 +40,11 @@ class FoldSummary:
         columns = [
             column
             for metric in self.metrics
-            for column in _beside.columns(metric, titles, intervals=intervals)
+            for column in _beside.columns(metric, self.titles, intervals=intervals)
         ]
         shown = [
             Row(
-                name(titles, method),
+                self.name(method),
                 tuple(
                     cell
                     for metric in self.metrics
@@ -72,8 +57,8 @@ class FoldSummary:
             id=self.id,
             title=self.title,
             caption=(
-                f"Test scores in percent, mean ± standard deviation over folds. "
-                f"{selected(self.selection)} Best in bold, second best underlined."
+                f"Test scores{in_percent(self.titles, self.metrics)}, mean ± standard deviation "
+                f"over folds. {selected(self.selection)}{legend(columns)}"
             ),
             row_header="Loss",
             columns=tuple(columns),

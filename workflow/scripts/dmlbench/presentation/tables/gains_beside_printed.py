@@ -3,68 +3,52 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent, name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.statistics.summary import half_width, select, summarize
+from dmlbench.values import Metric, Printed
+
+NEEDS = "has_reference"
 
 
-class GainsBesidePrinted:
+class GainsBesidePrinted(Kind):
     """Scores minus those of one method, seed by seed, next to the printed difference.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        metrics: the groups of columns; percentage points.
-        selection: the selection rule of the scores.
+    Attributes:
+        metrics: the groups of columns.
         over: the method that is subtracted; it has no variant.
         printed: the printed numbers at their places.
         role: whose images are scored: train, validation or test.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        over: str,
-        printed: Printed,
-        role: Literal["train", "validation", "test"] = "test",
-    ):
-        self.id = id
-        self.title = title
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.over = over
-        self.printed = printed
-        self.role = role
+    metrics: Sequence[Metric]
+    over: str
+    printed: Printed
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
             UserError: the method to subtract has no scores.
         """
-        shown = of_rule(scores, self.selection, self.role)
-        shown = shown[shown.metric.isin(self.metrics)]
+        shown = select(scores, selection=self.selection, role=self.role, metrics=self.metrics)
         if self.over not in set(shown.method):
             raise unknown("method to subtract", self.over, sorted(set(shown.method)))
         ours = _less(shown, self.over, "value", ["seed", "metric"])
-        found = ours.groupby([*_LABEL, "metric"], sort=False)["gain"].agg(["mean", "std", "count"])
+        keys = [*_LABEL, "metric"]
+        found = summarize(ours.assign(value=ours["gain"]), keys).set_index(keys)
         numbers = self.printed[(self.printed.why == "") & (self.printed.role == self.role)]
         theirs = _less(numbers, self.over, "number", ["metric"])
         printed = theirs.set_index([*_LABEL, "metric"])["gain"]
         rows = tuple(
             Row(
-                ", ".join(filter(None, [name(titles, method), _variants.label(titles, variant)])),
+                ", ".join(filter(None, [self.name(method), _variants.label(self.titles, variant)])),
                 tuple(
                     cell
                     for metric in self.metrics
@@ -73,11 +57,14 @@ class GainsBesidePrinted:
             )
             for method, variant in dict.fromkeys(zip(theirs.method, theirs.variant, strict=True))
         )
-        columns = tuple(column for metric in self.metrics for column in _columns(metric, titles))
+        columns = tuple(
+            column for metric in self.metrics for column in _columns(metric, self.titles)
+        )
+        unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
-            f"Percentage points more than {name(titles, self.over)}, of the same draw. "
-            f"{selected(self.selection)} Mean ± standard deviation over {found['count'].max()} "
-            "seeds."
+            f"{unit.removeprefix(' in ').capitalize() or 'How much'} more than "
+            f"{self.name(self.over)}, of the same draw. {selected(self.selection)} "
+            f"Mean ± standard deviation over {found.seeds.max()} seeds."
         )
         return Table(self.id, self.title, caption, "Loss", columns, rows, (_INTERVAL,))
 
@@ -110,9 +97,9 @@ def _cells(found: pd.DataFrame, printed: pd.Series, key: tuple[str, str, str]) -
     theirs = printed.get(key)
     if key not in found.index:
         return [Cell("not run"), Cell(theirs), Cell(None)]
-    mean, std, seeds = found.loc[key]
-    if seeds < 2 or theirs is None:
-        return [Cell(100 * mean), Cell(theirs), Cell(None)]
-    half = stdtrit(seeds - 1, 0.975) * 100 * std * np.sqrt(1 + 1 / seeds)
-    inside = "yes" if abs(100 * mean - theirs) <= half else "no"
-    return [Cell(100 * mean, 100 * std), Cell(theirs), Cell(inside)]
+    ours = found.loc[key]
+    if ours.seeds < 2 or theirs is None:
+        return [Cell(ours["mean"]), Cell(theirs), Cell(None)]
+    half = half_width(ours["std"], ours.seeds, further=1)
+    inside = "yes" if abs(ours["mean"] - theirs) <= half else "no"
+    return [Cell(ours["mean"], ours["std"]), Cell(theirs), Cell(inside)]

@@ -1,50 +1,36 @@
 """Rows of methods, columns of numbers on an axis of the variants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._axis import along_axis
-from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+
+NEEDS = "numbers_of_an_axis"
 
 
-class MeansByAxis:
-    """Mean of one metric over seeds, in percent, at some numbers of an axis: `projection=5`.
+class MeansByAxis(Kind):
+    """Mean of one metric over seeds at some numbers of an axis: `projection=5`.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         axis: the axis of the variants.
         values: the axis's numbers, in the order of the columns.
         metric: any metric of the scores, also one of an experiment.
-        better: whether the higher or the lower number is the better one.
         role: whose scores.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        axis: str,
-        values: Sequence[float],
-        metric: str,
-        better: Literal["higher", "lower"] = "higher",
-        role: Literal["train", "validation", "test"] = "test",
-    ):
-        self.id = id
-        self.title = title
-        self.axis = axis
-        self.values = list(values)
-        self.metric = metric
-        self.better = better
-        self.role = role
+    axis: str
+    values: Sequence[float]
+    metric: str
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a long table, methods in its order.
 
         Raises:
@@ -57,27 +43,28 @@ class MeansByAxis:
         cells = {(row.method, row.x): row for row in found.itertuples()}
         columns = [
             Column(
-                f"{self.axis}_{value:g}", f"{value:g}", name(titles, self.axis), better=self.better
+                f"{self.axis}_{value:g}",
+                f"{value:g}",
+                self.name(self.axis),
+                better=quantity(self.metric).better,
             )
             for value in self.values
         ]
         rows = [
             Row(
-                name(titles, method),
+                self.name(method),
                 tuple(_cell(cells.get((method, value))) for value in self.values),
             )
             for method in dict.fromkeys(found.method)
         ]
         seeds = found.seeds.max()
         over = f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ""
-        caption = (
-            f"{name(titles, self.metric).capitalize()} in percent{over}. "
-            "Best in bold, second best underlined."
-        )
+        shown = self.name(self.metric).capitalize() + in_percent(self.titles, [self.metric])
+        caption = f"{shown}{over}.{legend(columns)}"
         return Table(self.id, self.title, caption, "Method", tuple(columns), tuple(rows))
 
 
 def _cell(row) -> Cell:
     if row is None:
         return Cell(None)
-    return Cell(100 * row.mean, 100 * row.std if row.seeds > 1 else None)
+    return Cell(row.mean, row.std if row.seeds > 1 else None)

@@ -4,69 +4,59 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent, name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import spread_of_methods
-from dmlbench.values import Fact, Metric
+from dmlbench.statistics.summary import select
+from dmlbench.values import Metric
+
+NEEDS = "equal_methods"
 
 
-class MethodSpread:
+class MethodSpread(Kind):
     """The standard deviation of the methods' scores: one row per variant, by data set.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        metrics: the groups of columns; percentage points.
-        selection: the selection rule of the scores.
+    Attributes:
+        metrics: the groups of columns.
         against: the variant that is first.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        against: str,
-    ):
-        self.id = id
-        self.title = title
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.against = against
+    metrics: Sequence[Metric]
+    against: str
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
             UserError: methods lack a seed or a variant of the others.
         """
-        shown = of_rule(scores, self.selection)
-        found = spread_of_methods(shown[shown.metric.isin(self.metrics)])
+        shown = select(scores, selection=self.selection, metrics=self.metrics)
+        found = spread_of_methods(shown)
         cells = {(row.dataset, row.variant, row.metric): row for row in found.itertuples()}
         variants = sorted(dict.fromkeys(found.variant), key=lambda name: name != self.against)
         datasets = list(dict.fromkeys(found.dataset))
         rows = [
             Row(
-                _variants.label(titles, variant) or "as the recipe says",
+                _variants.label(self.titles, variant) or "as the recipe says",
                 tuple(
-                    Cell(100 * value)
+                    Cell(value)
                     for metric in self.metrics
                     for row in [cells[dataset, variant, metric]]
                     for value in (row.spread, row.low, row.high)
                 ),
-                panel=name(titles, dataset) if len(datasets) > 1 else "",
+                panel=self.name(dataset) if len(datasets) > 1 else "",
             )
             for dataset in datasets
             for variant in variants
             if (dataset, variant, self.metrics[0]) in cells
         ]
+        unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
-            f"Standard deviation of the test scores of {found.methods.max()} losses, in percentage "
-            f"points. {selected(self.selection)}"
+            f"Standard deviation of the test scores of {found.methods.max()} losses"
+            f"{unit and ','}{unit}. {selected(self.selection)}"
         )
         if found.seeds.max() > 1:
             caption += (
@@ -77,7 +67,9 @@ class MethodSpread:
             title=self.title,
             caption=caption,
             row_header="Variant",
-            columns=tuple(column for metric in self.metrics for column in _columns(metric, titles)),
+            columns=tuple(
+                column for metric in self.metrics for column in _columns(metric, self.titles)
+            ),
             rows=tuple(rows),
         )
 
@@ -85,7 +77,7 @@ class MethodSpread:
 def _columns(metric: str, titles: Mapping[str, str]) -> list[Column]:
     group = name(titles, metric)
     return [
-        Column(metric, "std", group, better="lower"),
+        Column(metric, "std", group, better="lower" if quantity(metric).better else ""),
         Column(f"{metric}_low", "from", group, better=""),
         Column(f"{metric}_high", "to", group, better=""),
     ]

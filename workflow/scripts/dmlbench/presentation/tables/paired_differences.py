@@ -1,17 +1,20 @@
 """The effect of a variant or a method: differences between trainings of equal seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
-from dmlbench.values import Fact, Metric
+from dmlbench.statistics.summary import of_rule
+from dmlbench.values import Metric
+
+NEEDS = "pairs"
 
 _BASE = "base"
 _TEST = (
@@ -34,16 +37,11 @@ _INTERVAL = (
 )
 
 
-class PairedDifferences:
+class PairedDifferences(Kind):
     """One row per method and variant: how much it scores above its reference.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: the compared methods, in the study's (chronological) order; all if empty, as in a
-            view of experiments.
-        metrics: one panel each; percent, except for measures of structure.
-        selection: the selection rule of the scores.
+    Attributes:
+        metrics: one panel each.
         role: whose images are scored.
         between: the column in which a score and its reference differ.
         against: the common reference: a variant (`base` for none), or a method.
@@ -52,32 +50,21 @@ class PairedDifferences:
             is `miner=D`.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        role: Literal["train", "validation", "test"] = "test",
-        between: Literal["method", "variant"] = "variant",
-        against: str = "base",
-        change: Sequence[str] | None = None,
-    ):
-        if change and (between == "method" or against != _BASE):
-            raise UserError(f"table {id}: change is of variants, and allows no against")
-        self.id = id
-        self.title = title
-        self.methods = list(methods)
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.role = role
-        self.between = between
-        self.against = "" if against == _BASE else against
-        self.change = tuple(change or ())
+    metrics: Sequence[Metric]
+    role: Literal["train", "validation", "test"] = "test"
+    between: Literal["method", "variant"] = "variant"
+    against: str = "base"
+    change: Sequence[str] | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __post_init__(self):
+        if self.change and (self.between == "method" or self.against != _BASE):
+            raise UserError(f"table {self.id}: change is of variants, and allows no against")
+
+    @property
+    def _reference(self) -> str:
+        return "" if self.against == _BASE else self.against
+
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
@@ -96,10 +83,10 @@ class PairedDifferences:
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(frame, titles),
+            caption=self._caption(frame),
             row_header="Loss",
             columns=_MEANS + (_INTERVAL if tested else ()),
-            rows=tuple(self._rows(frame, titles, tested)),
+            rows=tuple(self._rows(frame, tested)),
             notes=(_TEST if tested else _ONE_PAIR,),
         )
 
@@ -108,43 +95,43 @@ class PairedDifferences:
         if self.change:
             found = {value: _variants.without(value, self.change) for value in values}
         else:
-            found = dict.fromkeys(values, self.against)
+            found = dict.fromkeys(values, self._reference)
         return {value: reference for value, reference in found.items() if value != reference}
 
-    def _rows(self, frame: pd.DataFrame, titles: Mapping[str, str], tested: bool) -> list[Row]:
+    def _rows(self, frame: pd.DataFrame, tested: bool) -> list[Row]:
         rank = {method: place for place, method in enumerate([*self.methods, ALL_METHODS])}
         ordered = frame.sort_values("method", key=lambda method: method.map(rank), kind="stable")
         rows = []
         for metric in self.metrics:
             for dataset, found in ordered[ordered.metric == metric].groupby("dataset", sort=False):
-                panel = self._panel(metric, dataset, frame, titles)
+                panel = self._panel(metric, dataset, frame)
                 for row in found.itertuples():
-                    label = self._label(row.method, row.variant, titles)
+                    label = self._label(row.method, row.variant)
                     cells = _cells(row, tested)
                     rows.append(Row(label, cells, panel=panel, baseline=row.method == ALL_METHODS))
         return rows
 
-    def _panel(self, metric, dataset, frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    def _panel(self, metric, dataset, frame: pd.DataFrame) -> str:
         parts = []
         if frame.dataset.nunique() > 1:
-            parts.append(name(titles, dataset))
+            parts.append(self.name(dataset))
         if len(self.metrics) > 1:
-            parts.append(name(titles, metric))
+            parts.append(self.name(metric))
         return ", ".join(parts)
 
-    def _label(self, method: str, variant: str, titles: Mapping[str, str]) -> str:
-        of = "All losses" if method == ALL_METHODS else name(titles, method)
+    def _label(self, method: str, variant: str) -> str:
+        of = "All losses" if method == ALL_METHODS else self.name(method)
         if self.between == "method":
             return of
-        return ", ".join([of, _variants.label(titles, variant) or "alone"])
+        return ", ".join([of, _variants.label(self.titles, variant) or "alone"])
 
-    def _caption(self, frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
-        against = _variants.label(titles, self.against) or "the loss alone"
+    def _caption(self, frame: pd.DataFrame) -> str:
+        against = _variants.label(self.titles, self._reference) or "the loss alone"
         if self.change:
             against = "the same without the change"
         if self.between == "method":
-            against = name(titles, self.against)
-        shown = ", ".join(name(titles, metric) for metric in self.metrics)
+            against = self.name(self.against)
+        shown = ", ".join(self.name(metric) for metric in self.metrics)
         images = {"test": "test", "train": "training", "validation": "validation"}[self.role]
         most = frame.pairs.max()
         together = ""

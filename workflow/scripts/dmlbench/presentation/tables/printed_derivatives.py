@@ -1,14 +1,14 @@
 """Printed derivatives of losses, right or wrong, with a counterexample."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
-from dmlbench.presentation.names import name
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, TripletLoss
+from dmlbench.values import TripletLoss
 
 _COLUMNS = (
     Column("printed_is_right", "printed", better=""),
@@ -18,21 +18,16 @@ _COLUMNS = (
 )
 
 
-class PrintedDerivatives:
+class PrintedDerivatives(Kind):
     """One row per loss and point of a triplet, from the results of `triplet_forces`.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         losses: rows, in order.
     """
 
-    def __init__(self, *, id: Fact[str], title: Fact[str], losses: Sequence[TripletLoss]):
-        self.id = id
-        self.title = title
-        self.losses = list(losses)
+    losses: Sequence[TripletLoss]
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of the experiment's first seed.
 
         Raises:
@@ -45,7 +40,7 @@ class PrintedDerivatives:
             if loss not in set(first.method):
                 raise unknown("loss with printed derivatives", loss, sorted(set(first.method)))
         rows = tuple(
-            Row(f"{name(titles, loss)}, {point}", _cells(found[loss, point]))
+            Row(f"{self.name(loss)}, {point}", _cells(found[loss, point]))
             for loss in self.losses
             for point in ("anchor", "positive", "negative")
         )

@@ -1,18 +1,21 @@
 """Scores of every method and variant next to the printed ones, in panels and groups of columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import STRUCTURE
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _beside, _variants
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
+
+NEEDS = "one_row_per_cell"
 
 _HEADINGS = {"embedding_dim": "embedding size {}"}
 _FOLDS = {
@@ -25,50 +28,29 @@ _FOLDS = {
 _CELL = ["panel", "column", "method", "row", "metric"]
 
 
-class ScoresBesidePrinted:
+class ScoresBesidePrinted(Kind):
     """A grid of scores, ours next to the printed: one row per method and variant.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: the order of the rows, the study's (chronological); variants of one method are
-            in the order of the printed ones. Printed numbers without a run are "not run".
-        metrics: the groups of columns; percent, the higher the better.
-        selection: the selection rule of the scores. Under any rule except `last_epoch` there is one
-            more column, our first metric at the last epoch, if scored.
+    Attributes:
+        metrics: the groups of columns.
         printed: the printed numbers at their places; none for scores that are not printed.
         panel: what has one value per panel: a column of the long table (`embedding_dim`,
             `recipe`, `dataset`, ...) or an axis of the variants (`rho`, for `rho=0.1,m=40`).
         column: what has one value per group of columns, likewise; None for metrics alone.
         role: whose images are scored: train, validation or test.
-        years: method -> year of publication, printed after its name.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        printed: Printed | None = None,
-        panel: str = "embedding_dim",
-        column: str | None = None,
-        role: Literal["train", "validation", "test"] = "test",
-        years: Fact[Mapping[str, int] | None] = None,
-    ):
-        self.id = id
-        self.title = title
-        self.methods = list(methods)
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.printed = nothing_printed() if printed is None else printed
-        self.panel, self.column = panel, column
-        self.role = role
-        self.years = years or {}
+    metrics: Sequence[Metric]
+    printed: Printed | None = None
+    panel: str = "embedding_dim"
+    column: str | None = None
+    role: Literal["train", "validation", "test"] = "test"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    @property
+    def _printed(self) -> pd.DataFrame:
+        return nothing_printed() if self.printed is None else self.printed
+
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
@@ -87,25 +69,27 @@ class ScoresBesidePrinted:
             for frame in frames
         ]
         panels = _variants.in_order(shown.panel)
-        places = {part: number for number, part in enumerate(titles)}
+        places = {part: number for number, part in enumerate(self.titles)}
         listed = sorted(shown.column, key=lambda column: places.get(self._part(column), -1))
         columns = _variants.in_order(listed)
         one_method = shown.method.nunique() == 1 and shown.row.nunique() > 1
         rows = [
             Row(
-                self._label(method, variant, titles, one_method),
+                self._label(method, variant, one_method),
                 tuple(self._cells(panel, method, variant, columns, found, style)),
                 panel=heading,
             )
-            for panel, heading in self._headed(panels, titles)
+            for panel, heading in self._headed(panels)
             for method, variant in self._labels(shown[shown.panel == panel])
         ]
+        last_epoch = len(frames) > 1
+        columns = tuple(self._columns(columns, style, last_epoch=last_epoch))
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(shown, style["printed"], last_epoch=len(frames) > 1),
+            caption=self._caption(shown, columns, style["printed"], last_epoch=last_epoch),
             row_header="Variant" if one_method else "Loss",
-            columns=tuple(self._columns(columns, titles, style, last_epoch=len(frames) > 1)),
+            columns=columns,
             rows=tuple(rows),
             notes=_beside.note(shown),
         )
@@ -116,7 +100,7 @@ class ScoresBesidePrinted:
         parts = [
             _beside.next_to_printed(
                 scores[scores.recipe == recipe] if by_recipe else scores,
-                self.printed,
+                self._printed,
                 metrics=metrics,
                 selection=rule,
                 roles=[self.role],
@@ -133,7 +117,7 @@ class ScoresBesidePrinted:
 
     def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Methods in the study's order, their variants and panels in the printed order."""
-        printed = {place: number for number, place in enumerate(_places(self.printed))}
+        printed = {place: number for number, place in enumerate(_places(self._printed))}
         methods = {method: number for number, method in enumerate(self.methods)}
         last = len(printed)
         order = [
@@ -142,15 +126,15 @@ class ScoresBesidePrinted:
         ]
         return frame.iloc[sorted(range(len(frame)), key=order.__getitem__)]
 
-    def _headed(self, panels: Sequence, titles: Mapping[str, str]):
+    def _headed(self, panels: Sequence):
         of_axis = self.panel not in (*KEY, "recipe")
         for place, panel in enumerate(panels):
-            heading = _HEADINGS.get(self.panel, "{}").format(name(titles, panel))
+            heading = _HEADINGS.get(self.panel, "{}").format(self.name(panel))
             if self.panel == "fold":
                 heading = _FOLDS.get(panel, f"fold {panel}")
             if of_axis:
                 plain = f"{self.panel} = {panel}" if panel else f"no {self.panel}"
-                heading = titles.get(f"{self.panel}={panel}", plain)
+                heading = self.titles.get(f"{self.panel}={panel}", plain)
             yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
 
     def _labels(self, shown: pd.DataFrame) -> list[tuple[str, str]]:
@@ -171,39 +155,38 @@ class ScoresBesidePrinted:
                 cells += _beside.cells(row, absent=absent, printed=False)
         return cells
 
-    def _columns(
-        self, columns: Sequence, titles: Mapping[str, str], style: dict, *, last_epoch: bool
-    ) -> list[Column]:
+    def _columns(self, columns: Sequence, style: dict, *, last_epoch: bool) -> list[Column]:
         first, found = self.metrics[0], []
         for column in columns:
             prefix = f"{column}_" if column != "" else ""
-            title = titles.get(self._part(column)) or name(titles, column)
+            title = self.titles.get(self._part(column)) or self.name(column)
             above = f"{title}, " if column != "" else ""
             for metric in self.metrics:
-                group = above + name(titles, metric)
-                found += _beside.columns(metric, titles, prefix=prefix, group=group, **style)
+                group = above + self.name(metric)
+                found += _beside.columns(metric, self.titles, prefix=prefix, group=group, **style)
             if last_epoch:
-                header = f"{above}{name(titles, first)}, last epoch"
-                found.append(Column(f"{prefix}{first}_last_epoch", header))
+                header = f"{above}{self.name(first)}, last epoch"
+                better = quantity(first).better
+                found.append(Column(f"{prefix}{first}_last_epoch", header, better=better))
         return found
 
     def _part(self, column: object) -> str:
         """The part of the variants that a column shows, if any."""
         return f"{self.column}={column}"
 
-    def _label(self, method: str, variant: str, titles: Mapping[str, str], alone: bool) -> str:
+    def _label(self, method: str, variant: str, alone: bool) -> str:
         """The method, its year and its variant; the variant alone if there is only one method."""
         if alone and variant:
-            return _variants.label(titles, variant)
+            return _variants.label(self.titles, variant)
         year = f" ({self.years[method]})" if method in self.years else ""
-        parts = [name(titles, method) + year, _variants.label(titles, variant)]
+        parts = [self.name(method) + year, _variants.label(self.titles, variant)]
         return ", ".join(filter(None, parts))
 
-    def _caption(self, compared: pd.DataFrame, printed: bool, *, last_epoch: bool) -> str:
+    def _caption(self, compared, columns, printed: bool, *, last_epoch: bool) -> str:
         images = {"test": "the test classes", "train": "the training classes"}
         where = images.get(self.role, "the validation classes")
-        shares = [metric for metric in self.metrics if metric not in STRUCTURE]
-        caption = f"Scores on {where}{' in percent' if shares else ''}. {selected(self.selection)}"
+        unit = in_percent(self.titles, self.metrics)
+        caption = f"Scores on {where}{unit}. {selected(self.selection)}"
         if last_epoch:
             caption += " The last-epoch column is free of that choice."
         most = compared.seeds.max()
@@ -213,8 +196,7 @@ class ScoresBesidePrinted:
         if (compared[compared.seeds > 0].fold == "best").any():
             caption += " Of the folds, the one with the best validation score."
         theirs = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
-        marks = " Best in bold, second best underlined." if shares else ""
-        return f"{caption}{theirs}{marks}"
+        return f"{caption}{theirs}{legend(columns)}"
 
 
 def _places(frame: pd.DataFrame) -> list[tuple[str, str]]:

@@ -1,65 +1,40 @@
 """Rows of methods, columns of metrics within embedding sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._scores import pick, present
-from dmlbench.presentation.names import name, selected
-from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent, selected
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.values import Metric
+
+NEEDS = "one_family"
 
 
-class ScoresByMethod:
+class ScoresByMethod(Kind):
     """Scores of every method on one data set and network, like psomas2020's tables 6 to 10.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: rows, in the study's (chronological) order.
-        metrics: columns within each embedding size; percent, the higher the better.
-        selection: the selection rule of the scores. Under any rule except `last_epoch` each
-            embedding size has one more column, the first metric at the last epoch.
-        years: method -> year of publication, printed after its name.
-        baseline: the method below the others, not compared with them.
-        dataset, network, split: which scores; None if the scores have only one.
+    Attributes:
+        metrics: columns within each embedding size.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metrics: Sequence[Metric],
-        selection: Fact[str],
-        years: Fact[Mapping[str, int] | None] = None,
-        baseline: Fact[str | None] = "untrained",
-        dataset: str | None = None,
-        network: str | None = None,
-        split: str | None = None,
-    ):
-        self.id = id
-        self.title = title
-        self.methods = [method for method in methods if method != baseline]
-        self.metrics = list(metrics)
-        self.selection = selection
-        self.years = years or {}
-        self.baseline = baseline
-        self.where = {"dataset": dataset, "network": network, "split": split}
+    metrics: Sequence[Metric]
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores; a method without any has no row.
 
         Raises:
             UserError: no scores fit, or more than one data set, network, split or recipe does.
         """
-        methods = [*self.methods, *([self.baseline] if self.baseline else [])]
+        methods = self.everyone
         views = [(self.selection, self.metrics)]
         if self.selection != "last_epoch":
             views.append(("last_epoch", self.metrics[:1]))
         picked = {
-            rule: pick(scores, methods=methods, metrics=metrics, selection=rule, **self.where)
+            rule: pick(scores, methods=methods, metrics=metrics, selection=rule)
             for rule, metrics in views
         }
         shown = picked[self.selection]
@@ -74,10 +49,10 @@ class ScoresByMethod:
             for rule, metrics in views
             for metric in metrics
         ]
-        columns = [self._column(rule, dim, metric, titles) for rule, dim, metric in keys]
+        columns = [self._column(rule, dim, metric) for rule, dim, metric in keys]
         rows = [
             Row(
-                self._label(method, titles),
+                self._label(method),
                 tuple(cells.get((rule, method, d, m), Cell(None)) for rule, d, m in keys),
                 baseline=method == self.baseline,
             )
@@ -86,34 +61,36 @@ class ScoresByMethod:
         return Table(
             id=self.id,
             title=self.title,
-            caption=self._caption(shown),
+            caption=self._caption(shown, columns),
             row_header="Loss",
             columns=tuple(columns),
             rows=tuple(rows),
         )
 
-    def _column(self, rule: str, dim: int, metric: str, titles: Mapping[str, str]) -> Column:
+    def _column(self, rule: str, dim: int, metric: str) -> Column:
         last = rule != self.selection
-        header = name(titles, metric)
+        header = self.name(metric)
         return Column(
             name=f"d{dim}_{metric}" + ("_last_epoch" if last else ""),
             header=f"{header}, last epoch" if last else header,
             group=f"{dim}-D",
+            better=quantity(metric).better,
         )
 
-    def _label(self, method: str, titles: Mapping[str, str]) -> str:
+    def _label(self, method: str) -> str:
         year = f" ({self.years[method]})" if method in self.years else ""
-        return name(titles, method) + year
+        return self.name(method) + year
 
-    def _caption(self, shown: pd.DataFrame) -> str:
-        caption = f"Scores on the test classes in percent. {selected(self.selection)}"
+    def _caption(self, shown: pd.DataFrame, columns: Sequence[Column]) -> str:
+        unit = in_percent(self.titles, self.metrics)
+        caption = f"Scores on the test classes{unit}. {selected(self.selection)}"
         if self.selection != "last_epoch":
             caption += " The last-epoch column is free of that choice."
         if shown.seeds.max() > 1:
             fewest, most = shown.seeds.min(), shown.seeds.max()
             seeds = f"{most}" if fewest == most else f"{fewest} to {most}"
             caption += f" Mean ± standard deviation over {seeds} seeds."
-        return caption + " Best in bold, second best underlined."
+        return caption + legend(columns)
 
 
 def _cell(row) -> Cell:

@@ -5,46 +5,32 @@ from collections.abc import Mapping
 import pandas as pd
 
 from dmlbench.presentation import _beside, _variants
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent, selected
 from dmlbench.presentation.table import Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
+
+NEEDS = "one_method"
 
 _ROLES = ("validation", "test")
 
 
-class ScoresBySplit:
+class ScoresBySplit(Kind):
     """One row per fold or validation split, like psomas2020's tables 13 and 14.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        metric: what is shown; percent, the higher the better.
-        selection: the selection rule of the scores.
+    Attributes:
+        metric: what is shown.
         printed: the printed numbers at their places.
         labels: split or fold -> label of the row; by default folds are numbered from 1.
         row_header: header of the row labels.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        printed: Printed,
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        labels: Mapping[str, str] | None = None,
-        row_header: str = "Fold",
-    ):
-        self.id = id
-        self.title = title
-        self.metric = metric
-        self.selection = selection
-        self.printed = printed
-        self.labels = labels or {}
-        self.row_header = row_header
+    printed: Printed
+    metric: Metric = "recall_at_1"
+    labels: Mapping[str, str] | None = None
+    row_header: str = "Fold"
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of one method's scores on one data set with one network.
 
         Raises:
@@ -67,10 +53,10 @@ class ScoresBySplit:
             for role in _ROLES
             for column in _beside.columns(
                 self.metric,
-                titles,
+                self.titles,
                 prefix=f"{role}_",
-                group=f"{name(titles, self.metric)}, {role} classes",
-                better="",
+                group=f"{self.name(self.metric)}, {role} classes",
+                marked=False,
                 intervals=intervals,
             )
         ]
@@ -88,7 +74,7 @@ class ScoresBySplit:
         return Table(
             id=self.id,
             title=self.title,
-            caption=f"Scores in percent. {selected(self.selection)}",
+            caption=f"Scores{in_percent(self.titles, [self.metric])}. {selected(self.selection)}",
             row_header=self.row_header,
             columns=tuple(columns),
             rows=tuple(shown),
@@ -97,4 +83,4 @@ class ScoresBySplit:
 
     def _label(self, split: str, fold: str) -> str:
         own = str(int(fold) + 1) if fold.isdecimal() else fold
-        return self.labels.get(fold or split, own or split)
+        return (self.labels or {}).get(fold or split, own or split)

@@ -1,62 +1,56 @@
 """Search strategies at one budget: what each finds, and what it costs."""
 
-from collections.abc import Mapping
+from functools import cached_property
 
 import pandas as pd
 
+from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_trial, by_method, strategy_title
-from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent
+from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.statistics.summary import select
+from dmlbench.values import Printed, RankingMetric
 
-_COLUMNS = (
-    Column("trials", "given", "Trials", decimals=0, better=""),
-    Column("trained", "trained", "Trials", decimals=0, better=""),
-    Column("pruned", "pruned", "Trials", decimals=0, better=""),
-    Column("failed", "failed", "Trials", decimals=0, better=""),
-    Column("hours", "Hours", decimals=2, better=""),
-    Column("validation", "best trial", "Validation"),
-    Column("validation_tuned", "tuned", "Validation"),
-    Column("test", "tuned", "Test"),
-    Column("test_printed", "printed", "Test", better=""),
-    Column("test_difference", "diff.", "Test", better="", signed=True),
-)
+NEEDS = "one_search_per_strategy"
 
 
-class SearchComparison:
+def _columns(better: str) -> tuple[Column, ...]:
+    return (
+        Column("trials", "given", "Trials", decimals=0),
+        Column("trained", "trained", "Trials", decimals=0),
+        Column("pruned", "pruned", "Trials", decimals=0),
+        Column("failed", "failed", "Trials", decimals=0),
+        Column("hours", "Hours", decimals=2),
+        Column("validation", "best trial", "Validation", better=better),
+        Column("validation_tuned", "tuned", "Validation", better=better),
+        Column("test", "tuned", "Test", better=better),
+        Column("test_printed", "printed", "Test"),
+        Column("test_difference", "diff.", "Test", signed=True),
+    )
+
+
+class SearchComparison(Kind):
     """What strategies find with one budget, next to the printed scores of psomas2020's table 16.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
-        metric: of the validation and test scores; percent, the higher the better.
-        selection: the selection rule of the scores.
+    Attributes:
+        metric: of the validation and test scores: that of the searches.
         printed: the printed test scores of tuned methods.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        searches: Fact[Mapping[str, dict]],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        printed: Printed,
-    ):
-        self.id = id
-        self.title = title
-        self.searches = searches
-        self.metric = metric
-        self.selection = selection
-        self.printed = {
+    metric: RankingMetric = "recall_at_1"
+    printed: Printed
+
+    @cached_property
+    def _printed(self) -> dict[str, float]:
+        return {
             row.method: row.number
-            for row in printed.itertuples()
-            if row.metric == metric and row.role == "test"
+            for row in self.printed.itertuples()
+            if row.metric == self.metric and row.role == "test"
         }
 
-    def __call__(self, found, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found) -> Table:
         """The table of the searches' trials and of the tuned networks' scores.
 
         Args:
@@ -65,35 +59,42 @@ class SearchComparison:
             titles: display names.
 
         Raises:
-            UserError: a search without a complete trial, or two of a method by one strategy.
+            UserError: a search without a complete trial, one for another metric, or two of a method
+                by one strategy.
         """
         rows = [
             Row(
                 strategy_title(strategy),
                 tuple(map(Cell, self._values(search, method, found))),
-                panel=name(titles, method),
+                panel=self.name(method),
             )
             for method, searches in by_method(self.searches, found.trials).items()
             for strategy, search in searches.items()
         ]
-        metric = name(titles, self.metric)
+        metric = self.name(self.metric) + in_percent(self.titles, [self.metric])
+        columns = _columns(quantity(self.metric).better)
         return Table(
             id=self.id,
             title=self.title,
             caption=(
-                f"{metric} in percent. Best trial: the highest validation score of the search. "
+                f"{metric}. Best trial: the highest validation score of the search. "
                 "Tuned: the network trained in full with that trial's values; its epoch is the one "
                 "with the best validation score. Equal values are trained once; hours are those of "
-                "all trials. Best in bold, second best underlined, for each loss."
+                f"all trials.{legend(columns).removesuffix('.')}, for each loss."
             ),
             row_header="Strategy",
-            columns=_COLUMNS,
+            columns=columns,
             rows=tuple(rows),
         )
 
     def _values(self, search: str, method: str, found) -> list[float | int | None]:
         trials = found.trials[search]
-        best, printed = best_trial(search, trials), self.printed.get(method)
+        if self.searches[search]["metric"] != self.metric:
+            raise UserError(
+                f"search {search} maximizes {self.searches[search]['metric']}, not {self.metric}; "
+                "allowed: searches for the metric of the table"
+            )
+        best, printed = best_trial(search, trials), self._printed.get(method)
         tuned = found.scores[found.scores.variant == f"tuned={search}"]
         test = self._score(tuned, "test")
         return [
@@ -102,7 +103,7 @@ class SearchComparison:
             int((trials["state"] == "pruned").sum()),
             int((trials["state"] == "failed").sum()),
             trials["seconds"].sum() / 3600,
-            100 * best["validation"],
+            quantity(self.metric).factor * best["validation"],
             self._score(tuned, "validation"),
             test,
             printed,
@@ -110,9 +111,5 @@ class SearchComparison:
         ]
 
     def _score(self, scores: pd.DataFrame, role: str) -> float | None:
-        kept = scores[
-            (scores.role == role)
-            & (scores.selection == self.selection)
-            & (scores.metric == self.metric)
-        ]
-        return None if kept.empty else 100 * float(kept["value"].iloc[0])
+        kept = select(scores, selection=self.selection, role=role, metrics=[self.metric])
+        return None if kept.empty else float(kept["value"].iloc[0])

@@ -1,45 +1,29 @@
 """What searches found, parameter by parameter, next to the printed optima."""
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal
 
 from dmlbench.presentation._searches import best_trial, by_method, strategy_title
-from dmlbench.presentation.names import name
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact, Printed
+from dmlbench.values import Printed
+
+NEEDS = "one_search_per_strategy"
 
 _NOT_PRINTED = "not printed"
 
 
-class SearchOptima:
+class SearchOptima(Kind):
     """Ranges, steps and best values of searched parameters, like psomas2020's table 15.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
+    Attributes:
         printed_settings: the printed optima: method, hyperparameter (the parameter's title) and
             optimal_value, as strings.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        searches: Fact[Mapping[str, dict]],
-        printed_settings: Printed,
-    ):
-        self.id = id
-        self.title = title
-        self.searches = searches
-        self.printed = {
-            (row.method, row.hyperparameter): row.optimal_value
-            for row in printed_settings.itertuples()
-        }
+    printed_settings: Printed
 
-    def __call__(self, found, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found) -> Table:
         """The table of the searches' best trials.
 
         Args:
@@ -55,12 +39,16 @@ class SearchOptima:
         }
         methods = by_method(self.searches, found.trials)
         strategies = list(dict.fromkeys(s for searches in methods.values() for s in searches))
+        printed_optima = {
+            (row.method, row.hyperparameter): row.optimal_value
+            for row in self.printed_settings.itertuples()
+        }
         rows, notes = [], []
         for method, searches in methods.items():
             parameters = self.searches[next(iter(searches.values()))]["parameters"]
             for place, parameter in parameters.items():
                 label = parameter["title"] or place
-                printed = self.printed.get((method, label))
+                printed = printed_optima.get((method, label))
                 ours = [best[searches[s]][place] if s in searches else None for s in strategies]
                 cells = [
                     _range(parameter),
@@ -68,10 +56,10 @@ class SearchOptima:
                     *map(_number, ours),
                     _NOT_PRINTED if printed is None else _number(float(printed)),
                 ]
-                rows.append(Row(label, tuple(map(Cell, cells)), panel=name(titles, method)))
+                rows.append(Row(label, tuple(map(Cell, cells)), panel=self.name(method)))
                 if printed is not None and not _on_grid(printed, parameter):
                     notes.append(
-                        f"{name(titles, method)}'s printed {label}, {printed}, is not a value of "
+                        f"{self.name(method)}'s printed {label}, {printed}, is not a value of "
                         "its range and step."
                     )
         columns = (
@@ -80,12 +68,14 @@ class SearchOptima:
             *(Column(s, strategy_title(s), "Best value", better="") for s in strategies),
             Column("printed", "printed", "Best value", better=""),
         )
+        judged = dict.fromkeys(self.searches[search]["metric"] for search in found.trials)
+        metrics = " or ".join(self.name(metric) for metric in judged)
         return Table(
             id=self.id,
             title=self.title,
             caption=(
-                "The values with the best R@1 on the validation classes, by strategy, all with the "
-                "same budget of trials; of equal scores the first found."
+                f"The values with the best {metrics} on the validation classes, by strategy, all "
+                "with the same budget of trials; of equal scores the first found."
             ),
             row_header="Parameter",
             columns=columns,

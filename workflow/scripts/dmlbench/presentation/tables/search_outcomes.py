@@ -1,13 +1,16 @@
 """What each search found, value by value, and a summary of its trials."""
 
 import json
-from collections.abc import Mapping
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_trial
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table
-from dmlbench.values import Fact
+
+NEEDS = "searches"
 
 _COLUMNS = (
     Column("range", "Range", better=""),
@@ -21,21 +24,10 @@ _COLUMNS = (
 )
 
 
-class SearchOutcomes:
-    """One row per parameter of each search; the summary of its trials is in the first row.
+class SearchOutcomes(Kind):
+    """One row per parameter of each search; the summary of its trials is in the first row."""
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        searches: search -> what it searches, as `dmlbench.plan.searches.shown` gives it.
-    """
-
-    def __init__(self, *, id: Fact[str], title: Fact[str], searches: Fact[Mapping[str, dict]]):
-        self.id = id
-        self.title = title
-        self.searches = searches
-
-    def __call__(self, found, titles: Mapping[str, str]) -> Table:
+    def __call__(self, found) -> Table:
         """The table of the searches' trials.
 
         Args:
@@ -45,6 +37,7 @@ class SearchOutcomes:
         Raises:
             UserError: a search without a complete trial.
         """
+        metrics = dict.fromkeys(described["metric"] for described in self.searches.values())
         rows = [
             row
             for search, described in self.searches.items()
@@ -54,8 +47,8 @@ class SearchOutcomes:
             id=self.id,
             title=self.title,
             caption=(
-                "The values of the best trial, with the validation scores of the complete trials "
-                "in percent: with folds, means of theirs."
+                "The values of the best trial, with the validation scores of the complete trials"
+                f"{in_percent(self.titles, metrics)}: with folds, means of theirs."
             ),
             row_header="Parameter",
             columns=_COLUMNS,
@@ -64,7 +57,8 @@ class SearchOutcomes:
 
     def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[Row]:
         best = json.loads(best_trial(search, trials)["values"])
-        scores = 100 * trials.loc[trials["state"] == "complete", "validation"]
+        scores = trials.loc[trials["state"] == "complete", "validation"]
+        scores = quantity(described["metric"]).factor * scores
         failed = int((trials["state"] == "failed").sum())
         facts = [scores.max(), scores.median(), scores.min(), len(trials), failed]
         facts.append(trials["seconds"].sum() / 3600)

@@ -1,17 +1,19 @@
 """The tournament as a table."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import tournament as rank_methods
-from dmlbench.values import Fact, Metric
+from dmlbench.values import Fact, RankingMetric
+
+NEEDS = "ranks"
 
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
@@ -28,39 +30,17 @@ _CONFIDENCE = (
 )
 
 
-class Tournament:
+class Tournament(Kind):
     """Each method's rank over all experiments of a study, like psomas2020's table 11.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: the ranked methods; each must have a score in every experiment.
-        metric: the metric to rank by, the higher the better.
-        selection: the selection rule of the scores.
-        rows: the columns of each row of the scores.
-        queries: for each row the file of its run's queries; with them each mean rank has an
-            interval, and each method the probability of being first.
+    Attributes:
+        metric: the metric to rank by.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        rows: Fact[Sequence[Mapping[str, Any]]] = (),
-        queries: Fact[Sequence[str | os.PathLike]] = (),
-    ):
-        self.id = id
-        self.title = title
-        self.methods = list(methods)
-        self.metric = metric
-        self.selection = selection
-        self.rows, self.queries = list(rows), list(queries)
+    metric: RankingMetric = "recall_at_1"
+    queries: Fact[Sequence[str | os.PathLike]] = ()
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The tournament's table, the winner first.
 
         Raises:
@@ -81,11 +61,11 @@ class Tournament:
         shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
         columns = tuple(_without_halves(column, frame) for column in shown)
         rows = tuple(
-            Row(name(titles, record["method"]), tuple(Cell(record[c.name]) for c in columns))
+            Row(self.name(record["method"]), tuple(Cell(record[c.name]) for c in columns))
             for record in frame.to_dict("records")
         )
         caption = (
-            f"Rank by {name(titles, self.metric)} in {experiments} experiment{plural} (data set, "
+            f"Rank by {self.name(self.metric)} in {experiments} experiment{plural} (data set, "
             f"network, embedding size); 1 is best. {selected(self.selection)}"
         )
         return Table(self.id, self.title, caption, "Loss", columns, rows, _notes(frame))

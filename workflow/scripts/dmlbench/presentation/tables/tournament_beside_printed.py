@@ -1,14 +1,17 @@
 """The tournament of our scores next to the printed one and that of the printed scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Printed, RankingMetric
+
+NEEDS = "ranks"
 
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
@@ -19,60 +22,43 @@ _GROUPS = {
 }
 
 
-class TournamentBesidePrinted:
+class TournamentBesidePrinted(Kind):
     """Each loss's rank over all experiments three times, like psomas2020's table 11.
 
     From our scores, as printed, and computed from the printed scores, next to which printed ranks
     that do not follow from printed scores are visible.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
-        methods: the ranked methods; each must have a score in every experiment.
-        metric: the metric to rank by, the higher the better.
-        selection: the selection rule of the scores.
+    Attributes:
+        metric: the metric to rank by.
         printed: the printed tournament, and the printed scores that it ranks.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        methods: Fact[Sequence[str]],
-        metric: Metric = "recall_at_1",
-        selection: Fact[str],
-        printed: Printed,
-    ):
-        self.id = id
-        self.title = title
-        self.methods = list(methods)
-        self.metric = metric
-        self.selection = selection
-        ranked = printed.metric.str.startswith("tournament_")
-        self.printed_ranks, self.printed_scores = printed[ranked], printed[~ranked]
+    metric: RankingMetric = "recall_at_1"
+    printed: Printed
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The tournaments, in the order of ours.
 
         Raises:
             UserError: a method is absent from an experiment.
         """
+        ranked = self.printed.metric.str.startswith("tournament_")
+        printed_scores = as_scores(self.printed[~ranked], selection=self.selection)
         boards = {
             _OURS: self._ranks(scores),
-            _PRINTED: self._as_printed(),
-            _RECOMPUTED: self._ranks(as_scores(self.printed_scores, selection=self.selection)),
+            _PRINTED: _as_printed(self.printed[ranked]),
+            _RECOMPUTED: self._ranks(printed_scores),
         }
         rows = [
             Row(
-                name(titles, method),
+                self.name(method),
                 tuple(_cell(board, method, rank) for board in boards.values() for rank in _RANKS),
             )
             for method in boards[_OURS].index
         ]
         experiments = int(boards[_OURS].experiments.iloc[0])
         caption = (
-            f"Rank by {name(titles, self.metric)} in {experiments} experiments (data set, network, "
+            f"Rank by {self.name(self.metric)} in {experiments} experiments (data set, network, "
             f"embedding size); 1 is best, equal scores share the average of their ranks. "
             f"{selected(self.selection)} Best in bold, second best underlined."
         )
@@ -84,11 +70,10 @@ class TournamentBesidePrinted:
         )
         return found.set_index("method")
 
-    def _as_printed(self) -> pd.DataFrame:
-        ranks = self.printed_ranks.assign(
-            rank=self.printed_ranks.metric.str.removeprefix("tournament_")
-        )
-        return ranks.pivot(index="method", columns="rank", values="number")
+
+def _as_printed(printed: pd.DataFrame) -> pd.DataFrame:
+    ranks = printed.assign(rank=printed.metric.str.removeprefix("tournament_"))
+    return ranks.pivot(index="method", columns="rank", values="number")
 
 
 def _columns(boards: Mapping[str, pd.DataFrame]) -> tuple[Column, ...]:

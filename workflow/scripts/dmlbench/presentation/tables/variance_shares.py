@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
-from dmlbench.presentation._scores import of_rule
+from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name, selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
     FIRST,
     REST,
@@ -18,57 +20,42 @@ from dmlbench.statistics.variance import (
     shares_of_summaries,
     variance_shares,
 )
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.values import Metric, Printed
+
+NEEDS = "two_factors"
 
 
-class VarianceShares:
+class VarianceShares(Kind):
     """Analysis of variance of losses with each value of an axis: one panel per data set.
 
     Printed means with their standard deviations over seeds have their own panels.
 
-    Args:
-        id: the table's id, for labels and links.
-        title: printed above the table.
+    Attributes:
         axis: the other factor, an axis of the variants (`sampler`). Other parts of a variant belong
             to the loss.
         metrics: the groups of columns.
         values: the values of the axis to use; all if not given.
         printed: the printed numbers at their places, if any are shown.
-        selection: the selection rule of the scores.
     """
 
-    def __init__(
-        self,
-        *,
-        id: Fact[str],
-        title: Fact[str],
-        axis: str,
-        metrics: Sequence[Metric],
-        values: Sequence[str] | None = None,
-        printed: Printed | None = None,
-        selection: Fact[str],
-    ):
-        self.id = id
-        self.title = title
-        self.axis = axis
-        self.metrics = list(metrics)
-        self.values = values
-        self.printed = printed
-        self.selection = selection
+    axis: str
+    metrics: Sequence[Metric]
+    values: Sequence[str] | None = None
+    printed: Printed | None = None
 
-    def __call__(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    def __call__(self, scores: pd.DataFrame) -> Table:
         """The table of a study's scores.
 
         Raises:
             UserError: losses lack a value of the axis or a seed that others have.
         """
-        ours = self._factors(of_rule(scores, self.selection))
+        ours = self._factors(select(scores, selection=self.selection))
         seeds = ours.seed.nunique()
         intervals = seeds > 2
         rows = [
             _row(label, found, panel, intervals)
-            for panel, analyzed, factors in self._panels(ours, titles)
-            for label, found in self._labeled(analyzed, factors, titles)
+            for panel, analyzed, factors in self._panels(ours)
+            for label, found in self._labeled(analyzed, factors)
         ]
         return Table(
             id=self.id,
@@ -78,7 +65,7 @@ class VarianceShares:
             columns=tuple(
                 column
                 for metric in self.metrics
-                for column in _columns(metric, titles, intervals=intervals)
+                for column in _columns(metric, self.titles, intervals=intervals)
             ),
             rows=tuple(rows),
         )
@@ -93,22 +80,22 @@ class VarianceShares:
         return frame if self.values is None else frame[frame["other"].isin(self.values)]
 
     def _panels(
-        self, ours: pd.DataFrame, titles: Mapping[str, str]
+        self, ours: pd.DataFrame
     ) -> Iterator[tuple[str, list[dict[str, Source]], pd.DataFrame]]:
         """Each panel's heading, the result of each metric, and its rows: ours, then printed."""
         alone = self.printed is None and ours.dataset.nunique() == 1
         for dataset, scores in ours.groupby("dataset", sort=False):
             by_metric = [scores[scores.metric == metric] for metric in self.metrics]
-            heading = "" if alone else name(titles, dataset)
+            heading = "" if alone else self.name(dataset)
             yield heading, [variance_shares(some, "loss", "other") for some in by_metric], scores
         if self.printed is None:
             return
         printed = self._factors(self.printed[self.printed.dataset.isin(ours.dataset)])
-        printed = printed.assign(value=printed.number / 100, std=printed.printed_std / 100)
+        printed = printed.assign(value=printed.number, std=printed.printed_std)
         for dataset, numbers in printed.groupby("dataset", sort=False):
             by_metric = [numbers[numbers.metric == metric] for metric in self.metrics]
             yield (
-                f"{name(titles, dataset)}, printed",
+                f"{self.name(dataset)}, printed",
                 [
                     shares_of_summaries(some, "loss", "other", int(some.runs.iloc[0]))
                     for some in by_metric
@@ -117,10 +104,10 @@ class VarianceShares:
             )
 
     def _labeled(
-        self, found: list[dict[str, Source]], rows: pd.DataFrame, titles: Mapping[str, str]
+        self, found: list[dict[str, Source]], rows: pd.DataFrame
     ) -> Iterator[tuple[str, list[Source]]]:
         """Display name of each source, and its results by metric."""
-        other = name(titles, self.axis)
+        other = self.name(self.axis)
         labels = {
             FIRST: f"loss ({rows.loss.nunique()})",
             SECOND: f"{other} ({rows.other.nunique()})",
@@ -146,8 +133,8 @@ def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Ro
     cells = []
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
-        cells += [_cell(100 * value) for value in (*percents, source.deviation)]
-        cells.append(_cell(source.p_value))
+        cells += [_cell(100 * value) for value in percents]
+        cells += [_cell(source.deviation), _cell(source.p_value)]
     return Row(label, tuple(cells), panel=panel)
 
 
@@ -165,6 +152,6 @@ def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list
     return [
         Column(f"{metric}_share", "percent", group, **percent),
         *(interval if intervals else []),
-        Column(f"{metric}_std", "points", group, better=""),
+        Column(f"{metric}_std", "points" if quantity(metric).percent else "std", group),
         Column(f"{metric}_p", "p", group, decimals=3, better=""),
     ]

@@ -1,0 +1,63 @@
+"""What every kind of table and figure knows of the view that it makes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dmlbench.presentation.names import name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kind:
+    """A kind of table or figure: called with the scores, it returns a `Table` or a `Figure`.
+
+    The fields here are facts that the pipeline gives to each view (`plan.views.facts`). A subclass
+    is a dataclass too, without a decorator: its own fields are the options that a study's file may
+    give, annotated by `dmlbench.values`. A kind that needs `queries` (tables) or `arrays` (figures)
+    has a field of this name and of type `Fact[...]`; see `presentation.views`.
+
+    Attributes:
+        id: the view's id, for labels and links.
+        title: printed above it.
+        titles: id of a method, data set, metric, ... -> its display name.
+        methods: the methods of the view's rows, in the study's (chronological) order; empty in a
+            view of experiments.
+        baseline: the method that trains nothing, not compared with the others; None if the study
+            has none.
+        years: method -> year of publication, if it has one.
+        selection: the selection rule of the scores.
+        rows: the columns of each row of the scores, with the folder of its run.
+        searches: search -> what it searches, as `plan.searches.shown` gives it.
+    """
+
+    id: str = ""
+    title: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    methods: Sequence[str] = ()
+    baseline: str | None = "untrained"
+    years: Mapping[str, int] = field(default_factory=dict)
+    selection: str = "last_epoch"
+    rows: Sequence[Mapping[str, Any]] = ()
+    searches: Mapping[str, dict] = field(default_factory=dict)
+
+    def __init_subclass__(cls):
+        dataclass(frozen=True, kw_only=True, eq=False)(cls)
+
+    @property
+    def compared(self) -> list[str]:
+        """The methods without the baseline."""
+        return [method for method in self.methods if method != self.baseline]
+
+    @property
+    def dated(self) -> list[str]:
+        """The methods with a year of publication."""
+        return [method for method in self.methods if method in self.years]
+
+    @property
+    def everyone(self) -> list[str]:
+        """The methods, the baseline last."""
+        return [*self.compared, *filter(None, [self.baseline])]
+
+    def name(self, key: object) -> str:
+        """The display name of an id."""
+        return name(self.titles, key)
