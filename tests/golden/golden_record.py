@@ -99,8 +99,8 @@ def alike(recorded: Any, now: Any) -> bool:
     """Whether values are equal but for the rounding of another CPU."""
     if not isinstance(recorded, list) or not isinstance(now, list):
         return _close(recorded, now, 0.0)
-    numbers = [abs(each) for each in recorded if _is_float(each) and math.isfinite(each)]
-    nearly = OF_THE_LARGEST * max(numbers, default=0.0)
+    finite = (each for each in recorded if isinstance(each, float) and math.isfinite(each))
+    nearly = OF_THE_LARGEST * max(map(abs, finite), default=0.0)
     return len(recorded) == len(now) and all(
         alike(one, other) if isinstance(one, list) else _close(one, other, nearly)
         for one, other in zip(recorded, now, strict=True)
@@ -117,17 +117,13 @@ def file_of(entry: str) -> str:
 
 
 def _close(recorded: Any, now: Any, nearly: float) -> bool:
-    if not (_is_float(recorded) or _is_float(now)):
-        return type(recorded) is type(now) and recorded == now
-    if isinstance(recorded, str | bool | None | list) or isinstance(now, str | bool | None | list):
+    if type(recorded) is not type(now):
         return False
-    if math.isnan(recorded) or math.isnan(now):
-        return math.isnan(recorded) and math.isnan(now)
+    if not isinstance(recorded, float):
+        return recorded == now
+    if math.isnan(recorded):
+        return math.isnan(now)
     return math.isclose(recorded, now, rel_tol=RELATIVE, abs_tol=nearly)
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, float)
 
 
 def _rounded(values: Any) -> Any:
