@@ -78,6 +78,8 @@ def test_the_plan_refuses_what_the_job_refuses(loaded, package, kind):
         Plan._rows.cache_clear()
         combinations.cache_clear()
     assert verdicts["nothing"] == (None, None)
+    # A view without rows is refused whatever its kind makes of it.
+    verdicts = {change: both for change, both in verdicts.items() if "fits none" not in str(both)}
     differing = {
         change: both for change, both in verdicts.items() if bool(both[0]) != bool(both[1])
     }
