@@ -107,8 +107,8 @@ publish: ## copy what STUDY=... has found from results/ to results/published/, t
 	done
 
 .PHONY: record-training
-record-training: .venv/ready ## record the code of training and data, once versions are raised where they must be
-	@PYTHONPATH=workflow/scripts $(BIN)/python tests/training/record_sources.py
+record-training: .venv/ready ## record what every part computes, once versions are raised where they must be
+	@OMP_NUM_THREADS=1 PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/golden/golden_record.py
 
 .PHONY: protocols
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again

@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.presentation import style
 from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
 from dmlbench.presentation.kind import Kind
@@ -15,7 +16,7 @@ from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "ranks_of_dated"
 
-_EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
+_EXPERIMENT = ["table", "panel", *EXPERIMENT]
 
 
 class RankByYear(Kind):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.presentation import _beside
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
@@ -33,7 +34,7 @@ class FoldSummary(Kind):
         which = {"metrics": self.metrics, "selection": self.selection}
         compared = _beside.next_to_printed(scores, self.printed, **which)
         compared = compared[compared.fold == "mean"]
-        _beside.check_single(compared, ("dataset", "network", "embedding_dim", "split"))
+        _beside.check_single(compared, [name for name in EXPERIMENT if name != "fold"])
         intervals = _beside.has_intervals(compared)
         methods = dict.fromkeys([*self.methods, *compared.method])
         style = {"intervals": intervals}

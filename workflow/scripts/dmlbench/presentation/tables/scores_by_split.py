@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from dmlbench.plan.rows import all_but
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
@@ -33,7 +34,7 @@ class ScoresBySplit(Kind):
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": [self.metric], "selection": self.selection, "roles": _ROLES}
         compared = _beside.next_to_printed(scores, self.printed, **which)
-        single = ("dataset", "network", "embedding_dim", "method", "variant")
+        single = all_but("recipe", "split", "fold", "seed")
         _beside.check_single(compared, single)
         intervals = _beside.has_intervals(compared)
         splits = [
