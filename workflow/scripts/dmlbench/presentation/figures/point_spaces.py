@@ -103,5 +103,4 @@ class PointSpaces(Kind):
         return [self._line(metric, means[metric]) for metric in self.metrics or ()]
 
     def _line(self, metric: str, value: float) -> str:
-        unit = "%" if quantity(metric).percent else ""
-        return f"{self.name(metric)}  {brief(metric, value)}{unit}"
+        return f"{self.name(metric)}  {brief(metric, value)}{quantity(metric).unit}"

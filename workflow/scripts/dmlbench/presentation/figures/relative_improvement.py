@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.figures.scores_by_form import FORMS, form_bars
@@ -42,7 +43,7 @@ class RelativeImprovement(Kind):
             self.references, width=3.2, height=3.4, margin=1.8, sharey=True
         )
         for reference, axes in panels.items():
-            found = summarize(improvements(ours, reference), ["dataset", "fold"])
+            found = summarize(improvements(ours, reference, self.metric), ["dataset", "fold"])
             form_bars(axes, found, "dataset", datasets, self._printed(reference))
             axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])
             style.heading(axes, f"over {self.name(reference)}")
@@ -59,14 +60,15 @@ class RelativeImprovement(Kind):
             return {}
         numbers = placed_values(self.printed).query("metric == @self.metric").assign(seed=0)
         numbers = numbers[numbers.fold.isin(list(FORMS))]
-        return improvements(numbers, reference).set_index(["dataset", "fold"])["value"].to_dict()
+        found = improvements(numbers, reference, self.metric)
+        return found.set_index(["dataset", "fold"])["value"].to_dict()
 
 
-def improvements(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+def improvements(scores: pd.DataFrame, reference: str, metric: str) -> pd.DataFrame:
     """Mean improvement of all other methods over a reference, in percent of its score.
 
     Args:
-        scores: dataset, fold, seed, method and value.
+        scores: dataset, fold, seed, method and value of the metric.
 
     Returns:
         Frame with dataset, fold, seed and value.
@@ -79,4 +81,5 @@ def improvements(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     if reference not in wide or len(wide.columns) < 2:
         raise UserError(f"no scores of {reference} and of another method to compare")
     ratio = wide.drop(columns=reference).div(wide[reference], axis=0)
-    return (100 * (ratio.mean(axis=1) - 1)).rename("value").reset_index()
+    sign = -1 if quantity(metric).better == "lower" else 1
+    return (sign * 100 * (ratio.mean(axis=1) - 1)).rename("value").reset_index()

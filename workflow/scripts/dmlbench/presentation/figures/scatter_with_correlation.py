@@ -6,7 +6,6 @@ from typing import Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation._points import points
 from dmlbench.presentation.kind import Kind
@@ -47,8 +46,7 @@ class ScatterWithCorrelation(Kind):
             where = f"{self.name(dataset)}, " if len(datasets) > 1 else ""
             row[0].set_ylabel(f"{where}{self.with_unit(self.y)}")
         for x, axes in zip(self.x, grid[-1], strict=True):
-            unit = " (%)" if quantity(x).percent else ""
-            axes.set_xlabel(f"{self.name(x)} of the training images{unit}")
+            axes.set_xlabel(f"{self.with_unit(x)} of the training images")
         note = f"{self.selected} r: Pearson, with its 95 % bootstrap interval."
         style.head_of_panels(figure, self.title, note)
         style.legend(grid[0][-1], of=grid[0][0])

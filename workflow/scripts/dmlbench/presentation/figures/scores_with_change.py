@@ -1,6 +1,6 @@
 """Scores of all objectives, without a change and with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import pandas as pd
@@ -74,25 +74,22 @@ class ScoresWithChange(Kind):
 
     def _panel(self, axes, shown: pd.DataFrame, dataset: str, rows) -> None:
         place = {row: number for number, row in enumerate(rows)}
-        for changed, color, label in ((False, WITHOUT, "without"), (True, WITH, "with")):
-            of = shown[(shown.dataset == dataset) & (shown.changed == changed)]
-            at = [place.get(key) for key in zip(of.method, of.row, strict=True)]
-            of, at = of[[spot is not None for spot in at]], [s for s in at if s is not None]
-            lift = 0.12 if changed else -0.12
-            y = [spot + lift for spot in at]
-            spread = of["std"] if of["std"].notna().any() else None
-            title = f"{label} {' and '.join(self.change)}"
-            axes.errorbar(
-                of["value"], y, xerr=spread, ls="", marker="o", ms=5, color=color, mec="white",
-                mew=0.5, elinewidth=0.9, capsize=1.5, label=title,
-            )  # fmt: skip
+        for changed, color, lift in ((False, WITHOUT, -0.12), (True, WITH, 0.12)):
+            ours = _in_rows(shown, dataset, changed, place)
+            spread = ours["std"] if ours["std"].notna().any() else None
+            label = f"{'with' if changed else 'without'} {' and '.join(self.change)}"
+            look = {"marker": "o", "ms": 5, "mec": "white", "mew": 0.5, "elinewidth": 0.9}
+            look |= {"ls": "", "color": color, "capsize": 1.5, "label": label}
+            axes.errorbar(ours["value"], ours["y"] + lift, xerr=spread, **look)
             if self._placed is not None:
-                theirs = self._placed[
-                    (self._placed.dataset == dataset) & (self._placed.changed == changed)
-                ]
-                keys = zip(theirs.method, theirs.row, theirs["value"], strict=True)
-                known = [(v, place[m, r]) for m, r, v in keys if (m, r) in place]
-                x, below = [v for v, _ in known], [spot + lift + 0.14 for _, spot in known]
-                style.printed(axes, x, below, color=color)
+                theirs = _in_rows(self._placed, dataset, changed, place)
+                style.printed(axes, theirs["value"], theirs["y"] + lift + 0.14, color=color)
         axes.grid(axis="x")
         axes.margins(x=0.06)
+
+
+def _in_rows(frame: pd.DataFrame, dataset: str, changed: bool, place: Mapping) -> pd.DataFrame:
+    """The scores of a data set, without the change or with it, with the number `y` of their row."""
+    of = frame[(frame.dataset == dataset) & (frame.changed == changed)]
+    y = [place.get(key) for key in zip(of.method, of.row, strict=True)]
+    return of.assign(y=pd.Series(y, of.index, dtype=float)).dropna(subset="y")
