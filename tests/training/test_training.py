@@ -14,6 +14,7 @@ from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata
 from dmlbench.plan.spec import Spec, complete, merged
 from dmlbench.training.data import read_roles
+from dmlbench.training.selection import Selection
 from pydantic import ValidationError
 from safetensors import safe_open
 from safetensors.torch import load_file
@@ -282,3 +283,10 @@ def test_a_compiler_is_told_to_choose_kernels_by_rules_before_it_makes_any(
     monkeypatch.setattr(torch, "compile", compiler)
     train(tmp_path, toy_data, {"epochs": 1, "iterations_per_epoch": 1, "compile": True})
     assert seen == [True]
+
+
+def test_of_epochs_with_equal_scores_the_first_is_selected():
+    selection = Selection("best_test_epoch", patience=2)
+    assert [selection.offer(epoch, 0.5, {}) for epoch in (1, 2, 3)] == [True, False, False]
+    assert selection.epoch == 1
+    assert selection.is_over
