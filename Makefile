@@ -107,12 +107,16 @@ publish: ## copy what STUDY=... has found from results/ to results/published/, t
 	done
 
 .PHONY: record-training
-record-training: .venv/ready ## record the code of training and data, once versions are raised where they must be
-	@PYTHONPATH=workflow/scripts $(BIN)/python tests/training/record_sources.py
+record-training: .venv/ready ## record what every part computes, once versions are raised where they must be
+	@OMP_NUM_THREADS=1 PYTHONPATH=workflow/scripts:tests $(BIN)/python tests/golden/golden_record.py
 
 .PHONY: protocols
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
+
+.PHONY: map
+map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
+	@$(BIN)/python docs/from_rules.py
 
 .PHONY: gallery
 gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again

@@ -17,8 +17,7 @@ configfile: str(CONFIGFILE)
 
 
 include: "rules/common.smk"
-include: "rules/inputs.smk"
-include: "rules/views.smk"
+include: "rules/lookups.smk"
 include: "rules/costs.smk"
 include: "rules/data.smk"
 include: "rules/split.smk"

@@ -4,17 +4,10 @@
 #         <results>/agreement.{csv,md}      all of them together (target: agreement)
 
 
-@in_one_line
-def reproduced(wildcards):
-    """The verdicts on every paper among the studies."""
-    PLAN.check_all_studies()
-    return [f"<results>/agreement/{study}.csv" for study in AUDITED if study in PLAN.studies]
-
-
 rule agreement:
     input:
-        "<results>/agreement.csv",
-        "<results>/agreement.md",
+        made("agreement_all", "csv"),
+        made("agreement_all", "md"),
     localrule: True
 
 
@@ -24,17 +17,9 @@ rule agreement_document:
         tables=lambda wildcards: experiments_so_far(wildcards.study),
         printed=printed_tables,
         mapping=lambda wildcards: str(CONFIG / "reference" / wildcards.study / "mapping.yaml"),
-        findings="<results>/audit/{study}.csv",
+        findings=made("audit_document", "csv"),
     output:
-        "<results>/agreement/{study}.csv",
-    log:
-        "<results>/logs/agreement/{study}.log",
-    benchmark:
-        "<results>/costs/agreement/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("agreement"),
+        made("agreement_document"),
     params:
         rows=lambda wildcards: [row for row, _ in scored_so_far(wildcards.study)],
         rehearsal=PLAN.configuration.rehearsal is not None,
@@ -47,16 +32,8 @@ rule agreement_all:
     input:
         reproduced,
     output:
-        csv="<results>/agreement.csv",
-        md="<results>/agreement.md",
-    log:
-        "<results>/logs/agreement/all.log",
-    benchmark:
-        "<results>/costs/agreement/all.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("agreement"),
+        csv=made("agreement_all", "csv"),
+        md=made("agreement_all", "md"),
     params:
         source=stage_digest("agreement_all.py"),
     script:

@@ -7,8 +7,8 @@ AUDITED = sorted(path.parent.name for path in (CONFIG / "reference").glob("*/aud
 
 rule audit:
     input:
-        "<results>/audit/all.csv",
-        "<results>/audit/all.md",
+        made("audit_all", "csv"),
+        made("audit_all", "md"),
     localrule: True
 
 
@@ -17,16 +17,10 @@ rule audit_document:
         tables=printed_tables,
         metadata=lambda wildcards: str(CONFIG / "reference" / wildcards.study / "audit.yaml"),
     output:
-        csv="<results>/audit/{study,(?!all$)\\w+}.csv",
-        md="<results>/audit/{study,(?!all$)\\w+}.md",
-    log:
-        "<results>/logs/audit/{study}.log",
-    benchmark:
-        "<results>/costs/audit/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("audit"),
+        csv=made("audit_document", "csv"),
+        md=made("audit_document", "md"),
+    wildcard_constraints:
+        study=r"(?!all$)\w+",
     params:
         reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
         source=stage_digest("audit.py"),
@@ -36,18 +30,10 @@ rule audit_document:
 
 rule audit_all:
     input:
-        expand("<results>/audit/{study}.csv", study=AUDITED),
+        expand(made("audit_document", "csv"), study=AUDITED),
     output:
-        csv="<results>/audit/all.csv",
-        md="<results>/audit/all.md",
-    log:
-        "<results>/logs/audit/all.log",
-    benchmark:
-        "<results>/costs/audit/all.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("audit"),
+        csv=made("audit_all", "csv"),
+        md=made("audit_all", "md"),
     params:
         source=stage_digest("audit_all.py"),
     script:

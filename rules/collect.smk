@@ -10,14 +10,14 @@ for study in PLAN.studies:
         name:
             study
         input:
-            [*pages.files(PLAN, study), "<results>/report.html"],
+            [*pages.files(PLAN, study), made("report")],
         localrule: True
 
     rule:
         name:
             f"{study}_tournament"
         input:
-            f"<results>/studies/{study}/tournament.csv",
+            made("tournament", study=study),
         localrule: True
 
     for target, files in pages.targets(PLAN, study).items():
@@ -46,15 +46,13 @@ for experiment in PLAN.experiments:
         name:
             f"experiment_{experiment}"
         input:
-            experiments_of([experiment]),
+            INPUTS.experiments([experiment]),
         localrule: True
 
 
 rule data_all:
     input:
-        lambda wildcards: [
-            f"<results>/data/{PLAN.data(name).folder}/images.parquet" for name in PLAN.datasets
-        ],
+        lambda wildcards: [made("index", data=PLAN.data(name).folder) for name in PLAN.datasets],
     localrule: True
 
 

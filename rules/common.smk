@@ -1,5 +1,8 @@
 # Needs:  config/
-# Leaves: PLAN, the checked plan, and look-ups of wildcards in it. No rules.
+# Leaves: PLAN, the checked plan, and what all rules take from it. No rules.
+#         A path below the results is `made` by its rule (dmlbench/plan/paths.py); inputs that depend
+#         on the plan are `inputs_of` a rule (dmlbench/plan/inputs.py); no rule states its log,
+#         benchmark, environment and resources (`with_shared_directives`).
 import functools
 import os
 import re
@@ -16,11 +19,12 @@ from dmlbench import plan
 from dmlbench.claims import claim
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import leave_garbage_at_exit
-from dmlbench.plan import cluster, combinations, data, naming, searches
+from dmlbench.plan import cluster, combinations, data, pages, paths, searches, views
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
 from dmlbench.plan.identity import identified
-from dmlbench.plan.index import FILE, RunIndex
+from dmlbench.plan.index import RunIndex
+from dmlbench.plan.inputs import Inputs, made
 from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
@@ -32,7 +36,7 @@ try:
     check_numbers(workflow.resource_settings.cores, workflow.resource_settings.nodes)
     check_results(RESULTS)
     if workflow.is_main_process:
-        PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, ".checked"))
+        PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, paths.CHECKED))
         # Which targets are asked for is not known yet.
         for problem in PLAN.broken.values():
             print(f"dmlbench: warning: study left out: {problem}", file=sys.stderr)
@@ -42,11 +46,8 @@ try:
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
-# Embeddings that a training writes for the next rules, which then need no torch.
-PREPARED, PREPARED_TRAIN = ".embeddings.parquet", ".train_embeddings.parquet"
-RUNS = RunIndex(PLAN, Path(RESULTS, FILE), fresh=workflow.is_main_process)
-# Where a file comes from, in a catalogue.
-SOURCES = {"urls", "note"}
+RUNS = RunIndex(PLAN, Path(RESULTS, paths.INDEX_OF_RUNS), fresh=workflow.is_main_process)
+INPUTS = Inputs(RUNS)
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 
 # Before a job's time limit, a cluster sends SIGUSR1 to all of its processes. It is meant for the
@@ -99,70 +100,39 @@ def in_one_line(function):
     """The function; a UserError in it ends the call."""
 
     @functools.wraps(function)
-    def called(*asked):
+    def called(*asked, **named):
         try:
-            return function(*asked)
+            return function(*asked, **named)
         except UserError as error:
             sys.exit(f"dmlbench: {error}")
 
     return called
 
 
-needs_of = in_one_line(NEEDS.of)
+def with_shared_directives(new_rule):
+    """Give each rule of `paths.RULES` what all of them share, so that no rule repeats it.
+
+    A log, an environment and, if it writes anything, a benchmark and its needs of config/resources.yaml.
+
+    Args:
+        new_rule: `workflow.rule`, which Snakemake calls for each `rule:` of a file.
+    """
+
+    def rule(name=None, lineno=None, snakefile=None, **options):
+        def decorate(directives):
+            if name in paths.RULES and Path(snakefile).is_relative_to(HOME):
+                shared = [workflow.log(f"<results>/{paths.log(name)}"), workflow.conda(ENVIRONMENT)]
+                if paths.outputs(name):
+                    needs = in_one_line(NEEDS.of)(paths.job(name).partition("/")[0])
+                    shared += [workflow.benchmark(f"<results>/{paths.cost(name)}")]
+                    shared += [workflow.resources(**needs)]
+                for directive in shared:
+                    directives = directive(directives)
+            return new_rule(name, lineno, snakefile, **options)(directives)
+
+        return decorate
+
+    return rule
 
 
-@in_one_line
-def archive_entry(wildcards):
-    archives = entry("data set", wildcards.dataset, PLAN.datasets).archives
-    return entry(f"archive of {wildcards.dataset}", wildcards.archive, archives)
-
-
-@in_one_line
-def weights_entry(wildcards):
-    return entry("file of weights", wildcards.file, PLAN.weights)
-
-
-@in_one_line
-def data_entry(wildcards):
-    return PLAN.find_data(wildcards.data)
-
-
-@in_one_line
-def split_rule(wildcards):
-    return PLAN.split_rule(wildcards.split)
-
-
-@in_one_line
-def row_of(wildcards):
-    return RUNS.row(wildcards.run)
-
-
-@in_one_line
-def run_of(wildcards):
-    return RUNS.find(wildcards.run)
-
-
-@in_one_line
-def combination_of(wildcards):
-    return combinations.find(PLAN, wildcards.combination)
-
-
-@in_one_line
-def measure_of(wildcards):
-    return entry("measure", wildcards.measure, PLAN.measures)
-
-
-@in_one_line
-def search_of(wildcards):
-    name, _, _ = wildcards.search.rpartition("-")
-    search = entry("search", name, PLAN.searches)
-    folder = searches.folder(PLAN, name)
-    if folder != f"searches/{wildcards.search}":
-        raise UserError(f"search {wildcards.search}: is now {folder}")
-    return search
-
-
-@in_one_line
-def experiment_of(wildcards):
-    name, _, _ = wildcards.experiment.rpartition("-")
-    return entry("experiment", name, PLAN.experiments)
+workflow.rule = with_shared_directives(workflow.rule)

@@ -8,17 +8,9 @@
 
 rule download:
     output:
-        "<results>/data/raw/{dataset}/{archive}",
-    log:
-        "<results>/logs/download/{dataset}/{archive}.log",
-    benchmark:
-        "<results>/costs/download/{dataset}/{archive}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("download"),
+        made("download"),
     params:
-        archive=archive_of,
+        archive=lambda wildcards: archive_entry(wildcards).model_dump(exclude=SOURCES),
         sources=sources_of_archive,
     script:
         "../workflow/scripts/download.py"
@@ -26,17 +18,9 @@ rule download:
 
 rule weights:
     output:
-        "<results>/weights/{file}",
-    log:
-        "<results>/logs/weights/{file}.log",
-    benchmark:
-        "<results>/costs/weights/{file}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("weights"),
+        made("weights"),
     params:
-        weights=weights_of_file,
+        weights=lambda wildcards: weights_entry(wildcards).model_dump(exclude=SOURCES),
         sources=sources_of_weights,
     script:
         "../workflow/scripts/weights.py"
@@ -44,36 +28,20 @@ rule weights:
 
 rule draw:
     output:
-        "<results>/data/drawn/{data}.zip",
-    log:
-        "<results>/logs/draw/{data}.log",
-    benchmark:
-        "<results>/costs/draw/{data}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("draw"),
+        made("draw"),
     params:
-        generator=lambda wildcards: data_entry(wildcards).entry.generator.model_dump(),
+        generator=lambda wildcards: data_entry(wildcards).generator.model_dump(),
     script:
         "../workflow/scripts/draw.py"
 
 
 rule index:
     input:
-        archives=archives_of,
+        unpack(inputs_of("index")),
     output:
-        "<results>/data/{data}/images.parquet",
-    log:
-        "<results>/logs/index/{data}.log",
-    benchmark:
-        "<results>/costs/index/{data}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("index"),
+        made("index"),
     params:
-        layout=lambda wildcards: data_entry(wildcards).entry.layout.name,
+        layout=lambda wildcards: data_entry(wildcards).layout.name,
         counts=counts_of,
     script:
         "../workflow/scripts/index.py"
@@ -81,19 +49,11 @@ rule index:
 
 rule pack:
     input:
-        index="<results>/data/{data}/images.parquet",
-        archives=archives_of,
+        unpack(inputs_of("pack")),
+        index=made("index"),
     output:
-        pixels="<results>/data/{data}/pixels-{size}-{mode}.npy",
-        table="<results>/data/{data}/pixels-{size}-{mode}.parquet",
-    log:
-        "<results>/logs/pack/{data}-{size}-{mode}.log",
-    benchmark:
-        "<results>/costs/pack/{data}-{size}-{mode}.tsv"
-    conda:
-        ENVIRONMENT
+        pixels=made("pack", "pixels"),
+        table=made("pack", "table"),
     threads: 4
-    resources:
-        **needs_of("pack"),
     script:
         "../workflow/scripts/pack.py"

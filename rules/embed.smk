@@ -6,25 +6,17 @@
 
 rule embed:
     input:
-        unpack(images_of),
-        spec="<results>/runs/{run}/spec.yaml",
-        model="<results>/runs/{run}/model.safetensors",
-        last="<results>/runs/{run}/last.safetensors",
+        unpack(inputs_of("embed")),
+        spec=made("train", "spec"),
+        model=made("train", "model"),
+        last=made("train", "last"),
     output:
-        "<results>/runs/{run}/embeddings.parquet",
-    log:
-        "<results>/logs/embed/{run}.log",
-    benchmark:
-        "<results>/costs/embed/{run}.tsv"
+        made("embed"),
     # A run is scored, and its checkpoint removed, before the next one is trained.
     priority: 1
-    conda:
-        ENVIRONMENT
     threads: threads_of
-    resources:
-        **needs_of("embed"),
     params:
-        prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
+        prepared=f"{RESULTS}/{paths.PREPARED}",
         roles=None,
         source=code_of_embedding,
     script:
@@ -34,11 +26,7 @@ rule embed:
 # On request: few measures use the images that a network was trained on.
 use rule embed as embed_train with:
     output:
-        "<results>/runs/{run}/train_embeddings.parquet",
-    log:
-        "<results>/logs/embed_train/{run}.log",
-    benchmark:
-        "<results>/costs/embed_train/{run}.tsv"
+        made("embed_train"),
     params:
         prepared=prepared_train,
         roles=["train"],

@@ -8,20 +8,12 @@
 
 rule evaluate:
     input:
-        embeddings="<results>/runs/{run}/embeddings.parquet",
+        embeddings=made("embed"),
     output:
-        scores="<results>/runs/{run}/scores.parquet",
-        queries="<results>/runs/{run}/queries.parquet",
-    log:
-        "<results>/logs/evaluate/{run}.log",
-    benchmark:
-        "<results>/costs/evaluate/{run}.tsv"
+        scores=made("evaluate", "scores"),
+        queries=made("evaluate", "queries"),
     priority: 1
-    conda:
-        ENVIRONMENT
     threads: threads_of
-    resources:
-        **needs_of("evaluate"),
     params:
         metrics=lambda wildcards: PLAN.metrics(run_of(wildcards)),
         source=stage_digest("evaluate.py"),
@@ -31,21 +23,13 @@ rule evaluate:
 
 rule measure:
     input:
-        embeddings=measured_embeddings,
+        unpack(inputs_of("measure")),
     output:
-        scores="<results>/runs/{run}/measures/{measure}.parquet",
-        arrays="<results>/runs/{run}/measures/{measure}.npz",
-    log:
-        "<results>/logs/measure/{run}/{measure}.log",
-    benchmark:
-        "<results>/costs/measure/{run}/{measure}.tsv"
-    conda:
-        ENVIRONMENT
+        scores=made("measure", "scores"),
+        arrays=made("measure", "arrays"),
     threads: threads_of
-    resources:
-        **needs_of("measure"),
     params:
-        measure=lambda wildcards: measure_of(wildcards).model_dump(exclude={"title"}),
+        measure=lambda wildcards: PLAN.measures[wildcards.measure].model_dump(exclude={"title"}),
         source=stage_digest("measure.py"),
     script:
         "../workflow/scripts/measure.py"
@@ -53,18 +37,10 @@ rule measure:
 
 rule combine:
     input:
-        embeddings=combined_embeddings,
+        unpack(inputs_of("combine")),
     output:
-        "<results>/combined/{combination}/{form}.parquet",
-    log:
-        "<results>/logs/combine/{combination}/{form}.log",
-    benchmark:
-        "<results>/costs/combine/{combination}/{form}.tsv"
-    conda:
-        ENVIRONMENT
+        made("combine"),
     threads: 4
-    resources:
-        **needs_of("combine"),
     params:
         metrics=combined_metrics,
         source=stage_digest("combine.py"),

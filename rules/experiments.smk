@@ -6,17 +6,9 @@
 
 rule experiment:
     output:
-        table="<results>/experiments/{experiment}/seed{seed}.parquet",
-        arrays="<results>/experiments/{experiment}/seed{seed}.npz",
-    log:
-        "<results>/logs/experiment/{experiment}/seed{seed}.log",
-    benchmark:
-        "<results>/costs/experiment/{experiment}/seed{seed}.tsv"
-    conda:
-        ENVIRONMENT
+        table=made("experiment", "table"),
+        arrays=made("experiment", "arrays"),
     threads: lambda wildcards: experiment_of(wildcards).threads
-    resources:
-        **needs_of("experiment"),
     params:
         experiment=lambda wildcards: experiment_of(wildcards).experiment.model_dump(),
     script:

@@ -6,11 +6,7 @@ LOOKING = {"help", "status"}
 
 
 rule help:
-    log:
-        "<results>/logs/help.log",
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
         folder=str(CONFIG),
         gpu=lambda wildcards: on_a_gpu(),
@@ -19,11 +15,7 @@ rule help:
 
 
 rule status:
-    log:
-        "<results>/logs/status.log",
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
         folder=str(CONFIG),
         gpu=lambda wildcards: on_a_gpu(),

@@ -8,17 +8,9 @@
 # Histories, queries, embeddings and specs are read if they exist: a page must not start a training.
 rule neighbors:
     input:
-        scores="<results>/studies/{study}/scores.parquet",
+        scores=made("aggregate", "scores"),
     output:
-        directory("<results>/studies/{study}/neighbors"),
-    log:
-        "<results>/logs/neighbors/{study}.log",
-    benchmark:
-        "<results>/costs/neighbors/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("neighbors"),
+        directory(made("neighbors")),
     params:
         facts=lambda wildcards: pages.neighbors(PLAN, wildcards.study),
         source=stage_digest("neighbors.py"),
@@ -28,25 +20,17 @@ rule neighbors:
 
 rule run_browser:
     input:
-        scores="<results>/studies/{study}/scores.parquet",
-        neighbors="<results>/studies/{study}/neighbors",
-        timings="<results>/studies/{study}/timings.csv",
+        scores=made("aggregate", "scores"),
+        neighbors=made("neighbors"),
+        timings=made("timings"),
         templates=templates("runs.html", "report.css", "runs.css", "runs.js"),
     output:
         report(
-            "<results>/studies/{study}/runs.html",
+            made("run_browser"),
             caption="../workflow/report/runs.rst",
             category="Runs",
             labels={"study": "{study}"},
         ),
-    log:
-        "<results>/logs/run_browser/{study}.log",
-    benchmark:
-        "<results>/costs/run_browser/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("report"),
     params:
         facts=lambda wildcards: pages.browsed(PLAN, wildcards.study),
         source=stage_digest("runs.py"),
@@ -58,15 +42,7 @@ rule document:
     input:
         content=lambda wildcards: pages.content(PLAN, wildcards.study),
     output:
-        "<results>/studies/{study}/study.tex",
-    log:
-        "<results>/logs/document/{study}.log",
-    benchmark:
-        "<results>/costs/document/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("report"),
+        made("document"),
     params:
         page=lambda wildcards: pages.page(PLAN, wildcards.study),
         source=stage_digest("document.py"),
@@ -80,19 +56,11 @@ rule report:
         templates=templates("report.html", "report.css"),
     output:
         report(
-            "<results>/report.html",
+            made("report"),
             caption="../workflow/report/page.rst",
             category="All studies",
             labels={"page": "all studies"},
         ),
-    log:
-        "<results>/logs/report.log",
-    benchmark:
-        "<results>/costs/report.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("report"),
     params:
         as_they_are=reported_as_they_are,
         pages=lambda wildcards: [pages.page(PLAN, study) for study in reported_studies()],

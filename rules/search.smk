@@ -7,19 +7,10 @@
 
 rule search_worker:
     input:
-        unpack(searched_images),
-        unpack(searched_weights),
+        unpack(inputs_of("search_worker")),
     output:
-        "<results>/searches/{search}/workers/{worker}.yaml",
-    log:
-        "<results>/logs/search_worker/{search}-{worker}.log",
-    benchmark:
-        "<results>/costs/search_worker/{search}-{worker}.tsv"
-    conda:
-        ENVIRONMENT
-    threads: lambda wildcards: PLAN.threads(searched_spec(wildcards))
-    resources:
-        **needs_of("search_worker"),
+        made("search_worker"),
+    threads: searched_threads
     params:
         name=name_of_search,
         facts=search_facts,
@@ -30,18 +21,10 @@ rule search_worker:
 
 rule search:
     input:
-        workers=workers_of,
+        unpack(inputs_of("search")),
     output:
-        trials="<results>/searches/{search}/trials.parquet",
-        best="<results>/searches/{search}/best.yaml",
-    log:
-        "<results>/logs/search/{search}.log",
-    benchmark:
-        "<results>/costs/search/{search}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("search"),
+        trials=made("search", "trials"),
+        best=made("search", "best"),
     params:
         name=name_of_search,
         facts=search_facts,

@@ -4,18 +4,12 @@
 
 rule split:
     input:
-        index="<results>/data/{data}/images.parquet",
+        index=made("index"),
     output:
-        "<results>/data/{data}/splits/{split}.parquet",
-    log:
-        "<results>/logs/split/{data}/{split}.log",
-    benchmark:
-        "<results>/costs/split/{data}/{split}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("split"),
+        made("split"),
     params:
-        rule=lambda wildcards: identified("data/splits", split_rule(wildcards).model_dump()),
+        rule=lambda wildcards: identified(
+            "data/splits", PLAN.split_rule(wildcards.split).model_dump()
+        ),
     script:
         "../workflow/scripts/split.py"

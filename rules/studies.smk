@@ -9,19 +9,10 @@
 
 rule aggregate:
     input:
-        scores=lambda wildcards: scores_of(wildcards.study, None, study_of(wildcards).measures),
-        tables=lambda wildcards: experiments_of(study_of(wildcards).experiments),
+        unpack(inputs_of("aggregate")),
     output:
-        scores="<results>/studies/{study}/scores.parquet",
-        runs="<results>/studies/{study}/runs.csv",
-    log:
-        "<results>/logs/aggregate/{study}.log",
-    benchmark:
-        "<results>/costs/aggregate/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("aggregate"),
+        scores=made("aggregate", "scores"),
+        runs=made("aggregate", "runs"),
     params:
         rows=lambda wildcards: views.shown_rows(PLAN, wildcards.study),
         source=stage_digest("aggregate.py"),
@@ -31,20 +22,12 @@ rule aggregate:
 
 rule timings:
     input:
-        scores=lambda wildcards: scores_of(wildcards.study),
+        unpack(inputs_of("timings")),
     output:
-        "<results>/studies/{study}/timings.csv",
-    log:
-        "<results>/logs/timings/{study}.log",
-    benchmark:
-        "<results>/costs/timings/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("timings"),
+        made("timings"),
     params:
         runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
-        costs=f"{RESULTS}/costs",
+        costs=f"{RESULTS}/{paths.COSTS}",
         source=stage_digest("timings.py"),
     script:
         "../workflow/scripts/timings.py"
@@ -52,20 +35,11 @@ rule timings:
 
 rule tournament:
     input:
-        scores=view_scores("tournament"),
-        queries=view_queries("tournament"),
+        unpack(inputs_of("tournament")),
     output:
-        "<results>/studies/{study}/tournament.csv",
-    log:
-        "<results>/logs/tournament/{study}.log",
-    benchmark:
-        "<results>/costs/tournament/{study}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("tournament"),
+        made("tournament"),
     params:
-        facts=view_facts("tournament"),
+        facts=facts_of("tournament"),
         source=stage_digest("tournament.py"),
     script:
         "../workflow/scripts/tournament.py"
@@ -73,27 +47,14 @@ rule tournament:
 
 rule table:
     input:
-        scores=view_scores("table"),
-        tables=view_experiments("table"),
-        queries=table_queries,
-        printed=view_printed("table"),
-        mapping=view_mapping("table"),
-        trials=table_trials,
+        unpack(inputs_of("table")),
     output:
-        csv="<results>/studies/{study}/tables/{table}.csv",
-        md="<results>/studies/{study}/tables/{table}.md",
-        tex="<results>/studies/{study}/tables/{table}.tex",
-        html=reported("Tables", "<results>/studies/{study}/tables/{table}.html", "table"),
-    log:
-        "<results>/logs/table/{study}/{table}.log",
-    benchmark:
-        "<results>/costs/table/{study}/{table}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("table"),
+        csv=made("table", "csv"),
+        md=made("table", "md"),
+        tex=made("table", "tex"),
+        html=reported("Tables", made("table", "html"), "table"),
     params:
-        facts=view_facts("table"),
+        facts=facts_of("table"),
         source=stage_digest("table.py", packages=("presentation/tables",)),
     script:
         "../workflow/scripts/table.py"
@@ -101,25 +62,13 @@ rule table:
 
 rule figure:
     input:
-        scores=view_scores("figure"),
-        tables=view_experiments("figure"),
-        arrays=figure_arrays,
-        printed=view_printed("figure"),
-        mapping=view_mapping("figure"),
+        unpack(inputs_of("figure")),
     output:
-        pdf="<results>/studies/{study}/figures/{figure}.pdf",
-        svg=reported("Figures", "<results>/studies/{study}/figures/{figure}.svg", "figure"),
-        png="<results>/studies/{study}/figures/{figure}.png",
-    log:
-        "<results>/logs/figure/{study}/{figure}.log",
-    benchmark:
-        "<results>/costs/figure/{study}/{figure}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("figure"),
+        pdf=made("figure", "pdf"),
+        svg=reported("Figures", made("figure", "svg"), "figure"),
+        png=made("figure", "png"),
     params:
-        facts=view_facts("figure"),
+        facts=facts_of("figure"),
         source=stage_digest("figure.py", packages=("presentation/figures",)),
     script:
         "../workflow/scripts/figure.py"
@@ -127,21 +76,13 @@ rule figure:
 
 rule embedding_map:
     input:
-        unpack(map_inputs),
+        unpack(inputs_of("embedding_map")),
     output:
-        pdf="<results>/studies/{study}/figures/map_{map}.pdf",
-        svg=reported("Figures", "<results>/studies/{study}/figures/map_{map}.svg", "map"),
-        png="<results>/studies/{study}/figures/map_{map}.png",
-    log:
-        "<results>/logs/embedding_map/{study}/{map}.log",
-    benchmark:
-        "<results>/costs/embedding_map/{study}/{map}.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        **needs_of("embedding_map"),
+        pdf=made("embedding_map", "pdf"),
+        svg=reported("Figures", made("embedding_map", "svg"), "map"),
+        png=made("embedding_map", "png"),
     params:
-        facts=view_facts("map"),
+        facts=facts_of("map"),
         source=stage_digest("embedding_map.py"),
     script:
         "../workflow/scripts/embedding_map.py"

@@ -11,26 +11,16 @@
 
 rule train:
     input:
-        unpack(images_of),
-        unpack(weights_of),
-        unpack(best_of),
+        unpack(inputs_of("train")),
     output:
-        spec="<results>/runs/{run}/spec.yaml",
-        model="<results>/runs/{run}/model.safetensors",
-        last="<results>/runs/{run}/last.safetensors",
-        history="<results>/runs/{run}/history.parquet",
-    log:
-        "<results>/logs/train/{run}.log",
-    benchmark:
-        "<results>/costs/train/{run}.tsv"
-    conda:
-        ENVIRONMENT
+        spec=made("train", "spec"),
+        model=made("train", "model"),
+        last=made("train", "last"),
+        history=made("train", "history"),
     threads: threads_of
-    resources:
-        **needs_of("train"),
     params:
-        spec=lambda wildcards: spec_of(wildcards).known,
-        prepared=f"{RESULTS}/runs/{{run}}/{PREPARED}",
+        spec=lambda wildcards: run_of(wildcards).spec.known,
+        prepared=f"{RESULTS}/{paths.PREPARED}",
         prepared_train=prepared_train,
     script:
         "../workflow/scripts/train.py"

@@ -4,11 +4,7 @@
 
 
 rule unused:
-    log:
-        "<results>/logs/unused.log",
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
         folder=str(CONFIG),
         delete=PLAN.configuration.remove,

@@ -1,6 +1,7 @@
 """CONTRIBUTING.md, followed to the letter in a copy of the project."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -56,6 +57,22 @@ print(json.dumps({
     study: {str(row): loaded.run(row).folder for row in loaded.rows(study) if row.seed in (0, 1)}
     for study in loaded.studies
 }))
+"""
+
+RECORDED = """
+from golden_parts import computed
+
+for package, name, option in (
+    ("losses", "my_loss", "margin"),
+    ("losses", "contrastive", "weight"),
+    ("miners", "my_miner", None),
+    ("samplers", "my_sampler", "stride"),
+    ("networks/backbones", "my_backbone", "width"),
+    ("experiments", "my_experiment", "points"),
+):
+    values = computed(package, name)
+    assert values
+    assert option is None or any(key.startswith(option) for key in values), values.keys()
 """
 
 
@@ -123,11 +140,14 @@ def test_every_part_of_the_page_is_written_somewhere():
     assert "config/studies/my_study.yaml" in written
 
 
-def test_what_the_page_adds_is_planned_and_works(project):
+@pytest.mark.parametrize("code", [PARTS, RECORDED], ids=["works", "is recorded"])
+def test_what_the_page_adds_is_planned_and_works(project, code):
+    tests = REPOSITORY / "tests"
+    folders = [project.folder / "workflow" / "scripts", tests, tests / "golden"]
     done = subprocess.run(
-        [sys.executable, "-c", PARTS],
+        [sys.executable, "-c", code],
         cwd=project.folder,
-        env={"PYTHONPATH": str(project.folder / "workflow" / "scripts")},
+        env={"PYTHONPATH": os.pathsep.join(map(str, folders))},
         capture_output=True,
         text=True,
     )

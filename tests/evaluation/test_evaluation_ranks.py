@@ -19,6 +19,7 @@ PRECISIONS = ["int8", "bfloat16", "float32", "float64"]
 def small_tiles(monkeypatch):
     """Many tiles of few rows, so that small data cross their borders."""
     monkeypatch.setattr(walk, "_NARROWEST", 8)
+    monkeypatch.setattr(products, "_LEAST_HALF", 2)
 
 
 def find(x, y, *, precision, memory=2**15, metrics=brute_force.METRICS, device="cpu", **given_):

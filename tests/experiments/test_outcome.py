@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.experiments import Outcome, available, run_experiment, write_outcome
+from dmlbench.experiments import Outcome, available, build_experiment, run_experiment, write_outcome
 
 COLUMNS = ["dataset", "network", "embedding_dim", "method", "recipe", "variant", "split", "fold"]
 COLUMNS += ["role", "selection", "metric", "value"]
@@ -70,3 +71,12 @@ def test_the_same_seed_gives_the_same_files_whatever_was_drawn_before(name, tmp_
     assert arrays.keys() == arrays_again.keys()
     for key, array in arrays.items():
         np.testing.assert_array_equal(array, arrays_again[key])
+
+
+@pytest.mark.parametrize("name", available())
+def test_methods_and_metrics_are_those_that_the_file_declares(name, small):
+    """The plan reads them, to check views before the experiment runs."""
+    found = build_experiment(name, **small.get(name, {})).run(0).table
+    assert set(found.metric) == set(registry.constant("experiments", name, "METRICS"))
+    methods = registry.constant("experiments", name, "METHODS")
+    assert methods is None or set(found.method) == set(methods)

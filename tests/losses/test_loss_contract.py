@@ -1,4 +1,4 @@
-"""The contract on the inputs of losses, each point of it tested with every loss."""
+"""The contract on the inputs of losses: one hook checks it, and few cases depend on the loss."""
 
 import copy
 
@@ -60,11 +60,30 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", LOSSES)
+# One hook checks every loss: one of each kind here, and below that every loss has the hook.
+KINDS = ["triplet", "proxy_anchor", "margin_per_class"]
+
+
+def test_the_kinds_are_a_loss_without_facts_with_both_and_with_classes_alone():
+    assert [(name in WITH_CLASSES, name in WITH_PROXIES) for name in KINDS] == [
+        (False, False),
+        (True, True),
+        (True, False),
+    ]
+
+
+@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("case", BAD)
 def test_what_no_loss_can_use_is_refused(name, case):
     embeddings, labels, message = BAD[case]
     assert message in refusal(name, embeddings, labels)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_checks_what_it_is_given(name):
+    for case in ("labels as a column", "whole numbers"):
+        embeddings, labels, message = BAD[case]
+        assert message in refusal(name, embeddings, labels)
 
 
 @pytest.mark.parametrize("name", WITH_CLASSES)
@@ -85,7 +104,7 @@ def test_another_embedding_size_is_refused(name):
     assert "5 dimensions; allowed: 6" in refusal(name, x[:, :5], y)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_labels_of_any_integer_type_give_the_same_loss(name, dtype):
     torch.testing.assert_close(
@@ -104,10 +123,7 @@ def test_float64_is_computed_in_float64_or_refused(name):
     assert built(name).double()(x.double(), y).dtype == torch.float64
 
 
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-@pytest.mark.parametrize("labels", LABELS)
-def test_a_row_that_is_not_finite_makes_the_loss_nan(name, value, labels):
+def check_not_finite(name, value, labels):
     embeddings, labels = batch(labels)
     for row, column in ((0, 0), (len(labels) - 1, EMBEDDING_DIM - 1)):
         some = embeddings.float()
@@ -116,11 +132,24 @@ def test_a_row_that_is_not_finite_makes_the_loss_nan(name, value, labels):
 
 
 @pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_row_that_is_not_finite_makes_every_loss_nan(name, value):
+    check_not_finite(name, value, "unequal classes, odd size")
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("labels", LABELS)
+def test_a_row_that_is_not_finite_makes_the_loss_nan_in_any_batch(name, value, labels):
+    check_not_finite(name, value, labels)
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_embeddings_and_labels_may_be_given_by_name(name):
     torch.testing.assert_close(built(name)(embeddings=x, labels=y), built(name)(x, y))
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", KINDS)
 def test_a_copy_of_a_loss_keeps_its_contract(name):
     with pytest.raises(UserError, match="labels: shape"):
         copy.deepcopy(built(name))(x, y[:5])

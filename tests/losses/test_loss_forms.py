@@ -50,7 +50,7 @@ def test_copies_pickles_and_restored_states_give_the_same_loss(name):
     torch.save(loss, saved)
     others = {
         "deepcopy": copy.deepcopy(loss),
-        "pickle": pickle.loads(pickle.dumps(loss)),  # noqa: S301 (of our own)
+        "pickle": pickle.loads(pickle.dumps(loss)),
         "torch.save": torch.load(io.BytesIO(saved.getvalue()), weights_only=False),
         "state_dict": restored,
     }

@@ -77,7 +77,7 @@ class Configured:
         grid = STUDY["runs"][0] | changes
         grid = {key: value for key, value in grid.items() if value is not None}
         self.change("studies/mine", ["runs"], [grid])
-        self.change("studies/mine", ["tournament"], {})
+        self.change("studies/mine", ["tournament"], None)
 
     def load(self, *studies: str, **configuration: object) -> Plan:
         own = {"pathvars": {"results": "results"}, "studies": list(studies or ["mine"])}

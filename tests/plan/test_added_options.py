@@ -83,16 +83,16 @@ def forget():
 
 @pytest.fixture
 def adding(monkeypatch):
-    """A function that adds an option `later` with the default 1.0 to all parts of packages."""
+    """A function that adds an option `later` to all parts of packages."""
     real = registry._tree
 
-    def add(*packages, kind):
+    def add(*packages, kind, default="1.0"):
         folders = {registry._LIBRARY / package for package in packages}
 
         def changed(file):
             if file.parent not in folders:
                 return real(file)
-            return with_option(real(file), file.stem, f"later: {kind} = 1.0")
+            return with_option(real(file), file.stem, f"later: {kind} = {default}")
 
         monkeypatch.setattr(registry, "_tree", changed)
         forget()
@@ -183,6 +183,25 @@ def test_another_value_of_an_added_option_is_another_result(adding, package):
     other = Spec.model_validate(values)
     assert other.digest != earlier
     assert PLACES[package](other.known)["later"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "same", "other"),
+    [
+        ("Sequence[int]", "(1, 2)", [1, 2], [1]),
+        ("float | None", "None", None, 0.0),
+        ("bool", "False", False, True),
+        ("Literal['a', 'b']", "'a'", "a", "b"),
+        ("Count", "1", 1, 2),
+    ],
+)
+def test_defaults_of_all_types_are_left_out(adding, kind, default, same, other):
+    adding("losses", kind=f"Annotated[{kind}, Added()]", default=default)
+    plain = {"name": "contrastive", "margin": 0.5}
+    completed = defaults.complete(Loss(name="contrastive"))
+    assert completed == plain | {"later": same}
+    assert identity.identified("losses", completed) == plain
+    assert identity.identified("losses", plain | {"later": other}) == plain | {"later": other}
 
 
 def test_a_spec_from_before_the_option_is_the_same_run(adding):

@@ -123,7 +123,7 @@ def test_a_tuned_run_is_known_by_its_search(tuned, keys, value, another):
 def test_a_tuned_run_does_not_know_what_the_search_finds(tuned, tmp_path):
     results = {"pathvars": {"results": str(tmp_path / "results")}}
     loaded = tuned.load(**results)
-    best = tmp_path / "results" / searches.folder(loaded, "small") / "best.yaml"
+    best = tmp_path / "results" / "searches" / searches.folder(loaded, "small") / "best.yaml"
     best.parent.mkdir(parents=True)
     best.write_text("loss.margin: 0.3\n")
     assert tuned.load(**results).runs() == loaded.runs()

@@ -5,7 +5,7 @@ import re
 import pytest
 from dmlbench import registry
 from dmlbench.plan import Spec
-from dmlbench.plan.naming import digest_of
+from dmlbench.plan.naming import digest_of, slug
 from dmlbench.plan.run import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,6 +165,19 @@ def test_the_version_of_a_part_is_that_of_the_runs_that_name_it(
     assert changed == {label for label in before if label.split("/")[3] in methods}
     monkeypatch.undo()
     assert configured.folders() == before
+
+
+def test_a_split_rule_with_a_raised_version_has_another_file(configured, monkeypatch):
+    real = registry.version
+    monkeypatch.setattr(
+        registry, "version", lambda *part: 2 if part == ("data/splits", "half") else real(*part)
+    )
+    loaded = configured.load()
+    assert {slug(run.spec.split) for run in loaded.runs()} == {"half-v2"}
+    assert {run.folder.split("/")[4] for run in loaded.runs()} == {"half-v2"}
+    assert loaded.split_rule("half-v2").name == "half"
+    monkeypatch.undo()
+    assert {slug(run.spec.split) for run in configured.load().runs()} == {"half"}
 
 
 @pytest.mark.parametrize("version", ["TRAINING", "DATA"])

@@ -26,6 +26,7 @@ from dmlbench.plan.choices import (
 from dmlbench.plan.read import read_yaml
 from dmlbench.presentation.kind import Kind
 from dmlbench.values import (
+    Added,
     Infinity,
     Interval,
     Metric,
@@ -33,6 +34,7 @@ from dmlbench.values import (
     OtherThan,
     PartThat,
     Printed,
+    RankingMetric,
     Rising,
     fits,
 )
@@ -216,10 +218,11 @@ def inside(kind):
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Infinity or kind == Infinity:
         return st.just(math.inf)
-    if kind == Metric:
+    if kind in (Metric, RankingMetric):
         return st.sampled_from(["recall_at_1", "precision_at_1000", "nmi", "map_at_r"])
     if origin is Annotated:
-        return narrowed(*arguments)
+        base, *constraints = (each for each in arguments if each != Added())
+        return narrowed(base, *constraints) if constraints else inside(base)
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin is tuple:

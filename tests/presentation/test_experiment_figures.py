@@ -34,7 +34,7 @@ def scores():
         {"method": "closed_form", "variant": f"classes={n}", "seed": 0, "value": 0.5}
         for n in (100, 1000)
     ]
-    return pd.DataFrame(rows).assign(metric="nmi", role="test")
+    return pd.DataFrame(rows).assign(dataset="", metric="nmi", role="test", selection="none")
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def texts(figure):
 
 
 def axis_figure(**options):
-    given = {"title": "T", "axis": "classes", "metrics": ["nmi"], "over": {"closed_form": "random"}}
-    return figure_of("metrics_by_axis", **(given | options))
+    given = {"axis": "classes", "panel": "method", "over": {"closed_form": "random"}}
+    return figure_of("scores_by_axis", metrics=["nmi"], **(given | options))
 
 
 def test_lines_are_means_over_the_axis_and_bands_are_intervals(scores):
-    figure = axis_figure(log=True)(scores, TITLES)
+    figure = axis_figure(log="x")(scores, TITLES)
     assert len(figure.axes) == 1
     measured, formula = lines(figure)
     assert measured.get_xdata().tolist() == [10, 100, 1000]
@@ -90,7 +90,7 @@ def test_lines_are_means_over_the_axis_and_bands_are_intervals(scores):
     assert heights.max() == pytest.approx(61 + 12.706, abs=0.01)
     assert heights.min() == pytest.approx(11 - 12.706, abs=0.01)
     assert "95% interval of 2 seeds" in texts(figure)
-    assert "NMI, equation 7" in texts(figure)
+    assert "equation 7" in texts(figure)
 
 
 def test_methods_have_panels_unless_drawn_over_others(scores):
@@ -100,7 +100,7 @@ def test_methods_have_panels_unless_drawn_over_others(scores):
 
 
 def test_an_axis_without_scores_is_one_line(scores):
-    with pytest.raises(UserError, match="variant margin=<number> and role test; variants are"):
+    with pytest.raises(UserError, match="with role test have a variant margin=<number>; variants"):
         axis_figure(axis="margin")(scores, TITLES)
 
 

@@ -55,5 +55,5 @@ def test_figures_mark_the_printed_numbers(kind, tables, where, options):
 
 def test_networks_of_several_sizes_do_not_go_into_one_figure():
     frame = printed("06", "07", metric="recall_at_1")
-    with pytest.raises(UserError, match="several embedding sizes"):
+    with pytest.raises(UserError, match="several values of embedding_dim"):
         figure("recall_by_network", frame, ours(frame))

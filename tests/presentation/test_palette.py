@@ -24,7 +24,7 @@ PALETTES = {
             color
             for color, _ in importlib.import_module(f"{style.__package__}.figures.{name}")._LOOKS
         ]
-        for name in ("methods_by_axis", "metrics_by_axis", "recall_by_network")
+        for name in ("scores_by_axis", "recall_by_network")
     },
     **{
         name: list(importlib.import_module(f"{style.__package__}.figures.{name}")._COLORS)

@@ -179,10 +179,12 @@ def test_a_dashed_line_is_the_score_without_the_change():
         for p, v in ((0.4, 0.6), (0.1, 0.5))
     ]
     scores = table([*cells, ("triplet", "", 0, "recall_at_1", 0.45)])
-    figure = drawn("scores_over_axis", scores, axis="p", change=["regularizer", "p"])
+    options = {"metrics": ["recall_at_1"], "band": "std"}
+    change = ["regularizer", "p"]
+    figure = drawn("scores_by_axis", scores, axis="p", change=change, **options)
     curve, dashed = figure.axes[0].lines
     assert curve.get_xdata().tolist() == [0.1, 0.4]
     assert curve.get_ydata() == pytest.approx([50, 60])
     assert dashed.get_ydata() == pytest.approx([45, 45])
-    with pytest.raises(UserError, match="no scores of recall_at_1 along margin"):
-        drawn("scores_over_axis", scores, axis="margin", change=["margin"])
+    with pytest.raises(UserError, match="with role test have a variant margin=<number>"):
+        drawn("scores_by_axis", scores, axis="margin", change=["margin"], **options)

@@ -130,8 +130,8 @@ def matrix(metric, factor):
 
 
 def by_axis(metric, factor):
-    options = {"axis": "p", "metrics": [metric], "panels": ["triplet"]}
-    return options, scores(metric, variant=("p=0", "p=1"))
+    options = {"axis": "p", "metrics": [metric], "change": ["p"], "role": "test"}
+    return options, scores(metric, variant=("", "p=0", "p=1"))
 
 
 def spaces(metric, factor):
@@ -169,9 +169,7 @@ EXAMPLES = {
     "tables/scores_by_method": plain("metrics"),
     "tables/scores_by_split": by_split,
     "tables/variance_shares": shares,
-    "figures/methods_by_axis": along(axis="p"),
     "figures/metric_correlations": matrix,
-    "figures/metrics_by_axis": by_axis,
     "figures/point_spaces": spaces,
     "figures/recall_by_embedding_dim": plain("metric"),
     "figures/recall_by_method": lambda metric, factor: (
@@ -185,7 +183,7 @@ EXAMPLES = {
         scores(metric, fold=("concatenated", "separated")),
     ),
     "figures/scores_by_year": plain("metric"),
-    "figures/scores_over_axis": along(axis="p", change=["p"]),
+    "figures/scores_by_axis": by_axis,
     "figures/scores_with_change": lambda metric, factor: (
         {"metric": metric, "change": ["mixup"]},
         scores(metric, variant=("", "mixup")),
@@ -205,7 +203,7 @@ SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
     "tables/scores_by_method": [0.4137, STD],
     "tables/scores_by_split": [0.4137, 0.4337, STD, 0.02],
     "tables/variance_shares": [((0.08 - 2 * STD**2) / 12) ** 0.5],
-    "figures/scores_over_axis": [0.4137, 0.4337],
+    "figures/scores_by_axis": [0.4137, 0.4337],
     "figures/scores_with_change": [0.4137, 0.4337],
     "figures/scores_by_form": [0.4137, 0.4337],
 }

@@ -64,7 +64,7 @@ class Workflow(Project):
 
     def left(self, search):
         """The folder of what a search, as it is defined now, leaves."""
-        return self.results / searches.folder(self.plan(), search)
+        return self.results / "searches" / searches.folder(self.plan(), search)
 
     def write(self, path, values):
         path.write_text(yaml.safe_dump(values, sort_keys=False))

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError, entry
-from dmlbench.plan import pages
+from dmlbench.plan import pages, paths
 from dmlbench.plan.overview import of_one
 from dmlbench.presentation.terminal import summary
 from dmlbench.training.gpus import visible_gpus
@@ -41,7 +41,7 @@ def summarized(study: str, config: Path) -> str:
     if not all(Path(file).exists() for file in pages.files(loaded, study)):
         lines = [*of_one(loaded, study, gpu=bool(visible_gpus())), "to finish it:"]
         raise UserError("\n".join([*lines, f"  {snakemake()} --cores all {study}"]))
-    report = f"{loaded.configuration.pathvars.results}/report.html"
+    report = f"{loaded.configuration.pathvars.results}/{paths.made('report')}"
     steps = [line for why, how in NEXT for line in (f"{why}:", f"  {snakemake()} {how}")]
     return summary(page, report=report, next_steps=steps)
 

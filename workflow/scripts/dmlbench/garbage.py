@@ -10,9 +10,11 @@ from collections.abc import Iterator
 def leave_garbage_at_exit() -> None:
     """Let this process end without a final collection.
 
-    It would visit every object right before the operating system reclaims all memory: 0.4 s if
-    torch is loaded, 1 s after a dry run of psomas2020. Reference counting still works, but an
-    object in a cycle no longer gets its `__del__` at exit.
+    It would visit every object right before the operating system reclaims all memory. Reference
+    counting still works, but an object in a cycle no longer gets its `__del__` at exit.
+
+    Measured: a process that imports `training.loop` takes 3.0 s of CPU time instead of 3.7 s
+    (medians of 5 runs each, in turn).
     """
     atexit.register(_leave_garbage)
 
@@ -25,7 +27,10 @@ def _leave_garbage() -> None:
 
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
-    """Collect no garbage while the block runs: for imports, whose many objects all stay."""
+    """Collect no garbage while the block runs: for imports, whose many objects all stay.
+
+    Measured: importing `training.loop` takes 2.6 s of CPU time instead of 2.9 s (as above).
+    """
     gc.disable()
     try:
         yield

@@ -116,11 +116,18 @@ def version(package: str, name: str) -> int:
 
 @functools.cache
 def constant(package: str, name: str, key: str) -> Any:
-    """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name."""
+    """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name.
+
+    The file may import it from another part of the package.
+    """
     for node in _tree(_file(package, name)).body:
         match node:
             case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == key:
                 return ast.literal_eval(value)
+            case ast.ImportFrom(module=module, names=names):
+                # From another part of the package.
+                if key in [each.name for each in names]:
+                    return constant(package, module.rpartition(".")[2], key)
     return None
 
 

@@ -4,6 +4,5 @@ It covers index, packed pixels and roles; layouts, generators and split rules ha
 (`VERSION` in the part's file).
 """
 
-# A test compares the code with the digests recorded for this version in
-# tests/training/sources.json, so that a change is either declared here or declared harmless.
+# tests/golden compares what toy data sets become with what was recorded for this version.
 VERSION = 1

@@ -26,6 +26,11 @@ class Quantity(NamedTuple):
         """What a stored value is multiplied by to show it."""
         return 100 if self.percent else 1
 
+    @property
+    def unit(self) -> str:
+        """What follows a shown value."""
+        return "%" if self.percent else ""
+
 
 _SCORE = Quantity(percent=True, better="higher")
 _NUMBER = Quantity(percent=False, better="")
@@ -48,6 +53,7 @@ CLUSTERING = dict.fromkeys(("ami", "f1", "nmi"), _SCORE)
 STRUCTURE = dict.fromkeys(("pi_inter", "pi_intra", "pi_ratio", "rho"), _NUMBER)
 EXPERIMENTS = {"violated_constraints": Quantity(percent=True, better="lower")}
 """Metrics of experiments alone; those not listed are plain numbers without a better direction."""
+_STATED = RETRIEVAL | RETRIEVAL_AT_K | CLUSTERING | STRUCTURE | EXPERIMENTS
 KINDS = ("retrieval", "clustering", "structure")
 LARGEST_K = 1000
 
@@ -68,8 +74,7 @@ def quantity(name: str) -> Quantity:
     1
     """
     at_k = split_at_k(name)
-    stated = RETRIEVAL | RETRIEVAL_AT_K | CLUSTERING | STRUCTURE | EXPERIMENTS
-    return stated.get(f"{at_k[0]}_at_<k>" if at_k else name, _NUMBER)
+    return _STATED.get(f"{at_k[0]}_at_<k>" if at_k else name, _NUMBER)
 
 
 def check_metrics(names) -> list[str]:

@@ -15,6 +15,9 @@ _SLACK = 2.0**-22
 
 _LEAST = torch.iinfo(torch.int32).min
 
+# Smaller products of all pairs take less time than copying half of them saves.
+_LEAST_HALF = 256
+
 
 def as_tensors(space: Space, device) -> Space:
     """The same space with tensors instead of arrays; on a CPU they share its memory."""
@@ -65,7 +68,10 @@ class Products:
         else:
             queries, gallery, error, unit = self._operands(dtype)
             values = self._buffer(torch.int32 if dtype == torch.int8 else dtype, rows, columns)
-            coarse_product(queries[rows], gallery[columns], values)
+            if dtype == torch.float32 and self.space.own and rows == columns and not values.is_cuda:
+                _square(queries[rows], values)
+            else:
+                coarse_product(queries[rows], gallery[columns], values)
         if self._bias is not None:
             bias = self._bias[columns]
             values += ((bias / unit).round() if dtype == torch.int8 else bias).to(values.dtype)
@@ -168,6 +174,19 @@ class Products:
             self._buffers[dtype] = torch.empty(self._entries, dtype=dtype, device=self._device)
         height, width = rows.stop - rows.start, columns.stop - columns.start
         return self._buffers[dtype][: height * width].view(height, width)
+
+
+def _square(vectors: torch.Tensor, out: torch.Tensor) -> None:
+    """Products of all pairs of rows [N, D] into out [N, N], those below the diagonal by copying."""
+    half = len(vectors) // 2
+    if half < _LEAST_HALF:
+        coarse_product(vectors, vectors, out)
+        return
+    first, second = slice(0, half), slice(half, None)
+    _square(vectors[first], out[first, first])
+    _square(vectors[second], out[second, second])
+    coarse_product(vectors[first], vectors[second], out[first, second])
+    out[second, first] = out[first, second].T
 
 
 def _in_range(classes: torch.Tensor, others: torch.Tensor) -> tuple[int, int]:

@@ -10,23 +10,14 @@ import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import atomic_write
+from dmlbench.plan.rows import NOTHING, NUMBERS, all_but
 
-DEFAULTS = {
-    "dataset": "",
-    "network": "",
-    "embedding_dim": 0,
-    "method": "",
-    "recipe": "",
-    "variant": "",
-    "split": "",
-    "fold": "",
-    "role": "test",
-    "selection": "none",
-}
+DEFAULTS = {name: NOTHING[name] for name in all_but("seed")}
+DEFAULTS |= {"role": "test", "selection": "none"}
 """Column -> its value if an experiment does not give it."""
 
 SCHEMA = pa.schema(
-    [(name, pa.int64() if value == 0 else pa.string()) for name, value in DEFAULTS.items()]
+    [(name, pa.int64() if name in NUMBERS else pa.string()) for name in DEFAULTS]
     + [("metric", pa.string()), ("value", pa.float64())]
 )
 

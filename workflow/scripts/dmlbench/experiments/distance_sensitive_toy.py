@@ -16,6 +16,8 @@ from dmlbench.losses import build_loss
 from dmlbench.samplers import build_sampler
 from dmlbench.values import Count, Interval, Positive
 
+METHODS = ("initial_features", "ranking", "distance_sensitive")
+
 _OPTIMIZERS = {
     "adam": torch.optim.Adam,
     "rmsprop": torch.optim.RMSprop,

@@ -10,9 +10,15 @@ from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.values import Count, Interval, Positive
 
+METHODS = ("input_space",)
 METRICS = (
-    *(f"recall_at_{k}" for k in (1, 2, 4, 8)),
-    *(f"precision_at_{k}" for k in (2, 4, 8)),
+    "recall_at_1",
+    "recall_at_2",
+    "recall_at_4",
+    "recall_at_8",
+    "precision_at_2",
+    "precision_at_4",
+    "precision_at_8",
     "r_precision",
     "map_at_r",
 )

@@ -12,6 +12,8 @@ from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
 from dmlbench.values import Interval, TripletLoss
 
+METRICS = ("force", "kept")
+
 _ANGLES = (0.0, 1.0, 0.6)
 """Angles of anchor, positive and negative on the unit circle: the negative is in between."""
 

@@ -18,6 +18,9 @@ from dmlbench.samplers import Batch, build_sampler
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Count, CountOrZero, Interval, NotNegative, Positive
 
+METHODS = ("plain", "anchored", "profs")
+METRICS = ("violated_constraints",)
+
 NEAR, FAR = 0.4, 0.6
 """epsilon+ and epsilon-: the largest distance of a positive and the smallest of a negative pair."""
 

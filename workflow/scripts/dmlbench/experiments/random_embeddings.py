@@ -12,6 +12,7 @@ from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.values import Count, Interval
 
+METHODS = ("random", "closed_form")
 METRICS = ("recall_at_1", "r_precision", "map_at_r", "nmi", "ami", "f1")
 
 

@@ -17,6 +17,8 @@ from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
 from dmlbench.values import Count, Interval, PairMiner, Positive, Share
 
+METHODS = ("contrastive",)
+METRICS = ("recall_at_1", "nmi", "pi_intra", "pi_inter", "pi_ratio", "second_singular_value")
 STRUCTURE = ("pi_intra", "pi_inter", "pi_ratio")
 
 _OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}

@@ -9,6 +9,7 @@ from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.values import Interval, Positive
 
+METHODS = ("interleaved", "adjacent", "separate")
 METRICS = ("recall_at_1", "nmi", "ami", "f1", "r_precision", "map_at_r")
 
 

@@ -16,6 +16,33 @@ from dmlbench.losses import build_loss, forces
 from dmlbench.losses.distance_sensitive import ideal_rho
 from dmlbench.values import Count, Interval
 
+METHODS = (
+    "original_triplet",
+    "ranking",
+    "ratio",
+    "facenet",
+    "n_pair_triplet",
+    "angular_triplet",
+    "moving",
+    "entangle",
+    "location_aware",
+    "modified_entangle",
+    "distance_sensitive",
+)
+METRICS = (
+    "printed_is_right",
+    "largest_difference",
+    "difference_at_example",
+    "printed_x",
+    "printed_y",
+    "autograd_x",
+    "autograd_y",
+    "ideal_rho",
+    "m1_bound_example",
+    "m1_bound_least",
+    "m1_bound_text",
+)
+
 ROLES = ("anchor", "positive", "negative")
 
 _EXAMPLE = ((1.0, 0.0), (0.6, 0.8), (-0.6, 0.8))

@@ -58,7 +58,7 @@ def _check_study(plan: Plan, study: str) -> None:
     _check_rows(plan, study)
     combinations(plan, study)
     for name, view in views.views(plan, study).items():
-        _check_view(plan, study, view, f"{plan.file(study)}: {name}")
+        check_view(plan, study, view, f"{plan.file(study)}: {name}")
 
 
 def _check_names(plan: Plan, study: str) -> None:
@@ -124,7 +124,7 @@ def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
                         raise UserError(f"{where}.overrides.{position}.where.{key}: {problem}")
 
 
-def _check_view(plan: Plan, study: str, view, where: str) -> None:
+def check_view(plan: Plan, study: str, view, where: str) -> None:
     rows = views.trained_rows(plan, study, view.where)
     printed = views.printed_files(plan, study, view)
     alone = bool(printed) and not plan.studies[study].runs
@@ -156,12 +156,45 @@ def _check_needs(plan: Plan, study: str, view, where: str) -> None:
         rule = registry.constant(view.kind.package, view.kind.name, "NEEDS")
         if views.searches_of(view) and rule not in needs.OF_SEARCHES:
             raise UserError(f"{where}.searches: kind {view.kind.name} shows none; allowed: none")
+    if getattr(view, "experiments", None):
+        _check_experiments(plan, study, view, where)
     if rule is None or getattr(view, "experiments", None):
         return
     try:
         needs.check(rule, known(plan, study, view))
     except UserError as error:
         raise UserError(f"{where}.where: {error}") from None
+
+
+def _check_experiments(plan: Plan, study: str, view: Table | Figure, where: str) -> None:
+    """Metrics, methods and seed are the rows' or those that the view's experiments declare."""
+    chosen = [plan.experiments[name] for name in view.experiments]
+    of_rows = known(plan, study, view)
+    options = of_rows.options
+    metrics = [options.get(key) or () for key in ("metric", "metrics")]
+    metrics.append([row["metric"] for row in options.get("rows") or () if "metric" in row])
+    methods = [options.get(key) or () for key in ("losses", "methods", "over")]
+    here = {
+        "metrics": {m for row in of_rows.rows for m in of_rows.metrics(row, "test")},
+        "methods": {row.method for row in of_rows.rows},
+    }
+    for what, wanted in (("metrics", metrics), ("methods", methods)):
+        declared = [
+            registry.constant("experiments", each.experiment.name, what.upper()) for each in chosen
+        ]
+        if None in declared:
+            continue
+        allowed = here[what].union(*declared)
+        for names in wanted:
+            for name in [names] if isinstance(names, str) else names:
+                if name not in allowed:
+                    problem = unknown(f"{what[:-1]} of its rows and experiments", name, allowed)
+                    raise UserError(f"{where}.kind: {problem}")
+    seeds = sorted({seed for each in chosen for seed in each.seeds})
+    if options.get("seed") is not None and options["seed"] not in seeds:
+        raise UserError(
+            f"{where}.kind.seed: {options['seed']}; allowed: {', '.join(map(str, seeds))}"
+        )
 
 
 def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> needs.Known:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlbench.errors import UserError, unknown
+from dmlbench.plan import paths
 from dmlbench.plan.catalogues import Dataset, Network
 from dmlbench.plan.choices import IDENTIFIER, Identifier
 from dmlbench.plan.experiments import Experiment
@@ -27,13 +28,7 @@ CATALOGUES = {
 }
 """The files that map each id to its definition, and contain nothing else."""
 
-_RULES = """
-    aggregate agreement agreement_all agreement_document all audit audit_all audit_document
-    combine data_all document download draw embed embedding_map evaluate experiment figure help
-    index measure neighbors pack report run_browser search search_worker split status table
-    timings tournament train unknown_target unused weights
-"""
-RULES = frozenset(_RULES.split())
+RULES = frozenset(paths.RULES) | {"agreement", "all", "audit", "data_all", "unknown_target"}
 """The rules of the workflow: a study is a rule too, and needs another name."""
 
 

@@ -10,9 +10,11 @@ from typing import Literal, NamedTuple
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from dmlbench.errors import UserError
+from dmlbench.plan import paths
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import read_yaml
+from dmlbench.plan.run import ANY_FOLDER
 from dmlbench.plan.spec import Spec
 
 _FORWARD = 1 / 3
@@ -196,7 +198,7 @@ class CostModel:
             # Imported here, because other plans need no pyarrow.
             import pyarrow.parquet as pq
 
-            index = self.results / "data" / self.plan.data(dataset).folder / "images.parquet"
+            index = self.results / paths.made("index", data=self.plan.data(dataset).folder)
             self._indexed[dataset] = 0
             # Not there yet, or damaged; its reader reports that.
             with contextlib.suppress(OSError, ValueError):
@@ -232,15 +234,14 @@ def pixels_learnt_from(spec: Spec) -> int:
 
 def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
     """Specs and the seconds of their trainings; the mean for repeated trainings."""
-    benchmarks = results / "costs" / "train"
-    for file in sorted(benchmarks.glob("*/*/*/*/*/*.tsv"))[:_MOST]:
+    for file in sorted(results.glob(paths.cost("train", run=ANY_FOLDER)))[:_MOST]:
         with open(file, newline="") as lines:
             seconds = [float(row["s"]) for row in csv.DictReader(lines, delimiter="\t")]
-        run = file.relative_to(benchmarks).with_suffix("")
+        run = Path(*file.with_suffix("").parts[-ANY_FOLDER.count("*") :])
         # A spec of an older version says nothing about those of this version.
         with contextlib.suppress(UserError):
             if seconds:
-                spec = read_yaml(results / "runs" / run / "spec.yaml", Spec)
+                spec = read_yaml(results / paths.made("train", "spec", run=run), Spec)
                 yield spec, statistics.fmean(seconds)
 
 

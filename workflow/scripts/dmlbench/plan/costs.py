@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from dmlbench.plan import searches
+from dmlbench.plan import paths, searches
 from dmlbench.plan.cost_model import CostModel, Estimate, pixels_learnt_from
 from dmlbench.plan.memory_model import Memory
 from dmlbench.plan.plan import Plan
@@ -194,7 +194,7 @@ def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:
     if not jobs:
         return []
     results = Path(model.plan.configuration.pathvars.results)
-    timed = {rule: _timed(results / "costs" / rule) for rule in jobs}
+    timed = {rule: _timed(results / paths.COSTS / rule) for rule in jobs}
     never = [rule for rule, seconds in timed.items() if seconds is None]
     known = sum(count * (timed[rule] or 0) for rule, count in jobs.items())
     what = _counted(sum(jobs.values()), "other job")

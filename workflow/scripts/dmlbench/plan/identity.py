@@ -27,7 +27,7 @@ def identified(package: str, choice: Mapping[str, Any]) -> dict[str, Any]:
     given = {
         key: value
         for key, value in choice.items()
-        if key == "name" or not (declared[key].is_added and value == declared[key].default)
+        if key == "name" or not (declared[key].is_added and _same(value, declared[key].default))
     }
     for earlier, replaced in _formerly(package, choice["name"]).items():
         if all(key in given and value in (given[key], ...) for key, value in replaced.items()):
@@ -58,6 +58,12 @@ def current(package: str, choice: dict[str, Any]) -> dict[str, Any]:
                 f"with a value of each of its options, of which {key} is missing"
             )
     return found
+
+
+def _same(*values: Any) -> bool:
+    """Whether two values are equal; a list is given where the default is a tuple."""
+    first, second = (list(value) if isinstance(value, tuple) else value for value in values)
+    return first == second
 
 
 def _formerly(package: str, name: str) -> dict[str, dict[str, Any]]:

@@ -14,8 +14,6 @@ from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
 
-FILE = "plan.json"
-
 
 class RunIndex:
     """Runs by folder.

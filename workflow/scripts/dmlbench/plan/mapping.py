@@ -6,18 +6,22 @@ table of scores. Columns that are equal in both need no rule.
 
 import functools
 import re
+from collections import namedtuple
 from collections.abc import Mapping as Columns
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, PositiveInt, model_validator
+from pydantic import BeforeValidator, PositiveInt, create_model, model_validator
 
 from dmlbench.errors import UserError
 from dmlbench.plan.choices import Model
 from dmlbench.plan.read import read_yaml
+from dmlbench.plan.rows import OPTIONAL, PLACED, all_but
 
-CELL = ("dataset", "network", "embedding_dim", "method", "variant", "split", "metric")
+CELL = (*all_but("recipe", "fold", "seed", *OPTIONAL), "metric")
 """The columns of a printed cell that, with table and panel, identify what was measured."""
+
+_PLACE = (*PLACED, "role", "metric", "by", "experiment")
 
 ROLES = {"val": "validation"}
 """Printed words for the scored images, where they differ from ours."""
@@ -25,7 +29,7 @@ ROLES = {"val": "validation"}
 _NAME = re.compile(r"\{(\w+?)(-1)?\}")
 
 
-class Place(NamedTuple):
+class Place(namedtuple("Place", _PLACE)):
     """A printed number's position in the long table of scores, under any recipe.
 
     Attributes:
@@ -35,17 +39,9 @@ class Place(NamedTuple):
         experiment: the experiment with the number; empty for a trained network's.
     """
 
-    dataset: str
-    network: str
-    embedding_dim: int
-    method: str
-    variant: str
-    split: str
-    fold: str
-    role: str
-    metric: str
-    by: str
-    experiment: str
+
+NOWHERE = dict.fromkeys(Place._fields, "") | OPTIONAL
+"""The values of columns that neither a cell nor a rule gives."""
 
 
 def _texts(value: Any) -> Any:
@@ -61,21 +57,19 @@ Patterns = Annotated[list[str], BeforeValidator(_texts)]
 Template = Annotated[str, BeforeValidator(_text)]
 
 
-class When(Model):
+_When = create_model(
+    "_When",
+    __base__=Model,
+    **dict.fromkeys(("table", "panel", *CELL), (Patterns | None, None)),
+)
+_Then = create_model("_Then", __base__=Model, **dict.fromkeys(_PLACE, (Template | None, None)))
+
+
+class When(_When):
     """A filter of cells: for every given column, the cell's text is one of those listed.
 
     `{name}` matches any text without a semicolon.
     """
-
-    table: Patterns | None = None
-    panel: Patterns | None = None
-    dataset: Patterns | None = None
-    network: Patterns | None = None
-    embedding_dim: Patterns | None = None
-    method: Patterns | None = None
-    variant: Patterns | None = None
-    split: Patterns | None = None
-    metric: Patterns | None = None
 
     def match(self, cell: Columns[str, str]) -> dict[str, str] | None:
         """The values of the patterns' names in a cell; None for a cell that does not match."""
@@ -97,23 +91,11 @@ class When(Model):
         return {name for pattern in patterns for name, _ in _NAME.findall(pattern)}
 
 
-class Then(Model):
+class Then(_Then):
     """The columns of a place that differ from the cell's.
 
     `{name}` is the value of a pattern's name or of the cell's column, `{name-1}` one less.
     """
-
-    dataset: Template | None = None
-    network: Template | None = None
-    embedding_dim: Template | None = None
-    method: Template | None = None
-    variant: Template | None = None
-    split: Template | None = None
-    fold: Template | None = None
-    role: Template | None = None
-    metric: Template | None = None
-    by: Template | None = None
-    experiment: Template | None = None
 
 
 class Rule(Model):
@@ -191,7 +173,7 @@ class Mapping(Model):
             UserError: the place lacks a column that a trained network has, or its size is not a
                 number.
         """
-        columns = dict.fromkeys(Place._fields, "") | {name: cell[name] for name in CELL}
+        columns = NOWHERE | {name: cell[name] for name in CELL}
         columns["role"] = ROLES.get(cell["split"], cell["split"])
         columns["split"] = ""
         columns["variant"] = self._variant(cell["variant"])

@@ -4,6 +4,7 @@ import hashlib
 import json
 from typing import Any
 
+from dmlbench import registry
 from dmlbench.plan.choices import Choice
 from dmlbench.plan.identity import identified
 
@@ -15,7 +16,12 @@ def digest_of(values: Any, digits: int) -> str:
 
 
 def slug(choice: Choice) -> str:
-    """A choice as part of a file name: its name and the values of its options, `fixed-0.1`."""
+    """A choice as part of a file name: its name and the values of its options, `fixed-0-0.1`.
+
+    The version of its code follows if it was raised, `half-v2`, so that the file is made again.
+    """
     options = identified(choice.package, choice.model_dump())
     name = options.pop("name")
-    return "-".join([name, *(str(value) for _, value in sorted(options.items()))])
+    version = registry.version(choice.package, choice.name)
+    raised = [f"v{version}"] if version > 1 else []
+    return "-".join([name, *(str(value) for _, value in sorted(options.items())), *raised])

@@ -5,23 +5,17 @@ not make a table or a figure once they are scored; it knows the rows, and the me
 """
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan.printed import Number
-from dmlbench.plan.rows import Row
+from dmlbench.plan.rows import COORDINATES, EXPERIMENT, PLACED, Combined, Row, all_but
 from dmlbench.plan.searches import Search
-from dmlbench.plan.variants import read_value
-from dmlbench.plan.where import Combined
 
 FORMS = get_args(Combined)
-EXPERIMENT = ("dataset", "network", "embedding_dim", "split", "fold")
-"""The columns of an experiment of a tournament."""
-_KEY = ("dataset", "network", "embedding_dim", "method", "variant", "split", "fold")
-_COLUMNS = (*_KEY, "recipe", "seed")
 _OF_FOLDS = {"mean", "best"}
 """Folds of a printed number that represent all folds of a split."""
 _FEWEST_POINTS = 3
@@ -68,55 +62,28 @@ def check(rule: str, known: Known) -> None:
 
 
 def one_family(known: Known) -> None:
-    """One data set, network and split unless an option names it; one recipe, variant and fold."""
-    options = known.options
-    rows = known.scored(*known.wanted)
-    if size := options.get("embedding_dim"):
-        rows = [row for row in rows if row.embedding_dim == size]
-    along = options.get("axis", "embedding_dim")
-    single = {column: options.get(column) for column in ("dataset", "network", "split")}
-    if along not in _COLUMNS:
-        rows = [row for row in rows if along in parts(row.variant)]
-        single = {"embedding_dim": None} | single
-    for column, value in single.items():
-        rows = [row for row in rows if value is None or getattr(row, column) == value]
-        _check_one(rows, column)
-    _check_any(rows, known, along if along not in _COLUMNS else "")
-    _check_methods(rows, along)
+    """One data set, network and split; per method one recipe, variant and fold."""
+    _check_family(known, known.options.get("axis", "embedding_dim"))
 
 
-def one_family_of_each_network(known: Known) -> None:
-    """As `one_family`, network by network, of one embedding size."""
-    rows = known.scored(*known.wanted)
-    for column in ("dataset", "split"):
-        value = known.options.get(column)
-        rows = [row for row in rows if value is None or getattr(row, column) == value]
-    _check_any(rows, known)
-    for same in _groups(rows, "network"):
-        for column in ("dataset", "split"):
-            _check_one(same, column)
-        _check_methods(same, "embedding_dim")
-    _check_one(rows, "embedding_dim")
+def one_family_of_networks(known: Known) -> None:
+    """As `one_family`, with any networks and one embedding size."""
+    _check_family(known, "network")
 
 
 def numbers_of_an_axis(known: Known) -> None:
     """Rows with numbers of an axis, one per method, number and seed, and each listed number."""
-    rows = _with_numbers(known)
-    for same in _groups(rows, "method", "seed", by=lambda row: _number(known, row)):
-        if len(same) > 1:
-            axis = f"{known.options['axis']}={_number(known, same[0]):g}"
-            _refuse(
-                f"method {same[0].method} has {len(same)} rows at {axis}; allowed: one per seed"
-            )
+    rows = _with_numbers(known, "method")
     there = {_number(known, row) for row in rows}
-    for value in known.options.get("values") or ():
+    for value in known.options["values"]:
         if value not in there:
             _refuse(f"no row has {known.options['axis']}={value:g}")
 
 
-def any_number_of_an_axis(known: Known) -> None:
-    """Rows with numbers of an axis."""
-    _with_numbers(known)
+def lines_along_an_axis(known: Known) -> None:
+    """Rows with numbers of an axis, one per data set, method, rest of the variant and seed."""
+    axes = [known.options["axis"], *(known.options["change"] or ())]
+    _with_numbers(known, "dataset", "method", rest=lambda row: without(row.variant, axes))
 
 
 def points(known: Known) -> None:
@@ -131,7 +98,7 @@ def points(known: Known) -> None:
         found = []
         for side in sides:
             for point in _groups(side, "method", "variant"):
-                for column in ("recipe", "network", "embedding_dim", "split", "fold"):
+                for column in all_but("dataset", "method", "variant", "seed"):
                     _check_one(point, column)
             found.append({(row.method, row.variant) for row in side})
         count = len(set.intersection(*found))
@@ -188,10 +155,10 @@ def pairs(known: Known) -> None:
             _refuse(f"no row has {metric} of {role} images")
     rows = known.scored(*known.wanted, role=role)
     for same in _groups(rows, "dataset"):
-        for column in ("network", "embedding_dim", "recipe", "split"):
+        for column in all_but("dataset", "method", "variant", "fold", "seed"):
             _check_one(same, column)
     against = "" if options["against"] == "base" else options["against"]
-    others = [column for column in _COLUMNS if column != between]
+    others = [column for column in COORDINATES if column != between]
 
     def reference(row: Row) -> str:
         return without(row.variant, change) if change else against
@@ -214,7 +181,7 @@ def equal_methods(known: Known) -> None:
         for metric in known.wanted:
             if metric not in known.metrics(row, "test"):
                 _refuse(f"data set {row.dataset} is not scored with {metric}")
-    others = [column for column in _COLUMNS if column not in ("method", "seed")]
+    others = [column for column in COORDINATES if column not in ("method", "seed")]
     counts = set()
     for same in _groups(rows, *others):
         counts.add(len({row.method for row in same}))
@@ -272,7 +239,7 @@ def one_row_per_cell(known: Known) -> None:
         at = [getattr(key, axis, None) or parts(key.variant).get(axis, "") for axis in axes]
         cells[(*at, key.method, without(key.variant, axes))].add(key)
     for cell, found in cells.items():
-        for column in _KEY:
+        for column in PLACED:
             values = sorted({str(getattr(key, column)) for key in found})
             if len(values) > 1:
                 _refuse(
@@ -291,14 +258,14 @@ def one_method(known: Known) -> None:
     """Scores of one method on one data set with one network."""
     for role in ("validation", "test"):
         keys = _keys(known.scored(*known.wanted, role=role), known, role)
-        for column in ("dataset", "network", "embedding_dim", "method", "variant"):
+        for column in all_but("recipe", "split", "fold", "seed"):
             _check_one(keys, column)
 
 
 def folds_of_one_split(known: Known) -> None:
     """Folds on one split of one data set, with one network."""
     keys = _keys(known.scored(*known.wanted), known, "test")
-    for column in ("dataset", "network", "embedding_dim", "split"):
+    for column in all_but("method", "recipe", "variant", "fold", "seed"):
         _check_one([key for key in keys if key.fold == "mean"], column)
 
 
@@ -313,8 +280,8 @@ def values_of_axes(known: Known) -> None:
     axes = known.options.get("axes") or [known.options["axis"]]
     reference = known.options.get("reference") or {}
     for column in reference:
-        if column not in _COLUMNS:
-            _refuse(f"kind.reference: {unknown('column', column, _COLUMNS)}")
+        if column not in COORDINATES:
+            _refuse(f"kind.reference: {unknown('column', column, COORDINATES)}")
     for axis in axes:
         rows = [
             row
@@ -326,19 +293,9 @@ def values_of_axes(known: Known) -> None:
                 for column, value in reference.items()
                 if column != axis
             )
-            and (axis in _COLUMNS or axis in parts(row.variant))
+            and (axis in COORDINATES or axis in parts(row.variant))
         ]
         _check_any(rows, known, axis)
-
-
-def change_of_an_axis(known: Known) -> None:
-    """Rows along an axis of numbers."""
-    axis = known.options["axis"]
-    rows = [row for row in known.scored(*known.wanted) if axis in parts(row.variant)]
-    _check_any(rows, known, axis)
-    for row in rows:
-        if not isinstance(read_value(parts(row.variant)[axis]), int | float):
-            _refuse(f"{row.variant}: the values of {axis} are words; allowed: numbers")
 
 
 def combined_folds(known: Known) -> None:
@@ -395,18 +352,17 @@ OF_SEARCHES = {"searches", "one_search_per_strategy"}
 RULES: dict[str, Callable[[Known], None]] = {
     rule.__name__: rule
     for rule in (
-        any_number_of_an_axis,
-        change_of_an_axis,
         combined_folds,
         combined_folds_with_references,
         dated_methods,
         equal_methods,
         folds_of_one_split,
         has_reference,
+        lines_along_an_axis,
         next_to_printed,
         numbers_of_an_axis,
         one_family,
-        one_family_of_each_network,
+        one_family_of_networks,
         one_method,
         one_row_per_cell,
         one_search_per_strategy,
@@ -479,6 +435,20 @@ def _check_methods(rows: Iterable[Row], along: str) -> None:
                 )
 
 
+def _check_family(known: Known, along: str) -> None:
+    """Rows of one data set, network, size and split, but for what varies along a column or axis."""
+    rows = known.scored(*known.wanted)
+    if size := known.options.get("embedding_dim"):
+        rows = [row for row in rows if row.embedding_dim == size]
+    if along not in COORDINATES:
+        rows = [row for row in rows if along in parts(row.variant)]
+    for column in ("embedding_dim", "dataset", "network", "split"):
+        if column != along:
+            _check_one(rows, column)
+    _check_any(rows, known, along if along not in COORDINATES else "")
+    _check_methods(rows, along)
+
+
 def _check_method(method: str, rows: Sequence[Row]) -> None:
     there = {row.method for row in rows}
     if method not in there:
@@ -510,37 +480,36 @@ def _check_ranks(rows: Sequence[Row], known: Known) -> None:
 def _number(known: Known, row: Row) -> float | None:
     """The row's number on the kind's axis; None if it has none."""
     axis = known.options["axis"]
-    text = str(getattr(row, axis)) if axis in _COLUMNS else parts(row.variant).get(axis, "")
+    text = str(getattr(row, axis)) if axis in COORDINATES else parts(row.variant).get(axis, "")
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def _with_numbers(known: Known) -> list[Row]:
-    role = known.options["role"]
+def _with_numbers(known: Known, *columns: str, rest: Callable | None = None) -> list[Row]:
+    """The rows with a number on the kind's axis, one per number, seed and these columns."""
+    role, axis = known.options["role"], known.options["axis"]
     rows = known.scored(*known.wanted, role=role)
     rows = [row for row in rows if _number(known, row) is not None]
     if not rows:
-        axis = known.options["axis"]
         _refuse(
             f"fits no row that is scored with {', '.join(known.wanted)} of {role} images and has a "
             f"variant {axis}=<number>"
         )
+
+    def by(row: Row) -> tuple:
+        return _number(known, row), rest and rest(row)
+
+    for same in _groups(rows, *columns, "seed", by=by):
+        if len(same) > 1:
+            at = f"{axis}={_number(known, same[0]):g}"
+            _refuse(f"method {same[0].method} has {len(same)} rows at {at}; allowed: one per seed")
     return rows
 
 
-class Key(NamedTuple):
+class Key(namedtuple("Key", (*PLACED, "recipe"))):
     """Where a number of ours or a printed one is in a table, next to its metric and role."""
-
-    dataset: str
-    network: str
-    embedding_dim: int
-    method: str
-    variant: str
-    split: str
-    fold: str
-    recipe: str
 
 
 def _keys(rows: Sequence[Row], known: Known, role: str, *, by_recipe: bool = False) -> list[Key]:
@@ -561,12 +530,17 @@ def _keys(rows: Sequence[Row], known: Known, role: str, *, by_recipe: bool = Fal
             folds[number.split].add(number.fold)
     keys = {row: _of_row(row, folds[row.split]) for row in known.rows}
     if not by_recipe:
-        for same in _groups({key for found in keys.values() for key in found}, *_KEY):
+        for same in _groups({key for found in keys.values() for key in found}, *PLACED):
             _check_one(same, "recipe")
     ours = [key for row in rows for key in keys[row]]
     recipes = sorted({row.recipe for row in known.rows}) if by_recipe else [""]
     shown = [number for number in printed if number.role == role and number.metric in known.wanted]
-    theirs = [Key(*number[:7], recipe) for number in shown for recipe in recipes if number.placed]
+    theirs = [
+        Key(*number[: len(PLACED)], recipe)
+        for number in shown
+        for recipe in recipes
+        if number.placed
+    ]
     if not by_recipe:
         ours = [key._replace(recipe="") for key in ours]
     return list(dict.fromkeys([*ours, *theirs]))
@@ -575,7 +549,7 @@ def _keys(rows: Sequence[Row], known: Known, role: str, *, by_recipe: bool = Fal
 def _of_row(row: Row, printed: set[str]) -> list[Key]:
     """The keys of a row: that of its fold, and those of the folds together, if printed."""
     fold = "" if row.fold is None else str(row.fold)
-    key = Key(*_values(row, (*_KEY, "recipe")))._replace(fold=fold)
+    key = Key(*_values(row, (*PLACED, "recipe")))._replace(fold=fold)
     together = sorted(printed & _OF_FOLDS)
     if not isinstance(row.fold, int) or not together:
         return [key]

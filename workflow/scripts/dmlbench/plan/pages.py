@@ -3,13 +3,13 @@
 import hashlib
 from collections.abc import Iterable
 
-from dmlbench.plan import views
+from dmlbench.plan import paths, views
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.spec import Spec
 from dmlbench.plan.where import Where
 
-TABLE_FORMATS = ("csv", "md", "tex", "html")
-FIGURE_FORMATS = ("png", "svg", "pdf")
+TABLE_FORMATS = tuple(paths.outputs("table"))
+FIGURE_FORMATS = tuple(paths.outputs("figure"))
 
 
 def page(plan: Plan, study: str) -> dict:
@@ -87,7 +87,7 @@ def browsed(plan: Plan, study: str) -> dict:
         },
         "results": results,
         "images": {
-            name: f"{results}/data/{plan.data(name).folder}/images.parquet"
+            name: f"{results}/{paths.made('index', data=plan.data(name).folder)}"
             for name in {row.dataset: None for row in rows}
         },
     }
@@ -99,12 +99,12 @@ def neighbors(plan: Plan, study: str) -> dict:
     runs = {}
     for row in plan.rows(study):
         run = plan.run(row)
-        network = run.spec.network
-        pixels = f"{plan.data(row.dataset).folder}/pixels-{network.pixels}-{network.mode}"
+        network, data = run.spec.network, plan.data(row.dataset).folder
+        packed = paths.PACKED.format(data=data, size=network.pixels, mode=network.mode)
         runs[run.folder] = {
             "run": run.folder,
             "selection": run.spec.selection,
-            "pixels": f"{results}/data/{pixels}",
+            "pixels": f"{results}/{packed}",
         }
     return {"runs": list(runs.values()), "results": results}
 
@@ -123,36 +123,42 @@ def _content(plan: Plan, study: str) -> dict:
     """The files of a study's page; they depend on its description, not on its runs."""
     description = plan.studies[study]
     results = plan.configuration.pathvars.results
-    folder = f"{results}/studies/{study}"
-    audit = f"{results}/audit/{description.audit}"
+
+    def made(rule: str, output: str = "", **wildcards: str) -> str:
+        return f"{results}/{paths.made(rule, output, **wildcards)}"
+
+    def view(rule: str, shown, **wildcards: str) -> dict[str, str]:
+        files = {suffix: made(rule, suffix, **wildcards) for suffix in paths.outputs(rule)}
+        return {"title": shown.title, "caption": shown.caption, **files}
+
+    audit = description.audit
     return {
-        "scores": f"{folder}/scores.parquet",
-        "tournament": f"{folder}/tournament.csv" if description.tournament else None,
-        "timings": f"{folder}/timings.csv" if description.runs else None,
-        "browser": f"{folder}/runs.html" if description.runs else None,
-        "document": f"{folder}/study.tex",
-        "agreement": f"{results}/agreement/{study}.csv" if study == description.audit else None,
+        "scores": made("aggregate", "scores", study=study),
+        "tournament": made("tournament", study=study) if description.tournament else None,
+        "timings": made("timings", study=study) if description.runs else None,
+        "browser": made("run_browser", study=study) if description.runs else None,
+        "document": made("document", study=study),
+        "agreement": made("agreement_document", study=study) if study == audit else None,
         "tables": [
-            _with_formats(f"{folder}/tables/{name}", name, table, TABLE_FORMATS)
+            {"id": name, **view("table", table, study=study, table=name)}
             | {"kind": table.kind.name, "options": table.kind.hyperparameters}
             for name, table in description.tables.items()
         ],
         "figures": [
-            _with_formats(f"{folder}/figures/{name}", name, figure, FIGURE_FORMATS)
-            for name, figure in _figures(description).items()
+            {"id": name, **view("figure", figure, study=study, figure=name)}
+            for name, figure in description.figures.items()
+        ]
+        + [
+            {"id": f"map_{name}", **view("embedding_map", shown, study=study, map=name)}
+            for name, shown in description.embedding_maps.items()
         ],
-        "audit": {"csv": f"{audit}.csv", "md": f"{audit}.md"} if description.audit else None,
+        "audit": {
+            suffix: made("audit_document", suffix, study=audit)
+            for suffix in paths.outputs("audit_document")
+        }
+        if audit
+        else None,
     }
-
-
-def _figures(description) -> dict:
-    maps = {f"map_{name}": view for name, view in description.embedding_maps.items()}
-    return description.figures | maps
-
-
-def _with_formats(stem: str, name: str, view, formats: tuple[str, ...]) -> dict[str, str]:
-    files = {suffix: f"{stem}.{suffix}" for suffix in formats}
-    return {"id": name, "title": view.title, "caption": view.caption, **files}
 
 
 def _protocol(plan: Plan, study: str) -> dict[str, str]:

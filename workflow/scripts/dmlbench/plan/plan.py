@@ -25,7 +25,7 @@ from dmlbench.plan.fitting import check_folds
 from dmlbench.plan.naming import slug
 from dmlbench.plan.places import merged
 from dmlbench.plan.read import checked
-from dmlbench.plan.rows import Row
+from dmlbench.plan.rows import COORDINATES, Row
 from dmlbench.plan.run import Run, folder_of
 from dmlbench.plan.searches import Search
 from dmlbench.plan.spec import Spec, complete, resolve, without_training
@@ -265,19 +265,9 @@ class Plan:
             named = variants.expand(grid.variant, self._variants(study))
         except UserError as error:
             raise UserError(f"{where}.variant: {error}") from None
-        values = itertools.product(
-            [study],
-            grid.dataset,
-            grid.network,
-            grid.embedding_dim,
-            grid.method,
-            grid.recipe,
-            named,
-            grid.split,
-            grid.fold or [None],
-            grid.seed,
-        )
-        return [Row(*value) for value in values]
+        listed = dict(grid) | {"variant": named, "fold": grid.fold or [None]}
+        values = itertools.product(*(listed[coordinate] for coordinate in COORDINATES))
+        return [Row(study, *value) for value in values]
 
     @functools.cache  # noqa: B019 (see above)
     def _rows(self, study: str) -> list[Row]:

@@ -1,31 +1,21 @@
 """Printed numbers at their places, as far as a plan needs them: without their values."""
 
 import csv
+from collections import namedtuple
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
-from dmlbench.plan.mapping import CELL, Mapping, read_mapping, table_id
+from dmlbench.plan.mapping import CELL, NOWHERE, Mapping, read_mapping, table_id
+from dmlbench.plan.rows import PLACED, all_but
 from dmlbench.plan.where import Where, has_variant
 
 
-class Number(NamedTuple):
+class Number(namedtuple("Number", (*PLACED, "role", "metric", "placed"))):
     """The place of a printed number; the columns of one without a place are as printed.
 
     Attributes:
         placed: whether it has a place among our scores.
     """
-
-    dataset: str
-    network: str
-    embedding_dim: int
-    method: str
-    variant: str
-    split: str
-    fold: str
-    role: str
-    metric: str
-    placed: bool
 
 
 def read_numbers(files: Iterable[Path]) -> list[Number]:
@@ -50,21 +40,19 @@ def _numbers(file: Path, mapping: Mapping) -> list[Number]:
             cell = {name: line[name] for name in (*CELL, "panel")} | {
                 "table": table_id(line["table"])
             }
-            if mapping.why_unplaced(cell):
-                size = int(cell["embedding_dim"] or 0)
-                own = [cell[name] for name in ("dataset", "network", "method", "variant")]
-                dataset, network, method, variant = own
-                place = (dataset, network, size, method, variant, "", "", cell["split"])
-                found.append(Number(*place, cell["metric"], placed=False))
-            else:
+            placed = not mapping.why_unplaced(cell)
+            if placed:
                 place = mapping.place(cell)._asdict()
-                columns = {column: place[column] for column in Number._fields if column in place}
-                found.append(Number(**columns, placed=True))
+            else:
+                place = NOWHERE | cell | {"role": cell["split"], "split": ""}
+                place["embedding_dim"] = int(cell["embedding_dim"] or 0)
+            columns = {column: place[column] for column in Number._fields if column in place}
+            found.append(Number(**columns, placed=placed))
     return found
 
 
 def _fits(number: Number, where: Where) -> bool:
-    for column in ("dataset", "network", "embedding_dim", "method", "split"):
+    for column in all_but("recipe", "variant", "fold", "seed"):
         wanted = getattr(where, column)
         free = not number.placed and column != "dataset"
         if wanted is not None and getattr(number, column) not in wanted and not free:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dmlbench import claims
 from dmlbench.logs import failure
-from dmlbench.plan import searches, views
+from dmlbench.plan import paths, searches, views
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.costs import Ahead
 from dmlbench.plan.naming import slug
@@ -24,9 +24,9 @@ class Stage(NamedTuple):
     """A job of a study.
 
     Attributes:
-        rule: its rule.
+        rule: its rule, as in the folders of logs.
         what: its wildcards.
-        output: one of its output files, relative to the results.
+        output: its first output file, relative to the results.
         row: of a training, one of its rows.
         bytes: of a download, if the catalogue gives them.
         needs: outputs of jobs on images, which are not needed once this job is done.
@@ -42,7 +42,7 @@ class Stage(NamedTuple):
     @property
     def log(self) -> str:
         """Its log, relative to the results."""
-        return f"logs/{self.rule}/{self.what}.log"
+        return f"{paths.LOGS}/{self.rule}/{self.what}.log"
 
 
 class Failed(NamedTuple):
@@ -119,13 +119,14 @@ def of_study(plan: Plan, study: str) -> Iterator[Stage]:
     """Every job of a study's page."""
     description = plan.studies[study]
     yield from of_rows(plan, plan.rows(study))
-    yield from _of_combinations(plan, study)
+    for row, together in combinations(plan, study).items():
+        yield _stage("combine", combination=together.folder, form=row.fold)
     yield from _of_experiments(plan, description.experiments)
-    yield Stage("aggregate", study, f"studies/{study}/scores.parquet")
+    yield _stage("aggregate", study=study)
     if description.runs:
-        yield Stage("timings", study, f"studies/{study}/timings.csv")
+        yield _stage("timings", study=study)
     if description.audit:
-        yield Stage("audit", description.audit, f"audit/{description.audit}.csv")
+        yield _stage("audit_document", study=description.audit)
     for name, view in views.views(plan, study).items():
         yield from of_view(plan, study, name, view)
 
@@ -137,16 +138,15 @@ def of_view(plan: Plan, study: str, name: str, view: views.View) -> Iterator[Sta
     for search in views.searches_of(view):
         yield from _of_search(plan, search)
     kind, _, own = name.partition(".")
-    folder = f"studies/{study}"
     match kind:
         case "tournament":
-            yield Stage("tournament", study, f"{folder}/tournament.csv")
+            yield _stage("tournament", study=study)
         case "tables":
-            yield Stage("table", f"{study}/{own}", f"{folder}/tables/{own}.csv")
+            yield _stage("table", study=study, table=own)
         case "figures":
-            yield Stage("figure", f"{study}/{own}", f"{folder}/figures/{own}.png")
+            yield _stage("figure", study=study, figure=own)
         case "embedding_maps":
-            yield Stage("embedding_map", f"{study}/{own}", f"{folder}/figures/map_{own}.png")
+            yield _stage("embedding_map", study=study, map=own)
 
 
 def of_rows(plan: Plan, rows: Iterable[Row]) -> Iterator[Stage]:
@@ -160,51 +160,44 @@ def of_rows(plan: Plan, rows: Iterable[Row]) -> Iterator[Stage]:
         needs = tuple(stage.output for stage in images)
         # The first of all rows with this run, so that equal jobs are equal stages.
         first = plan.known[run.folder]
-        folder = f"runs/{run.folder}"
-        yield Stage("train", run.folder, f"{folder}/model.safetensors", first, None, needs)
-        yield Stage("embed", run.folder, f"{folder}/embeddings.parquet", needs=needs)
-        yield Stage("evaluate", run.folder, f"{folder}/scores.parquet")
+        yield _stage("train", run=run.folder)._replace(row=first, needs=needs)
+        yield _stage("embed", run=run.folder)._replace(needs=needs)
+        yield _stage("evaluate", run=run.folder)
 
 
 def _of_images(plan: Plan, row: Row) -> Iterator[Stage]:
     """Images, split and weights of a row."""
-    data, network = plan.data(row.dataset), plan.run(row).spec.network
-    folder = f"data/{data.folder}"
+    data, spec = plan.data(row.dataset), plan.run(row).spec
     if data.entry.generator:
-        yield Stage("draw", data.folder, f"data/drawn/{data.folder}.zip")
+        yield _stage("draw", data=data.folder)
     for name, archive in data.entry.archives.items():
-        what = f"{data.name}/{name}"
-        yield Stage("download", what, f"data/raw/{what}", bytes=archive.bytes)
-    yield Stage("index", data.folder, f"{folder}/images.parquet")
-    packed = f"{network.pixels}-{network.mode}"
-    yield Stage("pack", f"{data.folder}-{packed}", f"{folder}/pixels-{packed}.npy")
-    split = slug(plan.run(row).spec.split)
-    yield Stage("split", f"{data.folder}/{split}", f"{folder}/splits/{split}.parquet")
-    if network.weights:
-        file = network.weights.file
-        yield Stage("weights", file, f"weights/{file}", bytes=plan.weights[file].bytes)
-
-
-def _of_combinations(plan: Plan, study: str) -> Iterator[Stage]:
-    for row, together in combinations(plan, study).items():
-        what = f"{together.folder}/{row.fold}"
-        yield Stage("combine", what, f"combined/{what}.parquet")
+        fetched = _stage("download", dataset=data.name, archive=name)
+        yield fetched._replace(bytes=archive.bytes)
+    yield _stage("index", data=data.folder)
+    yield _stage("pack", data=data.folder, size=spec.network.pixels, mode=spec.network.mode)
+    yield _stage("split", data=data.folder, split=slug(spec.split))
+    if spec.network.weights:
+        file = spec.network.weights.file
+        yield _stage("weights", file=file)._replace(bytes=plan.weights[file].bytes)
 
 
 def _of_experiments(plan: Plan, names: Iterable[str]) -> Iterator[Stage]:
     for name in names:
         experiment = plan.experiments[name]
         for seed in experiment.seeds:
-            what = f"{experiment.folder(name)}/seed{seed}"
-            yield Stage("experiment", what, f"experiments/{what}.parquet")
+            yield _stage("experiment", experiment=experiment.folder(name), seed=seed)
 
 
 def _of_search(plan: Plan, name: str) -> Iterator[Stage]:
     folder = searches.folder(plan, name)
-    what = folder.removeprefix("searches/")
     for worker in range(plan.searches[name].workers):
-        yield Stage("search_worker", f"{what}-{worker}", f"{folder}/workers/{worker}.yaml")
-    yield Stage("search", what, f"{folder}/best.yaml")
+        yield _stage("search_worker", search=folder, worker=worker)
+    yield _stage("search", search=folder)
+
+
+def _stage(rule: str, **wildcards) -> Stage:
+    kind, _, what = paths.job(rule, **wildcards).partition("/")
+    return Stage(kind, what, paths.first(rule, **wildcards))
 
 
 def _changed(file: Path) -> float:

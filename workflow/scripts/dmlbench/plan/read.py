@@ -62,8 +62,7 @@ def read_mapping(path: Path) -> Any:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     try:
-        # The loader is a SafeLoader.
-        values = yaml.load(text, Loader=_Loader)
+        values = yaml.load(text, Loader=_Loader)  # noqa: S506 (it derives from a SafeLoader)
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not YAML: {_problem(error, text)}") from None
     except UserError as error:

@@ -8,6 +8,8 @@ from dmlbench.plan.spec import Spec
 DIGITS = 12
 FOLDER = rf"\w+/\w+/d\d+/[\w-]+/[\w.-]+/seed\d+-[0-9a-f]{{{DIGITS}}}"
 """Regular expression of a run's folder."""
+ANY_FOLDER = "*/*/*/*/*/*"
+"""Pattern of file names that every run's folder matches."""
 
 
 @dataclass(frozen=True)

@@ -19,29 +19,26 @@ from typing import Any
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from dmlbench import registry
-from dmlbench.plan.choices import Identifier, Model, Pruner, SplitName, Strategy
+from dmlbench.plan.choices import Model, Pruner, Strategy
 from dmlbench.plan.configuration import Rehearsal
 from dmlbench.plan.naming import digest_of
 from dmlbench.plan.places import Place, merged, place_value
 from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.plan.read import checked
-from dmlbench.plan.rows import Row
+from dmlbench.plan.rows import OPTIONAL, Row, model_of_rows
 from dmlbench.plan.spec import Spec, complete
 from dmlbench.plan.versions import versions
 from dmlbench.search.version import VERSION as SEARCH
 
+_Single = model_of_rows(
+    "_Single", lambda name, kind: (kind, OPTIONAL.get(name, ...)), without=("variant",)
+)
 
-class TunedRun(Model):
-    """The run that a search tunes: one value for each key of a study's rows."""
 
-    dataset: Identifier
-    network: Identifier
-    embedding_dim: PositiveInt
-    method: Identifier
-    recipe: Identifier
-    split: SplitName
+class TunedRun(_Single):
+    """The run that a search tunes: one value for each coordinate except the variant."""
+
     fold: NonNegativeInt | None = None
-    seed: NonNegativeInt
 
 
 class Search(Model):
@@ -163,8 +160,8 @@ def trials_digest(facts: Mapping[str, Any]) -> str:
 
 @functools.cache
 def folder(plan, name: str) -> str:
-    """A search's folder below the results: another search of the same name has another folder."""
-    return f"searches/{name}-{identity(facts(plan, name))[:8]}"
+    """A search's folder below `searches`: another search of the same name has another folder."""
+    return f"{name}-{identity(facts(plan, name))[:8]}"
 
 
 def shown(plan, name: str) -> dict[str, Any]:

@@ -1,13 +1,19 @@
 """The schema of a file in config/studies: runs, and views of their scores."""
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dmlbench.plan.choices import FigureKind, Identifier, Model, RankingMetric, TableKind, ViewName
-from dmlbench.plan.variants import Variant
-from dmlbench.plan.where import Combined, Names, Numbers, Sizes, SplitNames, VariantNames, Where
+from dmlbench.plan.rows import OPTIONAL, Combined, model_of_rows, one_or_more
+from dmlbench.plan.variants import BASE, Variant
+from dmlbench.plan.where import Where
+
+_Product = model_of_rows(
+    "_Product",
+    lambda name, kind: (one_or_more(kind), [OPTIONAL[name]] if name in OPTIONAL else ...),
+)
 
 
-class Grid(Model):
+class Grid(_Product):
     """Rows: every combination of the listed values.
 
     Attributes:
@@ -15,15 +21,8 @@ class Grid(Model):
             `base` is the run without a change.
     """
 
-    dataset: Names
-    network: Names
-    embedding_dim: Sizes
-    method: Names
-    recipe: Names
-    variant: VariantNames = ["base"]
-    split: SplitNames
-    fold: Numbers | None = None
-    seed: Numbers
+    variant: one_or_more(str) = [BASE]
+    fold: one_or_more(NonNegativeInt) | None = None
 
 
 class Combine(Model):

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dmlbench.plan import searches
+from dmlbench.plan import paths, searches
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.run import ANY_FOLDER
 
-_FOLDERS = {
-    "runs": "*/*/*/*/*/*",
-    "combined": "*/*/*/*/*/*",
-    "data": "*-*",
-    "searches": "*",
-    "experiments": "*-*",
-}
-"""Subfolder of the results -> pattern of its result folders."""
+_PATTERNS = (
+    paths.RUN.format(run=ANY_FOLDER),
+    paths.COMBINED.format(combination=ANY_FOLDER),
+    paths.DATA.format(data="*-*"),
+    paths.SEARCH.format(search="*"),
+    paths.EXPERIMENT.format(experiment="*-*"),
+)
+"""Patterns of the folders of results."""
 
 
 class Unused(NamedTuple):
@@ -45,8 +46,8 @@ def unused(configuration: Configuration, folder: Path) -> list[Unused]:
     named = set(_named(plan))
     return [
         Unused(found, _size(found))
-        for subfolder, pattern in _FOLDERS.items()
-        for found in sorted((results / subfolder).glob(pattern))
+        for pattern in _PATTERNS
+        for found in sorted(results.glob(pattern))
         if found.is_dir() and found.relative_to(results).as_posix() not in named
     ]
 
@@ -74,21 +75,21 @@ def report(found: list[Unused]) -> list[str]:
 def _named(plan: Plan) -> Iterator[str]:
     """Every folder below the results that the studies use."""
     for study in plan.studies:
-        yield from (f"runs/{run.folder}" for run in plan.runs(study))
+        yield from (paths.RUN.format(run=run.folder) for run in plan.runs(study))
         for together in combinations(plan, study).values():
-            yield f"combined/{together.folder}"
-    yield "data/raw"
-    yield "data/drawn"
+            yield paths.COMBINED.format(combination=together.folder)
+    yield paths.RAW
+    yield paths.DRAWN
     for dataset in plan.datasets:
         entry = plan.datasets[dataset]
         if not entry.folder or Path(entry.folder).expanduser().exists():
-            yield f"data/{plan.data(dataset).folder}"
+            yield paths.DATA.format(data=plan.data(dataset).folder)
     for name in plan.searches:
         # Trials are kept by name, because a larger budget continues them.
-        yield f"searches/{name}"
-        yield searches.folder(plan, name)
+        yield paths.SEARCH.format(search=name)
+        yield paths.SEARCH.format(search=searches.folder(plan, name))
     for name, experiment in plan.experiments.items():
-        yield f"experiments/{experiment.folder(name)}"
+        yield paths.EXPERIMENT.format(experiment=experiment.folder(name))
 
 
 def _size(folder: Path) -> int:

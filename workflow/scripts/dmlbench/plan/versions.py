@@ -1,7 +1,7 @@
 """The versions of the code that a result depends on: those of the parts that it names.
 
-A version is a whole number that is raised by hand when the same options give other results; a
-test compares each part's source with the one recorded for its version.
+A version is a whole number that is raised by hand when the same options give other results; tests
+compare what each part computes with what was recorded for its version.
 """
 
 from collections.abc import Mapping

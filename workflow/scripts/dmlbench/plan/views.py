@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan import searches
+from dmlbench.plan import paths, searches
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
@@ -147,19 +147,22 @@ def shown(
     Rows of combined folds are included if `where` names their form, or if there is no `where`. A
     row is repeated for each measure.
     """
-    runs = [
-        (row.columns | {"run": plan.run(row).folder}, f"runs/{plan.run(row).folder}")
-        for row in plan.rows(study, where)
-    ]
-    found = [(row, f"{folder}/scores.parquet") for row, folder in runs]
+    runs = [(row.columns, plan.run(row).folder) for row in plan.rows(study, where)]
+    runs = [(columns | {"run": folder}, folder) for columns, folder in runs]
+    found = [(row, paths.made("evaluate", "scores", run=run)) for row, run in runs]
     combined = combinations(plan, study) if where is None or where.fold else {}
     found += [
-        (row.columns | {"run": together.folder}, f"combined/{together.folder}/{row.fold}.parquet")
+        (
+            row.columns | {"run": together.folder},
+            paths.made("combine", combination=together.folder, form=row.fold),
+        )
         for row, together in combined.items()
         if where is None or where.holds(row)
     ]
     found += [
-        (row, f"{folder}/measures/{name}.parquet") for name in measures for row, folder in runs
+        (row, paths.made("measure", "scores", run=run, measure=name))
+        for name in measures
+        for row, run in runs
     ]
     return found
 

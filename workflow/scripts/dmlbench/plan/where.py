@@ -1,44 +1,20 @@
 """The filter of rows that studies, recipes and variants use."""
 
 import functools
-from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, NonNegativeInt, PositiveInt
+from dmlbench.plan.rows import Fold, model_of_rows, one_or_more
 
-from dmlbench.plan.choices import Identifier, Model, SplitName
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
+_Filter = model_of_rows("_Filter", lambda name, kind: (one_or_more(kind) | None, None))
 
 
-Names = Annotated[list[Identifier], BeforeValidator(_listed)]
-SplitNames = Annotated[list[SplitName], BeforeValidator(_listed)]
-VariantNames = Annotated[list[str], BeforeValidator(_listed)]
-Sizes = Annotated[list[PositiveInt], BeforeValidator(_listed)]
-Numbers = Annotated[list[NonNegativeInt], BeforeValidator(_listed)]
-
-Combined = Literal["concatenated", "separated"]
-"""Forms of combined folds: their embeddings as one, or each scored alone and averaged."""
-Folds = Annotated[list[NonNegativeInt | Combined], BeforeValidator(_listed)]
-
-
-class Where(Model):
-    """A filter of rows: for every given key, the row's value is one of those listed.
+class Where(_Filter):
+    """A filter of rows: for every given coordinate, the row's value is one of those listed.
 
     Attributes:
         variant: names of variants (`base` for none), or of axes, for all of their values.
     """
 
-    dataset: Names | None = None
-    network: Names | None = None
-    embedding_dim: Sizes | None = None
-    method: Names | None = None
-    recipe: Names | None = None
-    variant: VariantNames | None = None
-    split: SplitNames | None = None
-    fold: Folds | None = None
-    seed: Numbers | None = None
+    fold: one_or_more(Fold) | None = None
 
     @functools.cached_property
     def wanted(self) -> list[tuple[str, frozenset]]:

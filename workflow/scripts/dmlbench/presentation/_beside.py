@@ -1,13 +1,15 @@
 """Columns and cells shared by the kinds of tables that show our numbers next to printed ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column
+from dmlbench.presentation.table import Cell, Column, Row
 from dmlbench.statistics.comparison import BOTH, CITED, NOT_RUN, OURS_ALONE, compare
 
 NOT_PRINTED = "not printed"
@@ -90,6 +92,38 @@ def columns(
         Column(f"{stem}_difference", "diff.", group, better="", signed=True),
     ]
     return [*found, Column(f"{stem}_inside", "in 95 %", group, better="")] if intervals else found
+
+
+def lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """The methods with their variants, in the order of a frame."""
+    return list(dict.fromkeys(zip(frame.method, frame.variant, strict=True)))
+
+
+def grid(
+    found: Mapping[tuple, Any],
+    rows: Iterable[tuple[str, tuple]],
+    groups: Mapping[str, Sequence[Column]],
+    *,
+    intervals: bool,
+) -> tuple[list[Column], list[Row]]:
+    """The columns and rows of a table of groups of columns.
+
+    Args:
+        found: (*row, group) -> a named tuple of `compare`'s frame.
+        rows: labels and rows.
+        groups: group -> its `columns`.
+    """
+    return list(chain.from_iterable(groups.values())), [
+        Row(
+            label,
+            tuple(
+                cell
+                for group in groups
+                for cell in cells(found.get((*row, group)), intervals=intervals)
+            ),
+        )
+        for label, row in rows
+    ]
 
 
 def cells(

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
+from dmlbench.plan.rows import all_but
 from dmlbench.statistics.summary import select, summarize
 
 POINT = ["dataset", "method", "variant"]
@@ -56,7 +57,7 @@ def _means(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
 
 def _check_one(frame: pd.DataFrame) -> None:
     for point, rows in frame.groupby(POINT, sort=False):
-        for column in ("recipe", "network", "embedding_dim", "split", "fold"):
+        for column in all_but(*POINT, "seed"):
             if rows[column].nunique() > 1:
                 values = ", ".join(sorted(map(str, rows[column].unique())))
                 raise UserError(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
+from dmlbench.plan.rows import all_but
 from dmlbench.presentation import _variants
 from dmlbench.statistics.summary import select, summarize
 
@@ -42,5 +43,5 @@ def relative(scores: pd.DataFrame, axis: str, metrics: Sequence[str]) -> pd.Data
 
 def means(scores: pd.DataFrame, selection: str) -> pd.DataFrame:
     """Mean test scores over seeds, in the units of their metrics, of one selection rule."""
-    over = ["dataset", "network", "embedding_dim", "method", "variant", "metric"]
+    over = [*all_but("recipe", "split", "fold", "seed"), "metric"]
     return summarize(select(scores, selection=selection), over).rename(columns={"mean": "value"})

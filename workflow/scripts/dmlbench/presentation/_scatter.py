@@ -13,7 +13,7 @@ def scatter(found: pd.DataFrame, titles) -> str:
     """An SVG element: a mark for each printed number next to ours, on the line where they agree.
 
     Args:
-        found: rows with `printed` and `ours` in percent, `method`, `metric` and `verdict`; rows
+        found: rows with `printed` and `ours` in one unit, `method`, `metric` and `verdict`; rows
             without ours are left out.
         titles: (method, metric) -> the names of a mark.
 

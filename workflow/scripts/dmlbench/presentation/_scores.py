@@ -37,23 +37,21 @@ def pick(
     """
     kept = select(scores, selection=selection, role=role, metrics=metrics)
     kept = kept[kept.method.isin(list(methods))]
-    single = ["dataset", "network", "split"]
     if along not in kept:
         there = {along: _variants.values_of(kept, along)}
         kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])
         kept = kept[kept[along] != ""]
-        single.insert(0, "embedding_dim")
-    for column in single:
-        if kept[column].nunique() > 1:
+    for column in ("embedding_dim", "dataset", "network", "split"):
+        if column != along and kept[column].nunique() > 1:
             values = ", ".join(map(str, sorted(kept[column].unique())))
             raise UserError(
                 f"the scores have several values of {column} ({values}); where must name one"
             )
     if kept.empty:
         raise UserError(
-            f"no scores of {', '.join(metrics)} at {selection}"
-            f"; the scores have {_listed(scores.metric)} at "
-            f"{_listed(scores.selection)} for {_listed(scores.dataset)}, {_listed(scores.network)}"
+            f"no scores of {', '.join(metrics)} at {selection}; the scores have "
+            f"{_listed(scores.metric)} at {_listed(scores.selection)} for "
+            f"{_listed(scores.dataset)}, {_listed(scores.network)}"
         )
     for method, rows in kept.groupby("method"):
         for column in ("recipe", "variant", "fold"):

@@ -1,5 +1,6 @@
 """Searches as tables show them."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
@@ -31,6 +32,16 @@ def by_method(searches: Mapping[str, dict], found: Iterable[str]) -> dict[str, d
             )
         others[strategy] = search
     return methods
+
+
+def best_values(search: str, trials: pd.DataFrame) -> dict:
+    """Parameter -> its value in the best trial; raises as `best_trial`."""
+    return json.loads(best_trial(search, trials)["values"])
+
+
+def hours(trials: pd.DataFrame) -> float:
+    """What the trials of a search took together."""
+    return trials["seconds"].sum() / 3600
 
 
 def best_trial(search: str, trials: pd.DataFrame) -> pd.Series:

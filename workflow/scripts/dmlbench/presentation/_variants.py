@@ -4,13 +4,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from dmlbench.plan.needs import parts, without
 from dmlbench.presentation.names import name
 
-
-def parts(variant: str) -> dict[str, str]:
-    """Axis -> value, in the order of the variant; a part that is only a name is its own axis."""
-    pieces = [piece.partition("=") for piece in variant.split(",") if piece]
-    return {axis: value if equals else axis for axis, equals, value in pieces}
+__all__ = ["in_order", "label", "labeled", "parts", "values_of", "without"]
 
 
 def values_of(frame: pd.DataFrame, axis: str) -> pd.Series:
@@ -18,11 +15,6 @@ def values_of(frame: pd.DataFrame, axis: str) -> pd.Series:
     if axis in frame:
         return frame[axis]
     return frame["variant"].map(lambda variant: parts(variant).get(axis, ""))
-
-
-def without(variant: str, axes: tuple[str, ...]) -> str:
-    """A variant without the parts of these axes."""
-    return ",".join(piece for piece in variant.split(",") if piece.partition("=")[0] not in axes)
 
 
 def label(titles: Mapping[str, str], variant: str) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.evaluation.names import quantity
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation._table_answers import ANSWERING
 from dmlbench.presentation.names import name, points
@@ -16,7 +17,7 @@ from dmlbench.presentation.study import Study, TableFiles, near_first, read_tour
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.friedman import friedman
 from dmlbench.statistics.summary import select, summarize
-from dmlbench.statistics.tournament import EXPERIMENT, rank_by_year, ranks
+from dmlbench.statistics.tournament import rank_by_year, ranks
 
 
 def answer(study: Study) -> list[str]:

@@ -1,10 +1,14 @@
 """What every kind of table and figure knows of the view that it makes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmlbench.presentation.names import name
+import pandas as pd
+
+from dmlbench.presentation import _variants
+from dmlbench.presentation.names import name, selected, with_unit
+from dmlbench.presentation.table import Column, Row, Table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,6 +62,50 @@ class Kind:
         """The methods, the baseline last."""
         return [*self.compared, *filter(None, [self.baseline])]
 
+    @property
+    def selected(self) -> str:
+        """A sentence for a caption: how the scores were selected."""
+        return selected(self.selection)
+
+    def __call__(self, scores: pd.DataFrame):
+        """The table or figure of a long table of scores (kinds of searches: of `views.Searched`).
+
+        Raises:
+            UserError: no scores fit; they mix what the kind shows one of (data sets, networks,
+                recipes, ...); or something that is compared is missing (a seed, a method, a metric
+                of an experiment, a complete trial).
+        """
+        raise NotImplementedError
+
     def name(self, key: object) -> str:
         """The display name of an id."""
         return name(self.titles, key)
+
+    def with_unit(self, metric: str) -> str:
+        """The display name of a metric with its unit, for an axis."""
+        return with_unit(self.titles, metric)
+
+    def year(self, method: str, text: str) -> str:
+        """The year of a method in a text such as ` ({})`; empty if it has none."""
+        return text.format(self.years[method]) if method in self.years else ""
+
+    def labeled(self, method: str, variant: str) -> str:
+        """A method and its variant for a reader."""
+        return _variants.labeled(self.titles, method, variant)
+
+    def in_order(self, keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Distinct methods with their variants, in the study's order of methods."""
+        place = {method: number for number, method in enumerate(self.methods)}
+        return sorted(dict.fromkeys(keys), key=lambda key: place.get(key[0], len(place)))
+
+    def table(
+        self,
+        row_header: str,
+        columns: Iterable[Column],
+        rows: Iterable[Row],
+        caption: str = "",
+        notes: Iterable[str] = (),
+    ) -> Table:
+        """The table, with its id and title."""
+        parts = tuple(columns), tuple(rows), tuple(notes)
+        return Table(self.id, self.title, caption, row_header, *parts)

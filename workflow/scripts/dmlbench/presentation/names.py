@@ -58,7 +58,8 @@ def name(titles: Mapping[str, str], key: object) -> str:
 
 def with_unit(titles: Mapping[str, str], metric: str) -> str:
     """The display name of a metric with its unit, for an axis: `R@1 (%)`."""
-    return f"{name(titles, metric)} (%)" if quantity(metric).percent else name(titles, metric)
+    unit = quantity(metric).unit
+    return f"{name(titles, metric)} ({unit})" if unit else name(titles, metric)
 
 
 def in_percent(titles: Mapping[str, str], metrics: Iterable[str], words: str = "percent") -> str:

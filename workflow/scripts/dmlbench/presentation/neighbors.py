@@ -13,6 +13,7 @@ from dmlbench.data.pixels import Pixels
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.roles import scored
 from dmlbench.files import atomic_write
+from dmlbench.plan import paths
 from dmlbench.presentation._queries import NEIGHBORS, worst_queries
 from dmlbench.presentation._thumbnails import SIDE, thumbnails
 
@@ -43,8 +44,9 @@ def write_neighbors(
     output.mkdir(parents=True, exist_ok=True)
     tables = []
     for each in runs:
-        folder, pixels = Path(results, "runs", each["run"]), Path(each["pixels"])
-        needed = [folder / "queries.parquet", folder / "embeddings.parquet"]
+        run, pixels = each["run"], Path(each["pixels"])
+        own = [paths.made("evaluate", "queries", run=run), paths.made("embed", run=run)]
+        needed = [Path(results, file) for file in own]
         needed += [pixels.with_suffix(".npy"), pixels.with_suffix(".parquet")]
         if all(file.is_file() for file in needed):
             found = nearest(*needed[:2], each["selection"])

@@ -14,6 +14,7 @@ from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, lock, machine, software
 from dmlbench.parquet import read_metadata
+from dmlbench.plan import paths
 from dmlbench.presentation._scatter import scatter
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.answer import answer
@@ -89,10 +90,10 @@ def _trained_on(study: Study) -> list[str]:
 
     Trainings without a history, or without this record, are left out.
     """
-    runs = Path(study["scores"]).parents[2] / "runs"
+    results = Path(study["scores"]).parents[2]
     found: Counter[tuple] = Counter()
     for run in pd.read_parquet(study["scores"], columns=["run"])["run"].unique():
-        history = runs / run / "history.parquet"
+        history = results / paths.made("train", "history", run=run)
         known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
         if known:
             where = json.loads(known)
@@ -112,9 +113,9 @@ def _versions(packages: str, locked: str, code: str) -> str:
 
 def _endings(study: Study) -> dict[str, int]:
     """How many trainings end with their best score."""
-    runs = Path(study["scores"]).parents[2] / "runs"
+    results = Path(study["scores"]).parents[2]
     found = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
-    return endings([ending_of(runs / run) for run in found])
+    return endings([ending_of(results, run) for run in found])
 
 
 def _verdicts(study: Study) -> dict:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata, read_table
+from dmlbench.plan import paths
 from dmlbench.plan.read import read_mapping
 from dmlbench.presentation._curve import curve
 from dmlbench.presentation._queries import worst_queries
@@ -50,25 +51,29 @@ class Found:
     class_count: int = 0
 
 
-def look(run: Path, rule: str) -> Found:
-    """The content of the files of a run in a folder; queries under a selection rule."""
+def look(results: Path, run: str, rule: str) -> Found:
+    """The content of the files of a run; queries under a selection rule."""
     found = Found()
-    if (run / "spec.yaml").is_file():
-        found.settings = _flat(read_mapping(run / "spec.yaml"))
-    if (run / "history.parquet").is_file():
-        history = _history(run / "history.parquet")
+    spec, history_file = (
+        results / paths.made("train", output, run=run) for output in ("spec", "history")
+    )
+    queries = results / paths.made("evaluate", "queries", run=run)
+    if spec.is_file():
+        found.settings = _flat(read_mapping(spec))
+    if history_file.is_file():
+        history = _history(history_file)
         found.ending = _ending(history)
         found.curve = curve(history, _watched(history))
-        known = read_metadata(run / "history.parquet").get(PROVENANCE)
+        known = read_metadata(history_file).get(PROVENANCE)
         found.device = json.loads(known)["device"] if known else ""
-    if (run / "queries.parquet").is_file():
-        _add_queries(found, run / "queries.parquet", rule)
+    if queries.is_file():
+        _add_queries(found, queries, rule)
     return found
 
 
-def ending_of(run: Path) -> Ending:
-    """Where the watched score of a run in a folder is highest; empty without a history."""
-    file = run / "history.parquet"
+def ending_of(results: Path, run: str) -> Ending:
+    """Where the watched score of a run is highest; empty without a history."""
+    file = results / paths.made("train", "history", run=run)
     return _ending(_history(file)) if file.is_file() else Ending()
 
 

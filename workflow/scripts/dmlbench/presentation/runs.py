@@ -10,6 +10,8 @@ import pandas as pd
 
 from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
+from dmlbench.plan import paths
+from dmlbench.plan.rows import COORDINATES, OPTIONAL
 from dmlbench.presentation._queries import NEIGHBORS
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
@@ -28,23 +30,29 @@ _COLUMNS = {
     "variant": "Variant",
     "fold": "Fold",
     "split": "Split",
-    "miner": "Miner",
-    "sampler": "Sampler",
+    **{name: name.replace("_", " ").capitalize() for name in OPTIONAL},
+    "miner.name": "Miner",
+    "sampler.name": "Sampler",
     "recipe": "Recipe",
 }
-"""What distinguishes runs -> header of its column; columns with equal values are left out."""
+"""A coordinate, or a place in the spec -> header of its column.
 
-_AFTER = ("split", "miner", "sampler", "recipe")
+Columns with equal values are left out.
+"""
+
+_AFTER = ("split", "miner.name", "sampler.name", "recipe")
 """Columns that come after scores and curve."""
 
 _FILES = {
-    "spec.yaml": "spec",
-    "history.parquet": "history",
-    "scores.parquet": "scores",
-    "queries.parquet": "queries",
-    "model.safetensors": "weights",
-    "last.safetensors": "last weights",
+    paths.made("train", "spec"): "spec",
+    paths.made("train", "history"): "history",
+    paths.made("evaluate", "scores"): "scores",
+    paths.made("evaluate", "queries"): "queries",
+    paths.made("train", "model"): "weights",
+    paths.made("train", "last"): "last weights",
+    paths.log("train"): "log",
 }
+"""Files of a run -> texts of their links."""
 
 
 def write_runs(
@@ -72,7 +80,7 @@ def write_runs(
     """
     results, folder = Path(results), Path(output).parent
     pictures = _pictures(Path(neighbors), folder)
-    found = {run: look(results / "runs" / run, rule) for run, rule in _rules(rows).items()}
+    found = {run: look(results, run, rule) for run, rule in _rules(rows).items()}
     common = _common([each.settings for each in found.values()])
     scores, costs = _scores(study["scores"], rows), _costs(study["timings"])
     titles, named = study["titles"], _class_names(images)
@@ -114,7 +122,7 @@ def write_runs(
             common=common,
             endings=endings([each.ending for each in found.values()]),
             cost=_cost_by_method(rows, costs, found, titles),
-            report=Path(os.path.relpath(results / "report.html", folder)).as_posix(),
+            report=Path(os.path.relpath(results / paths.made("report"), folder)).as_posix(),
             rehearsal=REHEARSAL if study["rehearsal"] else "",
         )
     )
@@ -134,11 +142,7 @@ def _common(settings: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def _key(row: Mapping[str, Any]) -> tuple:
-    return tuple(row[column] for column in _ROW)
-
-
-_ROW = ("run", "method", "recipe", "variant", "dataset", "network", "embedding_dim", "split")
-_ROW += ("fold", "seed")
+    return tuple(row[column] for column in ("run", *COORDINATES))
 
 
 def _scores(file: str | os.PathLike, rows: Sequence[Mapping[str, Any]]) -> dict[tuple, float]:
@@ -185,9 +189,7 @@ def _varying(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Found]) -> l
 
 
 def _raw(row: Mapping[str, Any], found: Found, column: str) -> str:
-    if column in ("miner", "sampler"):
-        return found.settings.get(f"{column}.name", "")
-    return str(row[column])
+    return str(row[column]) if column in COORDINATES else found.settings.get(column, "")
 
 
 def _cell(row: Mapping[str, Any], found: Found, column: str, titles: Mapping[str, str]) -> str:
@@ -198,8 +200,7 @@ def _cell(row: Mapping[str, Any], found: Found, column: str, titles: Mapping[str
 
 
 def _links(run: str, results: Path, folder: Path) -> list[tuple[str, str]]:
-    files = [(results / "runs" / run / file, text) for file, text in _FILES.items()]
-    files.append((results / "logs" / "train" / f"{run}.log", "log"))
+    files = [(results / file.format(run=run), text) for file, text in _FILES.items()]
     return [
         (text, Path(os.path.relpath(file, folder)).as_posix())
         for file, text in files

@@ -166,8 +166,8 @@ def headline(study: Study) -> Headline:
         if best is not None:
             last = _mean(scores, winner, metric, "last_epoch")
             floor = _mean(scores, baseline, metric, rule)
-            unit = "%" if quantity(metric).percent else ""
-            metrics.append((name(study["titles"], metric), unit, best, last, floor))
+            title, unit = name(study["titles"], metric), quantity(metric).unit
+            metrics.append((title, unit, best, last, floor))
     there = baseline in set(scores["method"])
     return Headline(
         winner=name(study["titles"], winner),

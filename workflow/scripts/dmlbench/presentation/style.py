@@ -149,15 +149,49 @@ def printed(axes: Axes, x, y, *, color: str = INK, marker: str = "D") -> None:
 def head(axes: Axes, title: str, note: str) -> None:
     """A title, and a subdued line of explanation between it and the axes."""
     axes.set_title(title, pad=23)
-    axes.annotate(
-        note,
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 9),
-        textcoords="offset points",
-        color=SOFT,
-        fontsize=8.5,
-    )
+    faint = {"color": SOFT, "fontsize": 8.5}
+    note_at(axes, note, (0, 1), (0, 9), xycoords="axes fraction", **faint)
+
+
+def panels(
+    keys: Sequence, *, width: float, height: float, margin: float, **shared: bool
+) -> tuple[Figure, dict]:
+    """A figure with a panel for each key, from left to right.
+
+    Args:
+        width, height: of a panel and of the figure, in inches.
+        margin: what the figure is wider than its panels.
+        shared: `sharey`, as matplotlib takes it.
+    """
+    figure = Figure(figsize=(margin + width * len(keys), height))
+    axes = figure.subplots(1, len(keys), squeeze=False, **shared)[0]
+    return figure, dict(zip(keys, axes, strict=True))
+
+
+def heading(axes: Axes, text: str) -> None:
+    """The title of one of several panels."""
+    axes.set_title(text, fontsize=9, fontweight="normal", pad=5)
+
+
+def legend(axes: Axes, of: Axes | None = None) -> None:
+    """The legend of a panel, or of another one, to the right of the panel."""
+    handles, labels = (of or axes).get_legend_handles_labels()
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def band(axes: Axes, x, middle, half, color: str) -> None:
+    """A faint band around a line."""
+    axes.fill_between(x, middle - half, middle + half, color=color, alpha=0.18, lw=0)
+
+
+def note_at(axes: Axes, text: str, at: tuple, offset: tuple[float, float], **look) -> None:
+    """A text a few points away from a place."""
+    axes.annotate(text, at, xytext=offset, textcoords="offset points", **look)
+
+
+def look(method: str) -> dict[str, str]:
+    """Color and mark of a method."""
+    return {"color": color(method), "marker": marker(method)}
 
 
 def head_of_panels(figure: Figure, title: str, note: str) -> None:

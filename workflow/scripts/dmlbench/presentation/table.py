@@ -159,6 +159,11 @@ class Table:
         return {index: mark.get(value, PLAIN) for index, value in printed.items()}
 
 
+def summarized(row) -> Cell:
+    """The cell of a row of `statistics.summary.summarize`; empty without one."""
+    return Cell(None) if row is None else Cell(row.mean, row.std if row.seeds > 1 else None)
+
+
 def legend(columns: Sequence[Column]) -> str:
     """What a caption says about marks; empty if no column has any."""
     marked = any(column.better for column in columns)

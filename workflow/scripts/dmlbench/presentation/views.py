@@ -12,6 +12,7 @@ import pandas as pd
 
 from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
+from dmlbench.plan.rows import all_but
 from dmlbench.plan.where import has_variant
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect, no_scores, row_of
@@ -143,7 +144,7 @@ def _build(package: str, facts: dict, printed: Sequence[Path]):
 
 def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
     """Printed numbers of a view's rows; numbers without a place are selected by data set alone."""
-    for column in ("dataset", "network", "embedding_dim", "method", "variant", "split"):
+    for column in all_but("recipe", "fold", "seed"):
         if column in where:
             fits = printed[column].isin(where[column])
             if column == "variant":

@@ -2,9 +2,10 @@
 
 import os
 import re
+from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
+from dmlbench.plan.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL
 
 SCORES = pa.schema(
     [
@@ -27,15 +29,7 @@ SCORES = pa.schema(
 SCHEMA = pa.schema(
     [
         ("run", pa.string()),
-        ("dataset", pa.string()),
-        ("network", pa.string()),
-        ("embedding_dim", pa.int64()),
-        ("method", pa.string()),
-        ("recipe", pa.string()),
-        ("variant", pa.string()),
-        ("split", pa.string()),
-        ("fold", pa.string()),
-        ("seed", pa.int64()),
+        *((name, pa.int64() if name in NUMBERS else pa.string()) for name in COORDINATES),
         *SCORES,
     ]
 )
@@ -49,7 +43,7 @@ SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch", "none")
 """Rules by which an epoch was selected; `none` if nothing was trained in epochs."""
 
 
-class Row(NamedTuple):
+class Row(namedtuple("Row", COORDINATES)):
     """A study's name of a run; a run can have several rows.
 
     Attributes:
@@ -58,33 +52,25 @@ class Row(NamedTuple):
             together.
     """
 
-    dataset: str
-    network: str
-    embedding_dim: int
-    method: str
-    recipe: str
-    variant: str
-    split: str
-    fold: str
-    seed: int
-
     def __str__(self) -> str:
         return "/".join(str(value) for value in self if value != "")
 
 
-ROW = list(Row._fields)
+ROW = list(COORDINATES)
 _SORTED_BY = [*ROW, "run", "role", "selection", "metric"]
-_DEFAULTS = {"embedding_dim": 0, "seed": 0, "role": "test", "selection": "none"}
-"""The value of a column that an experiment's table lacks, if not empty."""
+DEFAULTS = NOTHING | {"role": "test", "selection": "none"}
+"""The value of a column that an experiment's table lacks."""
 
 
 def row_of(columns: Mapping[str, Any]) -> Row:
-    """The row with these columns (others are ignored); `variant` and `fold` are optional.
+    """The row with these columns (others are ignored).
+
+    `variant`, `fold` and optional coordinates may be missing.
 
     Raises:
         UserError: a column is missing.
     """
-    given = {"variant": "", "fold": ""} | dict(columns)
+    given = {"variant": "", "fold": ""} | OPTIONAL | dict(columns)
     for column in ROW:
         if column not in given:
             raise UserError(f"a row without {column} ({columns}); needed: {', '.join(ROW)}")
@@ -191,9 +177,8 @@ def _read_experiment(path: Path) -> pa.Table:
     of_file = {"run": path.parent.name}
     if numbered := re.fullmatch(r"seed(\d+)", path.stem):
         of_file["seed"] = int(numbered[1])
-    defaults = _DEFAULTS | of_file
-    for name in COLUMNS[: -len(("metric", "value"))]:
-        default = pa.scalar(defaults.get(name, ""), SCHEMA.field(name).type)
+    for name, value in (DEFAULTS | of_file).items():
+        default = pa.scalar(value, SCHEMA.field(name).type)
         if name not in table.column_names:
             table = table.append_column(name, pa.repeat(default, len(table)))
         elif table[name].null_count:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.files import atomic_write
 from dmlbench.plan.mapping import read_mapping
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.audit.check import CERTAIN, place
 from dmlbench.statistics.comparison import BOTH, CITED, NOISE, OURS_ALONE, compare
@@ -24,7 +26,7 @@ VERDICTS = (REPRODUCED, DIFFERS, NOT_RUN, CANNOT_BE, CITED)
 """Verdicts on a printed number, in the order of tables."""
 
 NEAR = 1.0
-"""How far a printed number may be from one run of ours, in its own unit."""
+"""How far a printed number may be from one run of ours in percent; of others, a hundredth."""
 
 INTERVAL = "interval"
 DISTANCE = "distance"
@@ -42,8 +44,7 @@ COLUMNS += ["low", "high", "rule", "verdict"]
 _NOT_NUMBERS = ("claims", "facts", "bold")
 """Rules of the audit that are about text and typography, not about a printed number."""
 
-_ALIKE = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold", "role"]
-_ALIKE += ["metric"]
+_ALIKE = ["table", "panel", *EXPERIMENT, "role", "metric"]
 """The columns that scores of one order of methods share."""
 
 
@@ -93,8 +94,8 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
 
     Returns:
         One row per printed number, in their order, with `COLUMNS`: the place, `printed` and `ours`
-        (percent), `rule`, `INTERVAL` or `DISTANCE`, by which the two were compared (empty if ours
-        is missing), and `verdict`, one of `VERDICTS`.
+        (in the unit of the metric), `rule`, `INTERVAL` or `DISTANCE`, by which the two were
+        compared (empty if ours is missing), and `verdict`, one of `VERDICTS`.
     """
     impossible = _impossible(placed, findings)
     parts = []
@@ -105,7 +106,7 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
         parts.append(cells[["study", "table", "panel", *KEY]].merge(compared, on=KEY, how="left"))
     found = pd.concat(parts, ignore_index=True)
     ran = found["status"] == BOTH
-    near = found["difference"].abs() <= NEAR + NOISE
+    near = found["difference"].abs() <= NEAR * _points(found["metric"]) + NOISE
     tested = found["inside"].notna()
     inside = found["inside"].astype("boolean").fillna(False).astype(bool)
     found["rule"] = np.select([ran & tested, ran], [INTERVAL, DISTANCE], "")
@@ -172,6 +173,11 @@ def _selected(scores: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.Dat
     rules = {(*row_of(row), row["selection"]) for row in rows}
     own = pd.MultiIndex.from_frame(scores[[*ROW, "selection"]]).isin(rules) if rules else False
     return scores[own | (scores["selection"] == "none")].assign(selection="own")
+
+
+def _points(metrics: pd.Series) -> pd.Series:
+    """The hundredth of the largest share in the unit of each metric."""
+    return metrics.map(lambda metric: quantity(metric).factor / 100)
 
 
 def _shown(value: float | None) -> str:

@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import split_at_k
 from dmlbench.parquet import read_table
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import SAME_SCORE, Row, row_of
 
 COLUMNS = ["method", "rank_low", "rank_high", "probability_first"]
@@ -122,7 +123,7 @@ def _cells(answers: Mapping[Row, pd.Series], methods: Sequence[str]) -> np.ndarr
     """The rows of each experiment and method, [E, M]."""
     found: dict[tuple, dict[str, list[Row]]] = {}
     for row in answers:
-        experiment = (row.dataset, row.network, row.embedding_dim, row.split, row.fold)
+        experiment = tuple(getattr(row, column) for column in EXPERIMENT)
         found.setdefault(experiment, {}).setdefault(row.method, []).append(row)
     cells = np.empty((len(found), len(methods)), dtype=object)
     for place, (experiment, rows) in enumerate(found.items()):

@@ -8,8 +8,9 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.errors import UserError
+from dmlbench.plan.rows import all_but
 from dmlbench.statistics.aggregation import ROW
-from dmlbench.statistics.summary import in_units
+from dmlbench.statistics.summary import half_width, in_units
 
 _NOISE = 10
 """Decimals beyond which a difference, in percent or not, is floating-point noise."""
@@ -52,9 +53,10 @@ def paired(differences: Sequence[float]) -> Paired:
     half = p_value = np.nan
     if count > 1:
         # The deviation of equal numbers need not be 0 in floating point.
-        error = values.std(ddof=1) / np.sqrt(count) if np.ptp(values) else 0.0
-        half = stats.t.ppf(0.975, count - 1) * error
-        p_value = 2 * stats.t.sf(abs(mean) / error, count - 1) if error else np.nan
+        std = values.std(ddof=1) if np.ptp(values) else 0.0
+        half = half_width(std, count)
+        t = abs(mean) * np.sqrt(count) / std if std else np.nan
+        p_value = 2 * stats.t.sf(t, count - 1)
     up, down = int((values > 0).sum()), int((values < 0).sum())
     sign = stats.binomtest(up, up + down).pvalue if up + down else 1.0
     return Paired(mean, float(mean - half), float(mean + half), float(p_value), float(sign), count)
@@ -149,7 +151,7 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
             values = ", ".join(sorted(scores[column].unique()))
             raise UserError(f"scores of several {column}s ({values}); allowed: one")
     for dataset, rows in scores.groupby("dataset", sort=False):
-        for column in ("network", "embedding_dim", "recipe", "split"):
+        for column in all_but("dataset", "method", "variant", "fold", "seed"):
             values = rows[column].unique()
             if len(values) > 1:
                 listed = ", ".join(map(str, sorted(values)))

@@ -9,11 +9,19 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.plan.mapping import CELL, Mapping, Mean, Place, read_mapping, table_id
+from dmlbench.plan.mapping import (
+    CELL,
+    NOWHERE,
+    Mapping,
+    Mean,
+    Place,
+    read_mapping,
+    table_id,
+)
+from dmlbench.plan.rows import PLACED, all_but
 from dmlbench.statistics.printed import read_printed_files
 
-KEY = ["dataset", "network", "embedding_dim", "method", "variant", "split", "fold"]
-KEY += ["role", "metric"]
+KEY = [*PLACED, "role", "metric"]
 """The columns by which our scores and printed numbers are joined."""
 
 FOLDS = ("mean", "best")
@@ -112,8 +120,7 @@ def find(scores: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
 
 def _best_fold(folds: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The scores of the fold with the best validation score, the first of equal ones."""
-    run = ["dataset", "network", "embedding_dim", "method", "recipe", "variant", "split", "seed"]
-    run += ["selection"]
+    run = [*all_but("fold"), "selection"]
     judged = folds[(folds["role"] == "validation") & (folds["metric"] == metric)]
     rising = [quantity(metric).better == "lower", True]
     judged = judged.sort_values(["value", "fold"], ascending=rising, kind="stable")
@@ -121,7 +128,7 @@ def _best_fold(folds: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _as_printed(cell: dict[str, str]) -> Place:
-    columns = dict.fromkeys(Place._fields, "") | {name: cell[name] for name in CELL}
+    columns = NOWHERE | {name: cell[name] for name in CELL}
     size = int(cell["embedding_dim"]) if cell["embedding_dim"] else None
     return Place(**columns | {"role": cell["split"], "split": "", "embedding_dim": size})
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
+from dmlbench.plan.rows import NOTHING
 
 
 def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.DataFrame:
@@ -50,24 +51,17 @@ def decimals(printed: str) -> int:
 
 def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> pd.DataFrame:
     """Printed scores as a long table as runs store them (fractions), one seed, split `half`."""
-    return pd.DataFrame(
-        {
-            "run": printed["table"] + printed["panel"] + "/" + printed["method"],
-            "dataset": printed["dataset"],
-            "network": printed["network"],
-            "embedding_dim": printed["embedding_dim"].astype("int64"),
-            "method": printed["method"],
-            "recipe": printed["study"],
-            "variant": "",
-            "split": "half",
-            "fold": "",
-            "seed": 0,
-            "role": "test",
-            "selection": selection,
-            "metric": printed["metric"],
-            "value": printed["number"] / [quantity(metric).factor for metric in printed["metric"]],
-        }
-    )
+    columns = {"run": printed["table"] + printed["panel"] + "/" + printed["method"]} | NOTHING
+    columns |= {name: printed[name] for name in ("dataset", "network", "method", "metric")}
+    columns |= {
+        "embedding_dim": printed["embedding_dim"].astype("int64"),
+        "recipe": printed["study"],
+        "split": "half",
+        "role": "test",
+        "selection": selection,
+        "value": printed["number"] / [quantity(metric).factor for metric in printed["metric"]],
+    }
+    return pd.DataFrame(columns)
 
 
 def display_table(table: str) -> str:

@@ -11,11 +11,10 @@ from scipy import stats
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.files import atomic_write
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import SAME_SCORE, Row, collect
 from dmlbench.statistics.confidence import rank_confidence, read_answers
 from dmlbench.statistics.friedman import critical_difference, friedman
-
-EXPERIMENT = ["dataset", "network", "embedding_dim", "split", "fold"]
 
 
 def ranks(
@@ -191,5 +190,6 @@ def _listed(values: pd.Series) -> str:
 
 
 def _named(experiment: tuple) -> str:
-    dataset, network, embedding_dim, *split = experiment
-    return "/".join([dataset, network, f"d{embedding_dim}", *filter(None, split)])
+    named = dict(zip(EXPERIMENT, experiment, strict=True))
+    named["embedding_dim"] = f"d{named['embedding_dim']}"
+    return "/".join(filter(None, named.values()))

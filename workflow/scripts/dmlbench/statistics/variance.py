@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.errors import UserError
+from dmlbench.statistics.summary import half_width
 
 FIRST, SECOND, TOGETHER, REST = "first", "second", "together", "rest"
 """Sources of variance: two factors, their interaction, and differences between repetitions."""
@@ -150,5 +151,5 @@ def _sources(sums: Mapping[str, tuple[float, int]]) -> dict[str, Source]:
 def _jackknife(share: float, left_out: list[float]) -> dict[str, float]:
     count = len(left_out)
     pseudo = count * share - (count - 1) * np.asarray(left_out)
-    half = stats.t.ppf(0.975, count - 1) * pseudo.std(ddof=1) / np.sqrt(count)
+    half = half_width(pseudo.std(ddof=1), count)
     return {"low": max(float(share - half), 0.0), "high": min(float(share + half), 1.0)}

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from dmlbench.presentation import style
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.friedman import critical_difference, friedman, groups
 from dmlbench.statistics.printed import as_scores, display_table
@@ -42,24 +41,19 @@ class CriticalDifference(Kind):
     level: InnerShare = 0.95
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: a method is absent from an experiment, or fewer than two take part.
-        """
         ours = ranks(scores, metric=self.metric, methods=self.compared, selection=self.selection)
-        panels = [(self.title, selected(self.selection), ours)]
+        panels = [(self.title, self.selected, ours)]
         if self.printed is not None:
             panels.append(self._printed_panel(self.printed))
-        with style.house():
-            sizes = [_depth(table, self.level) + _ABOVE + 0.75 for _, _, table in panels]
-            figure = Figure(figsize=(7.2, sum(sizes)))
-            all_axes = figure.subplots(len(panels), 1, height_ratios=sizes, squeeze=False)[:, 0]
-            figure.subplots_adjust(0.02, 0.02, 0.98, 1 - 0.55 / sum(sizes), hspace=0.35)
-            for axes, (title, note, table) in zip(all_axes, panels, strict=True):
-                self._draw(axes, table)
-                style.head(axes, title, f"{self._verdict(table)} {note}".strip())
+        sizes = [_depth(table, self.level) + _ABOVE + 0.75 for _, _, table in panels]
+        figure = Figure(figsize=(7.2, sum(sizes)))
+        all_axes = figure.subplots(len(panels), 1, height_ratios=sizes, squeeze=False)[:, 0]
+        figure.subplots_adjust(0.02, 0.02, 0.98, 1 - 0.55 / sum(sizes), hspace=0.35)
+        for axes, (title, note, table) in zip(all_axes, panels, strict=True):
+            self._draw(axes, table)
+            style.head(axes, title, f"{self._verdict(table)} {note}".strip())
         return figure
 
     def _printed_panel(self, printed: pd.DataFrame) -> tuple[str, str, pd.DataFrame]:
@@ -105,14 +99,8 @@ class CriticalDifference(Kind):
         end = min(1 + difference, methods)
         axes.plot([1, end], [0.3, 0.3], color=style.INK, lw=1.2, marker="|", ms=6)
         more = "wider than the scale" if end < 1 + difference else "bars join what lies closer"
-        axes.annotate(
-            f"critical difference {rounded(difference, 2)}; {more}",
-            (end, 0.3),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8.5,
-        )
+        text = f"critical difference {rounded(difference, 2)}; {more}"
+        style.note_at(axes, text, (end, 0.3), (6, 0), va="center", fontsize=8.5)
 
 
 def _depth(table: pd.DataFrame, level: float) -> float:
@@ -136,11 +124,5 @@ def _elbow(axes, x: Sequence[float], y: Sequence[float], method: str) -> None:
 
 
 def _label(axes, edge: float, height: float, rank: str, title: str, *, left: bool) -> None:
-    axes.annotate(
-        f"{title}  {rank}" if left else f"{rank}  {title}",
-        (edge, height),
-        xytext=(-5 if left else 5, 0),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        va="center",
-    )
+    text, side = (f"{title}  {rank}", "right") if left else (f"{rank}  {title}", "left")
+    style.note_at(axes, text, (edge, height), (-5 if left else 5, 0), ha=side, va="center")

@@ -35,12 +35,8 @@ class ForceField(Kind):
     columns: int = 3
     scale: float = 0.2
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure; it needs no scores.
-
-        Raises:
-            UserError: the arrays have no such figure.
-        """
         arrows = self._panels(f"arrows_{self.figure}_") if self.draws != "regions" else {}
         panels = arrows or self._panels(f"region_{self.figure}_")
         if not panels or (not arrows and self.draws == "arrows"):
@@ -48,25 +44,24 @@ class ForceField(Kind):
             raise unknown("figure of forces", self.figure, known)
         columns = min(self.columns, len(panels))
         lines = -(-len(panels) // columns)
-        with style.house():
-            figure = Figure(figsize=(2.7 * columns, 2.8 * lines + 0.5))
-            all_axes = figure.subplots(
-                lines, columns, squeeze=False, sharex=True, sharey=True
-            ).flatten()
-            for axes, (panel, array) in zip(all_axes, panels.items(), strict=False):
-                if arrows:
-                    self._arrows(axes, array)
-                else:
-                    self._region(axes, array)
-                axes.set_title(self.name(panel), fontsize=9, fontweight="normal", pad=5)
-                axes.set_aspect("equal")
-                axes.grid(True, axis="both")
-            for axes in all_axes[len(panels) :]:
-                axes.set_axis_off()
+        figure = Figure(figsize=(2.7 * columns, 2.8 * lines + 0.5))
+        all_axes = figure.subplots(
+            lines, columns, squeeze=False, sharex=True, sharey=True
+        ).flatten()
+        for axes, (panel, array) in zip(all_axes, panels.items(), strict=False):
             if arrows:
-                self._limits(all_axes[0], arrows)
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.tight_layout()
+                self._arrows(axes, array)
+            else:
+                self._region(axes, array)
+            style.heading(axes, self.name(panel))
+            axes.set_aspect("equal")
+            axes.grid(True, axis="both")
+        for axes in all_axes[len(panels) :]:
+            axes.set_axis_off()
+        if arrows:
+            self._limits(all_axes[0], arrows)
+        figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
+        figure.tight_layout()
         return figure
 
     @property
@@ -103,7 +98,7 @@ class ForceField(Kind):
 
     def _point(self, axes, place: np.ndarray, label: str, color: str) -> None:
         axes.plot(*place, marker="o", ms=5, color=color)
-        axes.annotate(label, place, xytext=(4, 4), textcoords="offset points", fontsize=9)
+        style.note_at(axes, label, place, (4, 4), fontsize=9)
 
     def _limits(self, axes, arrows: Mapping[str, np.ndarray]) -> None:
         """Limits that contain every arrow of every panel, the same in all."""

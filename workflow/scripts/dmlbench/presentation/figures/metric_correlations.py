@@ -11,7 +11,6 @@ from dmlbench.presentation import style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.values import Metric, Printed
 
@@ -31,40 +30,26 @@ class MetricCorrelations(Kind):
     metrics: Sequence[Metric]
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: fewer than three points have two of the metrics.
-        """
         summary, placed = means(scores, self.selection), placed_values(self.printed)
         datasets = list(dict.fromkeys(summary.dataset))
         labels = [self.name(metric) for metric in self.metrics]
-        with style.house():
-            side = 0.9 + 0.5 * len(self.metrics)
-            figure = Figure(figsize=(side * len(datasets) + 0.3, side + 0.7))
-            panels = figure.subplots(1, len(datasets), squeeze=False)[0]
-            for dataset, axes in zip(datasets, panels, strict=True):
-                ours = self._correlations(summary, dataset)
-                if ours is None:
-                    raise UserError(
-                        f"{dataset}: correlations of {', '.join(self.metrics)} need 3 points"
-                    )
-                theirs = None
-                if placed is not None:
-                    theirs = self._correlations(placed, dataset)
-                self._matrix(axes, ours, theirs)
-                axes.set_xticks(range(len(labels)), labels, fontsize=7.5, rotation=45, ha="right")
-                axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
-                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 0.92))
-            above = (
-                " Above the diagonal: of the printed numbers." if self.printed is not None else ""
-            )
-            figure.text(
-                0.02, 0.905, selected(self.selection) + above, color=style.SOFT, fontsize=8.5
-            )
+        side = 0.9 + 0.5 * len(self.metrics)
+        figure, panels = style.panels(datasets, width=side, height=side + 0.7, margin=0.3)
+        for dataset, axes in panels.items():
+            ours = self._correlations(summary, dataset)
+            if ours is None:
+                raise UserError(
+                    f"{dataset}: correlations of {', '.join(self.metrics)} need 3 points"
+                )
+            theirs = None if placed is None else self._correlations(placed, dataset)
+            self._matrix(axes, ours, theirs)
+            axes.set_xticks(range(len(labels)), labels, fontsize=7.5, rotation=45, ha="right")
+            axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
+            style.heading(axes, self.name(dataset))
+        above = "" if placed is None else " Above the diagonal: of the printed numbers."
+        style.head_of_panels(figure, self.title, self.selected + above)
         return figure
 
     def _correlations(self, frame: pd.DataFrame, dataset: str) -> np.ndarray | None:

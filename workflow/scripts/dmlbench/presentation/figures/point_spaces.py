@@ -40,38 +40,29 @@ class PointSpaces(Kind):
     seed: int = 0
     circle: bool = False
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure; scores in a long table, points from the arrays.
-
-        Raises:
-            UserError: the arrays have no such seed or name.
-        """
         if self.seed not in self.arrays:
             raise unknown("seed of a figure", str(self.seed), map(str, self.arrays))
         arrays = self.arrays[self.seed]
         for wanted in [self.labels, *(space["array"] for space in self.spaces)]:
             if wanted not in arrays:
                 raise unknown("array of a figure", wanted, arrays)
-        with style.house():
-            figure = Figure(
-                figsize=(2.6 * len(self.spaces) + 0.4, 3.1 + 0.2 * len(self.metrics or ()))
+        height = 3.1 + 0.2 * len(self.metrics or ())
+        figure, panels = style.panels(range(len(self.spaces)), width=2.6, height=height, margin=0.4)
+        for space, axes in zip(self.spaces, panels.values(), strict=True):
+            self._draw(axes, space["title"], arrays[space["array"]], arrays[self.labels])
+            axes.text(
+                0.5,
+                -0.06,
+                "\n".join(self._lines(scores, space.get("where"))),
+                transform=axes.transAxes,
+                ha="center",
+                va="top",
+                fontsize=8.5,
+                linespacing=1.5,
             )
-            panels = figure.subplots(1, len(self.spaces), squeeze=False)[0]
-            for axes, space in zip(panels, self.spaces, strict=True):
-                self._draw(axes, space["title"], arrays[space["array"]], arrays[self.labels])
-                axes.text(
-                    0.5,
-                    -0.06,
-                    "\n".join(self._lines(scores, space.get("where"))),
-                    transform=axes.transAxes,
-                    ha="center",
-                    va="top",
-                    fontsize=8.5,
-                    linespacing=1.5,
-                )
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 0.96))
-            figure.text(0.02, 0.9, self._note(scores), color=style.SOFT, fontsize=8.5, va="center")
+        style.head_of_panels(figure, self.title, self._note(scores))
         return figure
 
     def _note(self, scores: pd.DataFrame) -> str:
@@ -95,7 +86,7 @@ class PointSpaces(Kind):
                 alpha=0.75,
                 lw=0,
             )
-        axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
+        style.heading(axes, title)
         axes.set_aspect("equal", adjustable="datalim")
         axes.grid(False)
         axes.set_xticks([])
@@ -112,5 +103,4 @@ class PointSpaces(Kind):
         return [self._line(metric, means[metric]) for metric in self.metrics or ()]
 
     def _line(self, metric: str, value: float) -> str:
-        unit = "%" if quantity(metric).percent else ""
-        return f"{self.name(metric)}  {brief(metric, value)}{unit}"
+        return f"{self.name(metric)}  {brief(metric, value)}{quantity(metric).unit}"

@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.presentation import style
 from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
 from dmlbench.presentation.kind import Kind
@@ -15,7 +16,7 @@ from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "ranks_of_dated"
 
-_EXPERIMENT = ["table", "panel", "dataset", "network", "embedding_dim", "split", "fold"]
+_EXPERIMENT = ["table", "panel", *EXPERIMENT]
 
 
 class RankByYear(Kind):
@@ -32,12 +33,8 @@ class RankByYear(Kind):
     metric: RankingMetric = "recall_at_1"
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: neither ours nor printed ranks, or too few losses with a year.
-        """
         panels = []
         if len(scores):
             options = {"methods": self.dated, "selection": self.selection}
@@ -49,14 +46,13 @@ class RankByYear(Kind):
             panels.append((said, self._printed_ranks(self.printed)))
         if not panels:
             raise UserError("ranks by year: neither scores nor printed ones; allowed: one of them")
-        with style.house():
-            figure = Figure(figsize=(6.4 * len(panels), 4.4))
-            grid = figure.subplots(1, len(panels), squeeze=False)[0]
-            for axes, (said, table) in zip(grid, panels, strict=True):
-                self._draw(axes, table)
-                style.head(axes, said, self._correlation(table))
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 0.98))
+        figure, grid = style.panels(dict(panels), width=6.4, height=4.4, margin=0)
+        for said, table in panels:
+            axes = grid[said]
+            self._draw(axes, table)
+            style.head(axes, said, self._correlation(table))
+        figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
+        figure.tight_layout(rect=(0, 0, 1, 0.98))
         return figure
 
     def _printed_ranks(self, printed: pd.DataFrame) -> pd.DataFrame:
@@ -86,7 +82,7 @@ class RankByYear(Kind):
         for year, same in average.groupby(average.index.map(self.years)):
             heights = spread_out(same.to_dict(), gap=len(average) * 0.045)
             for method, rank in same.items():
-                look = {"color": style.color(method), "marker": style.marker(method)}
+                look = style.look(method)
                 axes.plot(place[year], rank, ls="", ms=7, mec="white", gid=method, **look)
                 where = (place[year] + 0.1, heights[method])
                 axes.text(*where, self.name(method), va="center", fontsize=8)

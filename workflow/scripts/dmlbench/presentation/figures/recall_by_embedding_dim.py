@@ -12,7 +12,6 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected, with_unit
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Metric, Printed
 
@@ -39,41 +38,34 @@ class RecallByEmbeddingDim(Kind):
     def _values(self) -> dict[tuple, float]:
         return printed_values(self.printed, "metric", "method", self.axis)
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores; a method without any is left out.
-
-        Raises:
-            UserError: no scores fit, or more than one data set, network, split or recipe does.
-        """
         options = {"methods": self.everyone, "metrics": [self.metric]}
         shown = pick(scores, selection=self.selection, along=self.axis, **options)
         shown = shown.rename(columns={self.axis: "x"})
-        losses, baseline = (
-            shown[shown.method != self.baseline],
-            shown[shown.method == self.baseline],
-        )
+        is_baseline = shown.method == self.baseline
+        losses, baseline = shown[~is_baseline], shown[is_baseline]
         place = {value: x for x, value in enumerate(_variants.in_order(shown.x))}
-        with style.house():
-            figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
-            if len(baseline) and _far_below(baseline, losses):
-                above, below = self._reach(losses["mean"]), self._reach(baseline["mean"])
-                heights = [above, min(below, 0.4 * above)]
-                panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
-                figure.subplots_adjust(hspace=0.12)
-                panels[0].spines["bottom"].set_visible(False)
-                self._lines(panels[0], losses, place)
-                self._lines(panels[1], baseline, place)
-                panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
-                _mark_break(*panels)
-            else:
-                panels = [figure.subplots()]
-                self._lines(panels[0], shown, place)
-            panels[-1].set_xticks(list(place.values()), list(map(str, place)))
-            panels[-1].set_xlim(-0.15, len(place) - 0.92)
-            panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
-            panels[0].set_ylabel(with_unit(self.titles, self.metric))
-            note = " Hollow: printed." if self._values else ""
-            style.head(panels[0], self.title, selected(self.selection) + note)
+        figure = Figure(figsize=(4.2 + 1.3 * (len(place) - 1), 5.0))
+        if len(baseline) and _far_below(baseline, losses):
+            above, below = self._reach(losses["mean"]), self._reach(baseline["mean"])
+            heights = [above, min(below, 0.4 * above)]
+            panels = figure.subplots(2, 1, sharex=True, height_ratios=heights)
+            figure.subplots_adjust(hspace=0.12)
+            panels[0].spines["bottom"].set_visible(False)
+            self._lines(panels[0], losses, place)
+            self._lines(panels[1], baseline, place)
+            panels[1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
+            _mark_break(*panels)
+        else:
+            panels = [figure.subplots()]
+            self._lines(panels[0], shown, place)
+        panels[-1].set_xticks(list(place.values()), list(map(str, place)))
+        panels[-1].set_xlim(-0.15, len(place) - 0.92)
+        panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
+        panels[0].set_ylabel(self.with_unit(self.metric))
+        note = " Hollow: printed." if self._values else ""
+        style.head(panels[0], self.title, self.selected + note)
         return figure
 
     def _lines(self, axes, shown, place) -> None:
@@ -83,8 +75,7 @@ class RecallByEmbeddingDim(Kind):
         axes.set_ylim(middle - reach / 2, middle + reach / 2)
         for method, marks in printed.groupby("method"):
             x = [place[value] for value in marks.x]
-            look = {"color": style.color(method), "marker": style.marker(method)}
-            style.printed(axes, x, marks["mean"], **look)
+            style.printed(axes, x, marks["mean"], **style.look(method))
         for method in present(shown, self.everyone):
             self._line(axes, shown[shown.method == method], place, method)
         self._label(axes, shown, place)
@@ -97,45 +88,22 @@ class RecallByEmbeddingDim(Kind):
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
         rows = rows.sort_values("x", key=lambda values: values.map(place))
-        axes.errorbar(
-            [place[value] for value in rows.x],
-            rows["mean"],
-            rows["std"] if rows["std"].notna().any() else None,
-            color=style.color(method),
-            clip_on=False,
-            marker=style.marker(method),
-            ls="--" if method == self.baseline else "-",
-            lw=1.8,
-            ms=6,
-            mec="white",
-            mew=0.8,
-            elinewidth=0.8,
-            capsize=2,
-        )
+        look = {"lw": 1.8, "ms": 6, "mec": "white", "mew": 0.8, "elinewidth": 0.8, "capsize": 2}
+        look |= style.look(method) | {"ls": "--" if method == self.baseline else "-"}
+        x, spread = rows.x.map(place), rows["std"] if rows["std"].notna().any() else None
+        axes.errorbar(x, rows["mean"], spread, clip_on=False, **look)
 
     def _label(self, axes, shown, place) -> None:
         ends = shown.sort_values("x", key=lambda values: values.map(place))
-        ends = ends.groupby("method").tail(1)
-        ends = ends.set_index("method")["mean"].to_dict()
+        ends = ends.groupby("method")["mean"].last().to_dict()
         line = float(np.ptp(axes.get_ylim())) * 0.052 if len(ends) > 1 else 0
         inch = 1 / (axes.get_position().width * axes.figure.get_figwidth())
         for method, height in spread_out(ends, gap=line).items():
-            axes.plot(
-                [1 + 0.02 * inch, 1 + 0.2 * inch],
-                [ends[method], height],
-                color=style.color(method),
-                lw=1,
-                clip_on=False,
-                transform=axes.get_yaxis_transform(),
-            )
-            axes.text(
-                1 + 0.25 * inch,
-                height,
-                f"{self.name(method)}  {brief(self.metric, ends[method])}",
-                va="center",
-                fontsize=8.5,
-                transform=axes.get_yaxis_transform(),
-            )
+            right = {"transform": axes.get_yaxis_transform()}
+            x, y = [1 + 0.02 * inch, 1 + 0.2 * inch], [ends[method], height]
+            axes.plot(x, y, color=style.color(method), lw=1, clip_on=False, **right)
+            text = f"{self.name(method)}  {brief(self.metric, ends[method])}"
+            axes.text(1 + 0.25 * inch, height, text, va="center", fontsize=8.5, **right)
 
     def _reach(self, heights: pd.Series) -> float:
         """What a panel covers to show these scores with some margin, in the metric's unit."""
@@ -162,16 +130,8 @@ def _mark_break(above, below) -> None:
     stroke = {"marker": [(-1, -0.6), (1, 0.6)], "ms": 10, "ls": "", "color": style.SOFT, "mew": 1.2}
     for axes, edge in ((above, 0), (below, 1)):
         axes.plot([0], [edge], transform=axes.transAxes, clip_on=False, gid="break", **stroke)
-    above.annotate(
-        "scale broken",
-        (0, 0),
-        xycoords="axes fraction",
-        xytext=(10, -2),
-        textcoords="offset points",
-        va="top",
-        color=style.SOFT,
-        fontsize=8,
-    )
+    faint = {"va": "top", "color": style.SOFT, "fontsize": 8}
+    style.note_at(above, "scale broken", (0, 0), (10, -2), xycoords="axes fraction", **faint)
 
 
 def _far_below(baseline: pd.DataFrame, losses: pd.DataFrame) -> bool:

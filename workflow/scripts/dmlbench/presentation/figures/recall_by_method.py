@@ -12,7 +12,6 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected, with_unit
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Metric, Printed
 
@@ -49,33 +48,28 @@ class RecallByMethod(Kind):
     def _values(self) -> dict[tuple, float]:
         return printed_values(self.printed, "method", "metric", embedding_dim=self.embedding_dim)
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores; a method without any is left out.
-
-        Raises:
-            UserError: no scores fit, or more than one data set, network, split or recipe does.
-        """
         of_size = scores[scores.embedding_dim == self.embedding_dim]
         options = {"methods": self.everyone, "metrics": self.metrics}
         shown = pick(of_size, selection=self.selection, **options)
         last = pick(of_size, selection="last_epoch", **options)
         methods = present(shown, self.compared)
-        with style.house():
-            labels = [_in_lines(self.name(m)) + self._year(m) for m in methods]
-            longest = max(len(line) for label in labels for line in label.splitlines())
-            width = max(0.92, _INCHES_A_LETTER * longest)
-            figure = Figure(figsize=(max(6.0, 1.6 + width * len(methods)), 4.3))
-            axes = figure.subplots()
-            self._bars(axes, shown, last, methods)
-            self._baseline(axes, shown, len(methods))
-            recall = all(metric.startswith("recall_at_") for metric in self.metrics)
-            bars = [self.name(m) if recall else with_unit(self.titles, m) for m in self.metrics]
-            style.head(axes, self.title, f"Bars: {', '.join(bars)}. {self._note()}")
-            axes.set_ylabel("test images with a hit (%)" if recall else "")
-            axes.set_xlim(-0.6, len(methods) - 0.4)
-            if all(quantity(metric).percent for metric in self.metrics):
-                axes.set_ylim(0, 100)
-            axes.set_xticks(range(len(methods)), labels, fontsize=8)
+        labels = [_in_lines(self.name(m)) + self.year(m, "\n{}") for m in methods]
+        longest = max(len(line) for label in labels for line in label.splitlines())
+        width = max(0.92, _INCHES_A_LETTER * longest)
+        figure = Figure(figsize=(max(6.0, 1.6 + width * len(methods)), 4.3))
+        axes = figure.subplots()
+        self._bars(axes, shown, last, methods)
+        self._baseline(axes, shown, len(methods))
+        recall = all(metric.startswith("recall_at_") for metric in self.metrics)
+        bars = [self.name(m) if recall else self.with_unit(m) for m in self.metrics]
+        style.head(axes, self.title, f"Bars: {', '.join(bars)}. {self._note()}")
+        axes.set_ylabel("test images with a hit (%)" if recall else "")
+        axes.set_xlim(-0.6, len(methods) - 0.4)
+        if all(quantity(metric).percent for metric in self.metrics):
+            axes.set_ylim(0, 100)
+        axes.set_xticks(range(len(methods)), labels, fontsize=8)
         return figure
 
     def _bars(self, axes, shown, last, methods) -> None:
@@ -100,18 +94,10 @@ class RecallByMethod(Kind):
 
     def _first(self, axes, x, width, height, end, fill) -> None:
         inside = quantity(self.metrics[0]).percent and height >= _HOLDS_A_NUMBER
-        axes.annotate(
-            brief(self.metrics[0], height),
-            (x, 0 if inside else height),
-            xytext=(0, 5),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            rotation=90,
-            color=style.legible_on(fill) if inside else style.INK,
-            fontsize=8,
-            fontweight="bold",
-        )
+        ink = style.legible_on(fill) if inside else style.INK
+        look = {"ha": "center", "va": "bottom", "rotation": 90, "color": ink}
+        text, at = brief(self.metrics[0], height), (x, 0 if inside else height)
+        style.note_at(axes, text, at, (0, 5), fontsize=8, fontweight="bold", **look)
         if self.selection != "last_epoch":
             axes.hlines(end, x - width / 2, x + width / 2, color=style.INK, lw=1.4)
 
@@ -121,25 +107,15 @@ class RecallByMethod(Kind):
             # Behind the bars, because they have numbers at their bases.
             axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
             floor = brief(self.metrics[0], row.mean)
-            axes.annotate(
-                f"{self.name(self.baseline)}\n{self.name(self.metrics[0])} {floor}",
-                (1, row.mean),
-                xycoords=("axes fraction", "data"),
-                xytext=(6, 0),
-                textcoords="offset points",
-                va="center",
-                color=style.INK,
-                fontsize=8,
-            )
+            text = f"{self.name(self.baseline)}\n{self.name(self.metrics[0])} {floor}"
+            beside = {"xycoords": ("axes fraction", "data"), "va": "center", "color": style.INK}
+            style.note_at(axes, text, (1, row.mean), (6, 0), fontsize=8, **beside)
 
     def _note(self) -> str:
-        note = selected(self.selection)
+        note = self.selected
         if self.selection != "last_epoch":
             note += " Black tick: last epoch."
         return f"{note} Diamond: printed." if self._values else note
-
-    def _year(self, method: str) -> str:
-        return f"\n{self.years[method]}" if method in self.years else ""
 
 
 def _in_lines(title: str) -> str:

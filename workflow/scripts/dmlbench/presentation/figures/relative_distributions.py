@@ -9,7 +9,6 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "values_of_axes"
@@ -34,37 +33,27 @@ class RelativeDistributions(Kind):
     metrics: Sequence[RankingMetric]
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: no scores along the axis.
-        """
         found = relative(means(scores, self.selection), self.axis, self.metrics)
         placed = placed_values(self.printed)
         printed = None if placed is None else relative(placed, self.axis, self.metrics)
         datasets = list(dict.fromkeys(found.dataset))
-        with style.house():
-            figure = Figure(figsize=(1.2 + 3.4 * len(datasets), 4.2))
-            panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
-            for dataset, axes in zip(datasets, panels, strict=True):
-                ours = found[found.dataset == dataset]
-                values = list(dict.fromkeys(ours["at"]))
-                _boxes(axes, ours, values, -0.15, _OURS, 0.3)
-                if printed is not None:
-                    theirs = printed[printed.dataset == dataset]
-                    _boxes(axes, theirs, values, 0.2, _THEIRS, 0.14)
-                labels = [_variants.label(self.titles, f"{self.axis}={value}") for value in values]
-                short = [label.partition(" = ")[2] or label for label in labels]
-                axes.set_xticks(range(len(values)), short, fontsize=8, rotation=45, ha="right")
-                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
-            panels[0].set_ylabel("% of the best, all losses and metrics")
-            figure.suptitle(self.title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 0.93))
-            note = selected(self.selection) + (
-                " Gray: printed." if self.printed is not None else ""
-            )
-            figure.text(0.02, 0.91, note, color=style.SOFT, fontsize=8.5)
+        figure, panels = style.panels(datasets, width=3.4, height=4.2, margin=1.2, sharey=True)
+        for dataset, axes in panels.items():
+            ours = found[found.dataset == dataset]
+            values = list(dict.fromkeys(ours["at"]))
+            _boxes(axes, ours, values, -0.15, _OURS, 0.3)
+            if printed is not None:
+                theirs = printed[printed.dataset == dataset]
+                _boxes(axes, theirs, values, 0.2, _THEIRS, 0.14)
+            labels = [_variants.label(self.titles, f"{self.axis}={value}") for value in values]
+            short = [label.partition(" = ")[2] or label for label in labels]
+            axes.set_xticks(range(len(values)), short, fontsize=8, rotation=45, ha="right")
+            style.heading(axes, self.name(dataset))
+        panels[datasets[0]].set_ylabel("% of the best, all losses and metrics")
+        note = self.selected + ("" if printed is None else " Gray: printed.")
+        style.head_of_panels(figure, self.title, note)
         return figure
 
 

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.values import RankingMetric
 
 NEEDS = "values_of_axes"
@@ -30,37 +29,29 @@ class RelativeScores(Kind):
     metrics: Sequence[RankingMetric]
     reference: Mapping[str, str | int]
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: an axis along which nothing varies.
-        """
         summary = means(scores, self.selection)
         found = {
             axis: relative(self._along(summary, axis), axis, self.metrics) for axis in self.axes
         }
         datasets = list(dict.fromkeys(summary.dataset))
         everything = pd.concat(found.values())
-        keys = dict.fromkeys(zip(everything.method, everything.rest, strict=True))
-        order = {method: place for place, method in enumerate(self.methods)}
-        looks = style.looks(sorted(keys, key=lambda key: order.get(key[0], len(order))))
-        with style.house():
-            figure = Figure(figsize=(2.0 + 2.5 * len(self.axes), 0.9 + 2.2 * len(datasets)))
-            grid = figure.subplots(len(datasets), len(self.axes), squeeze=False, sharey="row")
-            for dataset, row in zip(datasets, grid, strict=True):
-                for axis, axes in zip(self.axes, row, strict=True):
-                    frame = found[axis]
-                    self._panel(axes, frame[frame.dataset == dataset], looks)
-                row[0].set_ylabel(f"{self.name(dataset)}\n% of the best")
-            for axis, axes in zip(self.axes, grid[0], strict=True):
-                title = self.name(axis)
-                axes.set_title(title, fontsize=9, fontweight="normal", pad=5)
-            together = ", ".join(self.name(metric) for metric in self.metrics)
-            note = f"{selected(self.selection)} Mean over {together}."
-            style.head_of_panels(figure, self.title, note)
-            handles, labels = grid[0][0].get_legend_handles_labels()
-            grid[0][-1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1))
+        keys = zip(everything.method, everything.rest, strict=True)
+        looks = style.looks(self.in_order(keys))
+        figure = Figure(figsize=(2.0 + 2.5 * len(self.axes), 0.9 + 2.2 * len(datasets)))
+        grid = figure.subplots(len(datasets), len(self.axes), squeeze=False, sharey="row")
+        for dataset, row in zip(datasets, grid, strict=True):
+            for axis, axes in zip(self.axes, row, strict=True):
+                frame = found[axis]
+                self._panel(axes, frame[frame.dataset == dataset], looks)
+            row[0].set_ylabel(f"{self.name(dataset)}\n% of the best")
+        for axis, axes in zip(self.axes, grid[0], strict=True):
+            style.heading(axes, self.name(axis))
+        together = ", ".join(self.name(metric) for metric in self.metrics)
+        note = f"{self.selected} Mean over {together}."
+        style.head_of_panels(figure, self.title, note)
+        style.legend(grid[0][-1], of=grid[0][0])
         return figure
 
     def _along(self, scores: pd.DataFrame, axis: str) -> pd.DataFrame:
@@ -82,7 +73,7 @@ class RelativeScores(Kind):
             share = of.groupby("at", sort=False)["share"].mean()
             x = [place for place, value in enumerate(values) if value in share.index]
             y = [share[values[place]] for place in x]
-            label = _variants.labeled(self.titles, method, rest)
+            label = self.labeled(method, rest)
             axes.plot(x, y, lw=1.2, label=label, **look)
         axes.set_xticks(range(len(values)), [self.name(value) for value in values], fontsize=7.5)
         axes.margins(0.08)

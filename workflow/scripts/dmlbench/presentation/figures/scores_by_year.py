@@ -12,7 +12,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation._scores import printed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import points, selected, with_unit
+from dmlbench.presentation.names import points
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Metric, Printed
 
@@ -44,30 +44,22 @@ class ScoresByYear(Kind):
             self.printed, "dataset", "method", metric=self.metric, fold=self.fold or ""
         )
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: no scores fit.
-        """
         shown = select(scores, selection=self.selection, metrics=[self.metric])
         shown = shown[(shown.fold == (self.fold or "")) & shown.method.isin(self.dated)]
         if shown.empty:
             raise UserError(f"no scores of {self.metric} at {self.selection} with a year")
         means = summarize(shown, ["dataset", "method"])
         datasets = list(dict.fromkeys(means.dataset))
-        with style.house():
-            figure = Figure(figsize=(1.8 + 3.0 * len(datasets), 3.6))
-            grid = figure.subplots(1, len(datasets), squeeze=False)[0]
-            for dataset, axes in zip(datasets, grid, strict=True):
-                self._panel(axes, means[means.dataset == dataset])
-            grid[0].set_ylabel(with_unit(self.titles, self.metric))
-            figure.suptitle(self.title, x=0.02, y=0.985, ha="left", fontsize=11, fontweight="bold")
-            note = f"{selected(self.selection)} Whisker: 95% interval over seeds."
-            note += " Hollow: printed." if self._values else ""
-            figure.text(0.02, 0.9, note, color=style.SOFT, fontsize=8.5)
-            figure.tight_layout(rect=(0, 0, 1, 0.9))
-            grid[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+        figure, panels = style.panels(datasets, width=3.0, height=3.6, margin=1.8)
+        for dataset, axes in panels.items():
+            self._panel(axes, means[means.dataset == dataset])
+        panels[datasets[0]].set_ylabel(self.with_unit(self.metric))
+        note = f"{self.selected} Whisker: 95% interval over seeds."
+        note += " Hollow: printed." if self._values else ""
+        style.head_of_panels(figure, self.title, note)
+        style.legend(axes)
         return figure
 
     def _panel(self, axes, means: pd.DataFrame) -> None:
@@ -79,7 +71,7 @@ class ScoresByYear(Kind):
         for method, year in zip(there, years, strict=True):
             place = of_year[year] = of_year.get(year, -1) + 1
             x, row = year + _APART * place, at[method]
-            look = {"color": style.color(method), "marker": style.marker(method)}
+            look = style.look(method)
             axes.errorbar(
                 x, row.mean, row.half, ls="", ms=6, capsize=2, label=self.name(method), **look
             )
@@ -94,5 +86,5 @@ class ScoresByYear(Kind):
                 ends, height + slope * (ends - years.mean()), color=style.SOFT, lw=0.9, ls="--"
             )
             heading += f": {slope:+.2f}{points(self.metric)} a year"
-        axes.set_title(heading, fontsize=9, fontweight="normal", pad=5)
+        style.heading(axes, heading)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -1,6 +1,6 @@
 """Scores of all objectives, without a change and with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import pandas as pd
@@ -11,7 +11,6 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected, with_unit
 from dmlbench.values import Metric, Printed
 
 WITHOUT, WITH = "#ee7733", "#117733"
@@ -33,36 +32,25 @@ class ScoresWithChange(Kind):
     metric: Metric = "recall_at_1"
     printed: Printed | None = None
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's scores.
-
-        Raises:
-            UserError: no scores of the metric.
-        """
         shown = self._keyed(means(scores, self.selection))
         if shown.empty:
             raise UserError(f"no scores of {self.metric} at {self.selection}")
         datasets = list(dict.fromkeys(shown.dataset))
         rows = self._rows(shown, datasets[0])
-        with style.house():
-            height = 1.1 + 0.3 * len(rows)
-            figure = Figure(figsize=(3.8 + 2.6 * len(datasets), height))
-            panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
-            for dataset, axes in zip(datasets, panels, strict=True):
-                self._panel(axes, shown, dataset, rows)
-                axes.set_title(self.name(dataset), fontsize=9, fontweight="normal", pad=5)
-                axes.set_xlabel(with_unit(self.titles, self.metric))
-            labels = [_variants.labeled(self.titles, *row) for row in rows]
-            panels[0].set_yticks(range(len(rows)), labels, fontsize=8)
-            panels[0].invert_yaxis()
-            panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
-            top = {"x": 0.02, "y": 1 - 0.08 / height, "ha": "left"}
-            figure.suptitle(self.title, **top, fontsize=11, fontweight="bold")
-            figure.tight_layout(rect=(0, 0, 1, 1 - 0.3 / height))
-            note = selected(self.selection) + (
-                " Hollow: printed." if self._placed is not None else ""
-            )
-            figure.text(0.02, 1 - 0.45 / height, note, color=style.SOFT, fontsize=8.5)
+        height = 1.1 + 0.3 * len(rows)
+        figure, panels = style.panels(datasets, width=2.6, height=height, margin=3.8, sharey=True)
+        for dataset, axes in panels.items():
+            self._panel(axes, shown, dataset, rows)
+            style.heading(axes, self.name(dataset))
+            axes.set_xlabel(self.with_unit(self.metric))
+        labels = [self.labeled(*row) for row in rows]
+        axes.set_yticks(range(len(rows)), labels, fontsize=8)
+        axes.invert_yaxis()
+        note = self.selected + ("" if self._placed is None else " Hollow: printed.")
+        style.head_of_panels(figure, self.title, note)
+        style.legend(axes)
         return figure
 
     @cached_property
@@ -86,25 +74,22 @@ class ScoresWithChange(Kind):
 
     def _panel(self, axes, shown: pd.DataFrame, dataset: str, rows) -> None:
         place = {row: number for number, row in enumerate(rows)}
-        for changed, color, label in ((False, WITHOUT, "without"), (True, WITH, "with")):
-            of = shown[(shown.dataset == dataset) & (shown.changed == changed)]
-            at = [place.get(key) for key in zip(of.method, of.row, strict=True)]
-            of, at = of[[spot is not None for spot in at]], [s for s in at if s is not None]
-            lift = 0.12 if changed else -0.12
-            y = [spot + lift for spot in at]
-            spread = of["std"] if of["std"].notna().any() else None
-            title = f"{label} {' and '.join(self.change)}"
-            axes.errorbar(
-                of["value"], y, xerr=spread, ls="", marker="o", ms=5, color=color, mec="white",
-                mew=0.5, elinewidth=0.9, capsize=1.5, label=title,
-            )  # fmt: skip
+        for changed, color, lift in ((False, WITHOUT, -0.12), (True, WITH, 0.12)):
+            ours = _in_rows(shown, dataset, changed, place)
+            spread = ours["std"] if ours["std"].notna().any() else None
+            label = f"{'with' if changed else 'without'} {' and '.join(self.change)}"
+            look = {"marker": "o", "ms": 5, "mec": "white", "mew": 0.5, "elinewidth": 0.9}
+            look |= {"ls": "", "color": color, "capsize": 1.5, "label": label}
+            axes.errorbar(ours["value"], ours["y"] + lift, xerr=spread, **look)
             if self._placed is not None:
-                theirs = self._placed[
-                    (self._placed.dataset == dataset) & (self._placed.changed == changed)
-                ]
-                keys = zip(theirs.method, theirs.row, theirs["value"], strict=True)
-                known = [(v, place[m, r]) for m, r, v in keys if (m, r) in place]
-                x, below = [v for v, _ in known], [spot + lift + 0.14 for _, spot in known]
-                style.printed(axes, x, below, color=color)
+                theirs = _in_rows(self._placed, dataset, changed, place)
+                style.printed(axes, theirs["value"], theirs["y"] + lift + 0.14, color=color)
         axes.grid(axis="x")
         axes.margins(x=0.06)
+
+
+def _in_rows(frame: pd.DataFrame, dataset: str, changed: bool, place: Mapping) -> pd.DataFrame:
+    """The scores of a data set, without the change or with it, with the number `y` of their row."""
+    of = frame[(frame.dataset == dataset) & (frame.changed == changed)]
+    y = [place.get(key) for key in zip(of.method, of.row, strict=True)]
+    return of.assign(y=pd.Series(y, of.index, dtype=float)).dropna(subset="y")

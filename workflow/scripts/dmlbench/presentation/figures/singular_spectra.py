@@ -12,7 +12,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name
 from dmlbench.presentation.numbers import brief
 from dmlbench.values import Count, Fact, Metric
 
@@ -55,12 +55,8 @@ class SingularSpectra(Kind):
                 found.setdefault(key, {})[row["seed"]] = of_run[row["run"]]
         return found
 
+    @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        """The figure of a study's measures and scores.
-
-        Raises:
-            UserError: no arrays of these names.
-        """
         summary = means(scores, self.selection)
         score = {
             (row.dataset, row.method, row.variant): row.value
@@ -76,18 +72,17 @@ class SingularSpectra(Kind):
         ]
         if not lines:
             raise UserError("no spectra of these rows; allowed: rows of a view with measures")
-        with style.house():
-            figure = Figure(figsize=(1.0 + 2.7 * len(columns), 0.8 + 2.3 * len(lines)))
-            grid = figure.subplots(len(lines), len(columns), squeeze=False, sharey="row")
-            for (dataset, array), row in zip(lines, grid, strict=True):
-                for (method, variant), axes in zip(columns, row, strict=True):
-                    self._panel(axes, dataset, array, method, variant, score)
-                row[0].set_ylabel(f"{self.name(dataset)}\n{name({}, array)}")
-            for (method, variant), axes in zip(columns, grid[0], strict=True):
-                label = _variants.labeled(self.titles, method, variant)
-                axes.set_title(label, fontsize=8.5, fontweight="normal", pad=5)
-            note = f"{selected(self.selection)} Shares of the sum of all singular values."
-            style.head_of_panels(figure, self.title, note)
+        figure = Figure(figsize=(1.0 + 2.7 * len(columns), 0.8 + 2.3 * len(lines)))
+        grid = figure.subplots(len(lines), len(columns), squeeze=False, sharey="row")
+        for (dataset, array), row in zip(lines, grid, strict=True):
+            for (method, variant), axes in zip(columns, row, strict=True):
+                self._panel(axes, dataset, array, method, variant, score)
+            row[0].set_ylabel(f"{self.name(dataset)}\n{name({}, array)}")
+        for (method, variant), axes in zip(columns, grid[0], strict=True):
+            label = self.labeled(method, variant)
+            axes.set_title(label, fontsize=8.5, fontweight="normal", pad=5)
+        note = f"{self.selected} Shares of the sum of all singular values."
+        style.head_of_panels(figure, self.title, note)
         return figure
 
     def _panel(self, axes, dataset, array, method, variant, score) -> None:

@@ -24,21 +24,16 @@ class Constants(Kind):
     decimals: int = 4
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of the experiment's means over seeds.
-
-        Raises:
-            UserError: the experiment does not have a metric.
-        """
         found = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
         for row in self.numbers:
             if row["metric"] not in found:
                 raise unknown("metric of the experiment", row["metric"], found.index)
         columns = (
-            Column("printed", "printed", better=""),
-            Column("computed", "computed", decimals=self.decimals, better=""),
+            Column("printed", "printed"),
+            Column("computed", "computed", decimals=self.decimals),
         )
         rows = tuple(
             Row(row["label"], (Cell(row.get("printed")), Cell(found[row["metric"]])))
             for row in self.numbers
         )
-        return Table(self.id, self.title, "", "Number", columns, rows)
+        return self.table("Number", columns, rows)

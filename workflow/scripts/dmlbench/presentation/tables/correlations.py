@@ -7,7 +7,6 @@ import pandas as pd
 
 from dmlbench.presentation._points import points
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
@@ -15,11 +14,11 @@ from dmlbench.values import Metric
 NEEDS = "points"
 
 _COLUMNS = (
-    Column("pearson", "Pearson", better="", signed=True),
-    Column("low", "from", "In 95 %", better="", signed=True),
-    Column("high", "to", "In 95 %", better="", signed=True),
-    Column("spearman", "Spearman", better="", signed=True),
-    Column("points", "Points", decimals=0, better=""),
+    Column("pearson", "Pearson", signed=True),
+    Column("low", "from", "In 95 %", signed=True),
+    Column("high", "to", "In 95 %", signed=True),
+    Column("spearman", "Spearman", signed=True),
+    Column("points", "Points", decimals=0),
 )
 
 
@@ -40,7 +39,6 @@ class Correlations(Kind):
     y_role: Literal["train", "validation", "test"] = "test"
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores."""
         several = scores.dataset.nunique() > 1
         rows = []
         for dataset, ours in scores.groupby("dataset", sort=False):
@@ -55,20 +53,13 @@ class Correlations(Kind):
                 )
                 values = tuple(map(Cell, correlate(found.x, found.y)))
                 rows.append(Row(self.name(x), values, panel=self.name(dataset) if several else ""))
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=self._caption(),
-            row_header=f"With {self.name(self.y)}",
-            columns=_COLUMNS,
-            rows=tuple(rows),
-        )
+        return self.table(f"With {self.name(self.y)}", _COLUMNS, rows, caption=self._caption())
 
     def _caption(self) -> str:
         role = {"train": "training", "test": "test", "validation": "validation"}
         return (
             f"Correlation of measures of the {role[self.x_role]} images with "
             f"{self.name(self.y)} of the {role[self.y_role]} images; a point is a "
-            f"method, the mean over its seeds. {selected(self.selection)} In 95 %: "
+            f"method, the mean over its seeds. {self.selected} In 95 %: "
             "bootstrap over points (expanded percentiles)."
         )

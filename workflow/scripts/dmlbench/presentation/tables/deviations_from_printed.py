@@ -5,9 +5,9 @@ from typing import Literal
 
 import pandas as pd
 
-from dmlbench.presentation import _beside, _variants
+from dmlbench.presentation import _beside
+from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Metric, Printed
 
@@ -16,6 +16,8 @@ NEEDS = "next_to_printed"
 
 class DeviationsFromPrinted(Kind):
     """(Printed - ours) / standard deviation of our seeds: one row per method and variant.
+
+    A cell is empty for one seed, or if all seeds agree.
 
     Attributes:
         metrics: columns.
@@ -28,40 +30,25 @@ class DeviationsFromPrinted(Kind):
     role: Literal["train", "validation", "test"] = "test"
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores; a cell is empty for one seed, or if all seeds agree.
-
-        Raises:
-            UserError: no scores, or several for one cell.
-        """
-        compared = _beside.next_to_printed(
-            scores,
-            self.printed,
-            metrics=self.metrics,
-            selection=self.selection,
-            roles=[self.role],
-        )
+        which = {"metrics": self.metrics, "selection": self.selection, "roles": [self.role]}
+        compared = _beside.next_to_printed(scores, self.printed, **which)
         both = compared[compared.status == "both"]
         deviations = -both.difference / both.ours_std.where(both.ours_std > 0)
-        found = dict(
-            zip(zip(both.method, both.variant, both.metric, strict=True), deviations, strict=True)
-        )
-        printed = self.printed[self.printed.why == ""]
-        labels = dict.fromkeys(zip(printed.method, printed.variant, strict=True))
-        rows = tuple(
+        keys = zip(both.method, both.variant, both.metric, strict=True)
+        found = dict(zip(keys, deviations, strict=True))
+        rows = [
             Row(
-                ", ".join(filter(None, [self.name(method), _variants.label(self.titles, variant)])),
-                tuple(Cell(found.get((method, variant, metric))) for metric in self.metrics),
+                self.labeled(*key),
+                tuple(Cell(found.get((*key, metric))) for metric in self.metrics),
             )
-            for method, variant in labels
-        )
-        columns = tuple(
-            Column(metric, self.name(metric), decimals=1, better="", signed=True)
-            for metric in self.metrics
-        )
-        known = [value for value in found.values() if not pd.isna(value)]
-        within = sum(abs(value) <= 2 for value in known)
+            for key in _beside.lines(placed_values(self.printed))
+        ]
+        columns = [
+            Column(metric, self.name(metric), decimals=1, signed=True) for metric in self.metrics
+        ]
+        within = int((deviations.abs() <= 2).sum())
         caption = (
             f"Printed less our mean, in standard deviations of ours over {both.seeds.max()} seeds. "
-            f"{within} of {len(known)} are within 2. {selected(self.selection)}"
+            f"{within} of {deviations.count()} are within 2. {self.selected}"
         )
-        return Table(self.id, self.title, caption.strip(), "Loss", columns, rows)
+        return self.table("Loss", columns, rows, caption.strip())

@@ -4,13 +4,19 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.presentation import _beside
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent, selected
-from dmlbench.presentation.table import Row, Table, legend
+from dmlbench.presentation.names import in_percent
+from dmlbench.presentation.table import Table, legend
 from dmlbench.values import Metric, Printed
 
 NEEDS = "folds_of_one_split"
+_OVER_FOLDS = (
+    "In 95 %: whether the printed mean lies where 95 % of means over {} folds fall that come from "
+    "the distribution of ours (Welch, from both deviations)."
+)
+_ONE_FOLD = "One fold: the interval in which ours would allow the printed mean is unknown."
 
 
 class FoldSummary(Kind):
@@ -25,50 +31,22 @@ class FoldSummary(Kind):
     printed: Printed
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of the folds' scores on one data set with one network.
-
-        Raises:
-            UserError: no scores; several data sets, networks or sizes.
-        """
-        compared = _beside.next_to_printed(
-            scores, self.printed, metrics=self.metrics, selection=self.selection
-        )
+        which = {"metrics": self.metrics, "selection": self.selection}
+        compared = _beside.next_to_printed(scores, self.printed, **which)
         compared = compared[compared.fold == "mean"]
-        _beside.check_single(compared, ("dataset", "network", "embedding_dim", "split"))
+        _beside.check_single(compared, [name for name in EXPERIMENT if name != "fold"])
         intervals = _beside.has_intervals(compared)
-        rows = {(row.method, row.metric): row for row in compared.itertuples()}
-        columns = [
-            column
-            for metric in self.metrics
-            for column in _beside.columns(metric, self.titles, intervals=intervals)
-        ]
-        shown = [
-            Row(
-                self.name(method),
-                tuple(
-                    cell
-                    for metric in self.metrics
-                    for cell in _beside.cells(rows.get((method, metric)), intervals=intervals)
-                ),
-            )
-            for method in dict.fromkeys([*self.methods, *compared.method])
-        ]
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=(
-                f"Test scores{in_percent(self.titles, self.metrics)}, mean ± standard deviation "
-                f"over folds. {selected(self.selection)}{legend(columns)}"
-            ),
-            row_header="Loss",
-            columns=tuple(columns),
-            rows=tuple(shown),
-            notes=(_OVER_FOLDS.format(compared.seeds.max()),) if intervals else (_ONE_FOLD,),
+        methods = dict.fromkeys([*self.methods, *compared.method])
+        style = {"intervals": intervals}
+        columns, rows = _beside.grid(
+            {(row.method, row.metric): row for row in compared.itertuples()},
+            [(self.name(method), (method,)) for method in methods],
+            {metric: _beside.columns(metric, self.titles, **style) for metric in self.metrics},
+            **style,
         )
-
-
-_OVER_FOLDS = (
-    "In 95 %: whether the printed mean lies where 95 % of means over {} folds fall that come from "
-    "the distribution of ours (Welch, from both deviations)."
-)
-_ONE_FOLD = "One fold: the interval in which ours would allow the printed mean is unknown."
+        caption = (
+            f"Test scores{in_percent(self.titles, self.metrics)}, mean ± standard deviation "
+            f"over folds. {self.selected}{legend(columns)}"
+        )
+        note = _OVER_FOLDS.format(compared.seeds.max()) if intervals else _ONE_FOLD
+        return self.table("Loss", columns, rows, caption, [note])

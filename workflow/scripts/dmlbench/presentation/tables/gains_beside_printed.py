@@ -1,19 +1,26 @@
 """Gains of training over a reference, next to the printed gains."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Literal
 
 import pandas as pd
 
 from dmlbench.errors import unknown
-from dmlbench.presentation import _variants
+from dmlbench.presentation import _beside
+from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent, name, selected
+from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.summary import half_width, select, summarize
 from dmlbench.values import Metric, Printed
 
 NEEDS = "has_reference"
+_KEY = ["method", "variant", "metric"]
+_INTERVAL = (
+    "In 95 %: whether the printed gain lies where 95 % of gains of one draw fall that come from "
+    "the distribution of ours (prediction interval of Student's t)."
+)
 
 
 class GainsBesidePrinted(Kind):
@@ -32,65 +39,47 @@ class GainsBesidePrinted(Kind):
     role: Literal["train", "validation", "test"] = "test"
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores.
-
-        Raises:
-            UserError: the method to subtract has no scores.
-        """
         shown = select(scores, selection=self.selection, role=self.role, metrics=self.metrics)
         if self.over not in set(shown.method):
             raise unknown("method to subtract", self.over, sorted(set(shown.method)))
-        ours = _less(shown, self.over, "value", ["seed", "metric"])
-        keys = [*_LABEL, "metric"]
-        found = summarize(ours.assign(value=ours["gain"]), keys).set_index(keys)
-        numbers = self.printed[(self.printed.why == "") & (self.printed.role == self.role)]
-        theirs = _less(numbers, self.over, "number", ["metric"])
-        printed = theirs.set_index([*_LABEL, "metric"])["gain"]
-        rows = tuple(
+        found = summarize(_less(shown, self.over, ["seed", "metric"]), _KEY).set_index(_KEY)
+        numbers = placed_values(self.printed)
+        theirs = _less(numbers[numbers.role == self.role], self.over, ["metric"])
+        printed = theirs.set_index(_KEY)["value"]
+        rows = [
             Row(
-                ", ".join(filter(None, [self.name(method), _variants.label(self.titles, variant)])),
+                self.labeled(*key),
                 tuple(
-                    cell
-                    for metric in self.metrics
-                    for cell in _cells(found, printed, (method, variant, metric))
+                    chain.from_iterable(
+                        _cells(found, printed, (*key, metric)) for metric in self.metrics
+                    )
                 ),
             )
-            for method, variant in dict.fromkeys(zip(theirs.method, theirs.variant, strict=True))
-        )
-        columns = tuple(
-            column for metric in self.metrics for column in _columns(metric, self.titles)
-        )
+            for key in _beside.lines(theirs)
+        ]
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
             f"{unit.removeprefix(' in ').capitalize() or 'How much'} more than "
-            f"{self.name(self.over)}, of the same draw. {selected(self.selection)} "
+            f"{self.name(self.over)}, of the same draw. {self.selected} "
             f"Mean ± standard deviation over {found.seeds.max()} seeds."
         )
-        return Table(self.id, self.title, caption, "Loss", columns, rows, (_INTERVAL,))
+        columns = chain.from_iterable(map(self._columns, self.metrics))
+        return self.table("Loss", columns, rows, caption, [_INTERVAL])
+
+    def _columns(self, metric: str) -> list[Column]:
+        group = self.name(metric)
+        return [
+            Column(metric, "ours", group, signed=True),
+            Column(f"{metric}_printed", "printed", group, signed=True),
+            Column(f"{metric}_inside", "in 95 %", group),
+        ]
 
 
-_LABEL = ["method", "variant"]
-_INTERVAL = (
-    "In 95 %: whether the printed gain lies where 95 % of gains of one draw fall that come from "
-    "the distribution of ours (prediction interval of Student's t)."
-)
-
-
-def _less(frame: pd.DataFrame, over: str, value: str, shared: list[str]) -> pd.DataFrame:
-    """The frame's other rows with their `gain` over those of one method with the same columns."""
-    reference = frame.loc[(frame.method == over) & (frame.variant == ""), [*shared, value]]
-    others = frame[frame.method != over]
-    pairs = others.merge(reference, on=shared, suffixes=("", "_over"))
-    return pairs.assign(gain=pairs[value] - pairs[f"{value}_over"])
-
-
-def _columns(metric: str, titles: Mapping[str, str]) -> list[Column]:
-    group = name(titles, metric)
-    return [
-        Column(metric, "ours", group, better="", signed=True),
-        Column(f"{metric}_printed", "printed", group, better="", signed=True),
-        Column(f"{metric}_inside", "in 95 %", group, better=""),
-    ]
+def _less(frame: pd.DataFrame, over: str, shared: list[str]) -> pd.DataFrame:
+    """The other methods' rows, their values less those of one method with the same columns."""
+    reference = frame.loc[(frame.method == over) & (frame.variant == ""), [*shared, "value"]]
+    pairs = frame[frame.method != over].merge(reference, on=shared, suffixes=("", "_over"))
+    return pairs.assign(value=pairs["value"] - pairs["value_over"])
 
 
 def _cells(found: pd.DataFrame, printed: pd.Series, key: tuple[str, str, str]) -> list[Cell]:

@@ -10,7 +10,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.presentation.table import Column, Row, Table, legend, summarized
 
 NEEDS = "numbers_of_an_axis"
 
@@ -31,40 +31,25 @@ class MeansByAxis(Kind):
     role: Literal["train", "validation", "test"] = "test"
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a long table, methods in its order.
-
-        Raises:
-            UserError: no scores fit, or none at one of the numbers.
-        """
-        found = along_axis(scores, axis=self.axis, metric=self.metric, role=self.role)
+        which = {"metrics": [self.metric], "selection": self.selection, "role": self.role}
+        found = along_axis(scores, axis=self.axis, line=["method"], **which)
         for value in self.values:
             if not (found.x == value).any():
                 raise UserError(f"no scores of {self.metric} at {self.axis}={value:g}")
-        cells = {(row.method, row.x): row for row in found.itertuples()}
+        better, group = quantity(self.metric).better, self.name(self.axis)
         columns = [
-            Column(
-                f"{self.axis}_{value:g}",
-                f"{value:g}",
-                self.name(self.axis),
-                better=quantity(self.metric).better,
-            )
+            Column(f"{self.axis}_{value:g}", f"{value:g}", group, better=better)
             for value in self.values
         ]
+        cells = {(row.method, row.x): row for row in found.itertuples()}
         rows = [
             Row(
                 self.name(method),
-                tuple(_cell(cells.get((method, value))) for value in self.values),
+                tuple(summarized(cells.get((method, value))) for value in self.values),
             )
             for method in dict.fromkeys(found.method)
         ]
         seeds = found.seeds.max()
         over = f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ""
         shown = self.name(self.metric).capitalize() + in_percent(self.titles, [self.metric])
-        caption = f"{shown}{over}.{legend(columns)}"
-        return Table(self.id, self.title, caption, "Method", tuple(columns), tuple(rows))
-
-
-def _cell(row) -> Cell:
-    if row is None:
-        return Cell(None)
-    return Cell(row.mean, row.std if row.seeds > 1 else None)
+        return self.table("Method", columns, rows, f"{shown}{over}.{legend(columns)}")

@@ -1,13 +1,14 @@
 """How far apart the methods are, variant by variant."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent, name, selected
+from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import spread_of_methods
 from dmlbench.statistics.summary import select
@@ -28,56 +29,37 @@ class MethodSpread(Kind):
     against: str
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores.
-
-        Raises:
-            UserError: methods lack a seed or a variant of the others.
-        """
-        shown = select(scores, selection=self.selection, metrics=self.metrics)
-        found = spread_of_methods(shown)
+        found = spread_of_methods(select(scores, selection=self.selection, metrics=self.metrics))
         cells = {(row.dataset, row.variant, row.metric): row for row in found.itertuples()}
         variants = sorted(dict.fromkeys(found.variant), key=lambda name: name != self.against)
         datasets = list(dict.fromkeys(found.dataset))
-        rows = [
-            Row(
-                _variants.label(self.titles, variant) or "as the recipe says",
-                tuple(
-                    Cell(value)
-                    for metric in self.metrics
-                    for row in [cells[dataset, variant, metric]]
-                    for value in (row.spread, row.low, row.high)
-                ),
-                panel=self.name(dataset) if len(datasets) > 1 else "",
-            )
-            for dataset in datasets
-            for variant in variants
-            if (dataset, variant, self.metrics[0]) in cells
-        ]
+        rows = []
+        for dataset in datasets:
+            panel = self.name(dataset) if len(datasets) > 1 else ""
+            for variant in variants:
+                if (dataset, variant, self.metrics[0]) in cells:
+                    of_metric = [cells[dataset, variant, metric] for metric in self.metrics]
+                    values = chain.from_iterable(
+                        (row.spread, row.low, row.high) for row in of_metric
+                    )
+                    label = _variants.label(self.titles, variant) or "as the recipe says"
+                    rows.append(Row(label, tuple(map(Cell, values)), panel=panel))
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
             f"Standard deviation of the test scores of {found.methods.max()} losses"
-            f"{unit and ','}{unit}. {selected(self.selection)}"
+            f"{unit and ','}{unit}. {self.selected}"
         )
         if found.seeds.max() > 1:
             caption += (
                 f" Mean over {found.seeds.max()} seeds and 95 % interval of it (Student's t)."
             )
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=caption,
-            row_header="Variant",
-            columns=tuple(
-                column for metric in self.metrics for column in _columns(metric, self.titles)
-            ),
-            rows=tuple(rows),
-        )
+        columns = chain.from_iterable(map(self._columns, self.metrics))
+        return self.table("Variant", columns, rows, caption)
 
-
-def _columns(metric: str, titles: Mapping[str, str]) -> list[Column]:
-    group = name(titles, metric)
-    return [
-        Column(metric, "std", group, better="lower" if quantity(metric).better else ""),
-        Column(f"{metric}_low", "from", group, better=""),
-        Column(f"{metric}_high", "to", group, better=""),
-    ]
+    def _columns(self, metric: str) -> list[Column]:
+        group = self.name(metric)
+        return [
+            Column(metric, "std", group, better="lower" if quantity(metric).better else ""),
+            Column(f"{metric}_low", "from", group),
+            Column(f"{metric}_high", "to", group),
+        ]

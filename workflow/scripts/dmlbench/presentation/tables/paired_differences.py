@@ -8,7 +8,6 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.statistics.summary import of_rule
@@ -24,16 +23,16 @@ _TEST = (
 )
 _ONE_PAIR = "One pair of trainings: the interval of the difference is unknown."
 _MEANS = (
-    Column("reference", "reference", "Mean", better=""),
-    Column("value", "changed", "Mean", better=""),
-    Column("difference", "mean", "Difference", better="", signed=True),
+    Column("reference", "reference", "Mean"),
+    Column("value", "changed", "Mean"),
+    Column("difference", "mean", "Difference", signed=True),
 )
 _INTERVAL = (
-    Column("low", "from", "In 95 %", better="", signed=True),
-    Column("high", "to", "In 95 %", better="", signed=True),
-    Column("p", "p", decimals=3, better=""),
-    Column("sign", "p (signs)", decimals=3, better=""),
-    Column("holm", "p (Holm)", decimals=3, better=""),
+    Column("low", "from", "In 95 %", signed=True),
+    Column("high", "to", "In 95 %", signed=True),
+    Column("p", "p", decimals=3),
+    Column("sign", "p (signs)", decimals=3),
+    Column("holm", "p (Holm)", decimals=3),
 )
 
 
@@ -65,11 +64,6 @@ class PairedDifferences(Kind):
         return "" if self.against == _BASE else self.against
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores.
-
-        Raises:
-            UserError: no scores of a metric; what `statistics.paired` refuses.
-        """
         kept = of_rule(scores, self.selection, self.role)
         if self.methods:
             kept = kept[kept.method.isin(self.methods)]
@@ -80,13 +74,11 @@ class PairedDifferences(Kind):
         kept = kept[kept.metric.isin(self.metrics)]
         frame = paired_differences(kept, self._references(kept), between=self.between)
         tested = bool(frame.low.notna().any())
-        return Table(
-            id=self.id,
-            title=self.title,
+        return self.table(
+            "Loss",
+            _MEANS + (_INTERVAL if tested else ()),
+            self._rows(frame, tested),
             caption=self._caption(frame),
-            row_header="Loss",
-            columns=_MEANS + (_INTERVAL if tested else ()),
-            rows=tuple(self._rows(frame, tested)),
             notes=(_TEST if tested else _ONE_PAIR,),
         )
 
@@ -112,12 +104,8 @@ class PairedDifferences(Kind):
         return rows
 
     def _panel(self, metric, dataset, frame: pd.DataFrame) -> str:
-        parts = []
-        if frame.dataset.nunique() > 1:
-            parts.append(self.name(dataset))
-        if len(self.metrics) > 1:
-            parts.append(self.name(metric))
-        return ", ".join(parts)
+        parts = [self.name(dataset)] if frame.dataset.nunique() > 1 else []
+        return ", ".join(parts + ([self.name(metric)] if len(self.metrics) > 1 else []))
 
     def _label(self, method: str, variant: str) -> str:
         of = "All losses" if method == ALL_METHODS else self.name(method)
@@ -134,16 +122,15 @@ class PairedDifferences(Kind):
         shown = ", ".join(self.name(metric) for metric in self.metrics)
         images = {"test": "test", "train": "training", "validation": "validation"}[self.role]
         most = frame.pairs.max()
-        together = ""
-        if (frame.method == ALL_METHODS).any():
-            together = " All losses: mean over losses, seed by seed."
+        all_losses = (frame.method == ALL_METHODS).any()
+        together = " All losses: mean over losses, seed by seed." if all_losses else ""
         return (
             f"{shown} of the {images} images less that of {against}, mean over {most} "
-            f"{'pair' if most == 1 else 'pairs'} of trainings. {selected(self.selection)}{together}"
+            f"{'pair' if most == 1 else 'pairs'} of trainings. {self.selected}{together}"
         )
 
 
 def _cells(row, tested: bool) -> tuple[Cell, ...]:
     values = [row.reference, row.value, row.difference]
     values += [row.low, row.high, row.p_value, row.sign, row.holm] if tested else []
-    return tuple(Cell(None if pd.isna(value) else value) for value in values)
+    return tuple(map(Cell, values))

@@ -11,10 +11,10 @@ from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import TripletLoss
 
 _COLUMNS = (
-    Column("printed_is_right", "printed", better=""),
-    Column("largest_difference", "largest diff.", decimals=4, better=""),
-    Column("printed_at_example", "printed", "At the example", better=""),
-    Column("autograd_at_example", "right", "At the example", better=""),
+    Column("printed_is_right", "printed"),
+    Column("largest_difference", "largest diff.", decimals=4),
+    Column("printed_at_example", "printed", "At the example"),
+    Column("autograd_at_example", "right", "At the example"),
 )
 
 
@@ -28,11 +28,6 @@ class PrintedDerivatives(Kind):
     losses: Sequence[TripletLoss]
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of the experiment's first seed.
-
-        Raises:
-            UserError: a loss that the experiment did not examine.
-        """
         first = scores[scores.seed == scores.seed.min()]
         first = first.assign(point=_variants.values_of(first, "point"))
         found = first.set_index(["method", "point", "metric"]).value.sort_index()
@@ -51,7 +46,7 @@ class PrintedDerivatives(Kind):
             "differentiation, over random triplets. The example is a = (1, 0), p = (0.6, 0.8), "
             "n = (-0.6, 0.8), at which every wrong one differs."
         )
-        return Table(self.id, self.title, caption, "Loss, point", _COLUMNS, rows)
+        return self.table("Loss, point", _COLUMNS, rows, caption=caption)
 
 
 def _cells(found: pd.Series) -> tuple[Cell, ...]:

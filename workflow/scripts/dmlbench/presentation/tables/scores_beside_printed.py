@@ -9,7 +9,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _beside, _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent, selected
+from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table, legend
 from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
@@ -51,11 +51,6 @@ class ScoresBesidePrinted(Kind):
         return nothing_printed() if self.printed is None else self.printed
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores.
-
-        Raises:
-            UserError: no scores, or several for one cell.
-        """
         frames = [self._compared(scores, self.selection, self.metrics)]
         if self.selection != "last_epoch" and (scores.selection == "last_epoch").any():
             frames.append(self._compared(scores, "last_epoch", self.metrics[:1]))
@@ -80,17 +75,17 @@ class ScoresBesidePrinted(Kind):
                 panel=heading,
             )
             for panel, heading in self._headed(panels)
-            for method, variant in self._labels(shown[shown.panel == panel])
+            for method, variant in _beside.lines(
+                shown[shown.panel == panel].assign(variant=shown.row)
+            )
         ]
         last_epoch = len(frames) > 1
         columns = tuple(self._columns(columns, style, last_epoch=last_epoch))
-        return Table(
-            id=self.id,
-            title=self.title,
+        return self.table(
+            "Variant" if one_method else "Loss",
+            columns,
+            rows,
             caption=self._caption(shown, columns, style["printed"], last_epoch=last_epoch),
-            row_header="Variant" if one_method else "Loss",
-            columns=columns,
-            rows=tuple(rows),
             notes=_beside.note(shown),
         )
 
@@ -137,9 +132,6 @@ class ScoresBesidePrinted(Kind):
                 heading = self.titles.get(f"{self.panel}={panel}", plain)
             yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
 
-    def _labels(self, shown: pd.DataFrame) -> list[tuple[str, str]]:
-        return list(dict.fromkeys(zip(shown.method, shown.row, strict=True)))
-
     def _cells(self, panel, method, variant, columns, found, style) -> list[Cell]:
         shown, *last = found
         # Cited rows are never run, even if they lack a printed number.
@@ -178,15 +170,15 @@ class ScoresBesidePrinted(Kind):
         """The method, its year and its variant; the variant alone if there is only one method."""
         if alone and variant:
             return _variants.label(self.titles, variant)
-        year = f" ({self.years[method]})" if method in self.years else ""
-        parts = [self.name(method) + year, _variants.label(self.titles, variant)]
+        parts = [self.name(method) + self.year(method, " ({})")]
+        parts.append(_variants.label(self.titles, variant))
         return ", ".join(filter(None, parts))
 
     def _caption(self, compared, columns, printed: bool, *, last_epoch: bool) -> str:
         images = {"test": "the test classes", "train": "the training classes"}
         where = images.get(self.role, "the validation classes")
         unit = in_percent(self.titles, self.metrics)
-        caption = f"Scores on {where}{unit}. {selected(self.selection)}"
+        caption = f"Scores on {where}{unit}. {self.selected}"
         if last_epoch:
             caption += " The last-epoch column is free of that choice."
         most = compared.seeds.max()

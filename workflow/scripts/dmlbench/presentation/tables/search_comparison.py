@@ -6,7 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation._searches import best_trial, by_method, strategy_title
+from dmlbench.presentation._searches import best_trial, by_method, hours, strategy_title
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Row, Table, legend
@@ -51,17 +51,6 @@ class SearchComparison(Kind):
         }
 
     def __call__(self, found) -> Table:
-        """The table of the searches' trials and of the tuned networks' scores.
-
-        Args:
-            found: the searches' `trials`, and the long table of `scores` with their tuned runs,
-                as `presentation.views.Searched` holds them.
-            titles: display names.
-
-        Raises:
-            UserError: a search without a complete trial, one for another metric, or two of a method
-                by one strategy.
-        """
         rows = [
             Row(
                 strategy_title(strategy),
@@ -73,19 +62,13 @@ class SearchComparison(Kind):
         ]
         metric = self.name(self.metric) + in_percent(self.titles, [self.metric])
         columns = _columns(quantity(self.metric).better)
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=(
-                f"{metric}. Best trial: the highest validation score of the search. "
-                "Tuned: the network trained in full with that trial's values; its epoch is the one "
-                "with the best validation score. Equal values are trained once; hours are those of "
-                f"all trials.{legend(columns).removesuffix('.')}, for each loss."
-            ),
-            row_header="Strategy",
-            columns=columns,
-            rows=tuple(rows),
+        caption = (
+            f"{metric}. Best trial: the highest validation score of the search. "
+            "Tuned: the network trained in full with that trial's values; its epoch is the one "
+            "with the best validation score. Equal values are trained once; hours are those of "
+            f"all trials.{legend(columns).removesuffix('.')}, for each loss."
         )
+        return self.table("Strategy", columns, rows, caption)
 
     def _values(self, search: str, method: str, found) -> list[float | int | None]:
         trials = found.trials[search]
@@ -102,7 +85,7 @@ class SearchComparison(Kind):
             int(trials["trained"].sum()),
             int((trials["state"] == "pruned").sum()),
             int((trials["state"] == "failed").sum()),
-            trials["seconds"].sum() / 3600,
+            hours(trials),
             quantity(self.metric).factor * best["validation"],
             self._score(tuned, "validation"),
             test,

@@ -1,9 +1,8 @@
 """What searches found, parameter by parameter, next to the printed optima."""
 
-import json
 from decimal import Decimal
 
-from dmlbench.presentation._searches import best_trial, by_method, strategy_title
+from dmlbench.presentation._searches import best_values, by_method, strategy_title
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.values import Printed
@@ -24,19 +23,7 @@ class SearchOptima(Kind):
     printed_settings: Printed
 
     def __call__(self, found) -> Table:
-        """The table of the searches' best trials.
-
-        Args:
-            found: the searches' `trials`, as `presentation.views.Searched` holds them.
-            titles: display names.
-
-        Raises:
-            UserError: a search without a complete trial, or two of a method by one strategy.
-        """
-        best = {
-            search: json.loads(best_trial(search, trials)["values"])
-            for search, trials in found.trials.items()
-        }
+        best = {search: best_values(search, trials) for search, trials in found.trials.items()}
         methods = by_method(self.searches, found.trials)
         strategies = list(dict.fromkeys(s for searches in methods.values() for s in searches))
         printed_optima = {
@@ -63,25 +50,18 @@ class SearchOptima(Kind):
                         "its range and step."
                     )
         columns = (
-            Column("range", "Range", better=""),
-            Column("step", "Step", better=""),
-            *(Column(s, strategy_title(s), "Best value", better="") for s in strategies),
-            Column("printed", "printed", "Best value", better=""),
+            Column("range", "Range"),
+            Column("step", "Step"),
+            *(Column(s, strategy_title(s), "Best value") for s in strategies),
+            Column("printed", "printed", "Best value"),
         )
         judged = dict.fromkeys(self.searches[search]["metric"] for search in found.trials)
         metrics = " or ".join(self.name(metric) for metric in judged)
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=(
-                f"The values with the best {metrics} on the validation classes, by strategy, all "
-                "with the same budget of trials; of equal scores the first found."
-            ),
-            row_header="Parameter",
-            columns=columns,
-            rows=tuple(rows),
-            notes=tuple(notes),
+        caption = (
+            f"The values with the best {metrics} on the validation classes, by strategy, all "
+            "with the same budget of trials; of equal scores the first found."
         )
+        return self.table("Parameter", columns, rows, caption, notes)
 
 
 def _range(parameter: dict) -> str:

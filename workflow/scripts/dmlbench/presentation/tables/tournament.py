@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
@@ -18,14 +17,14 @@ NEEDS = "ranks"
 _COLUMNS = (
     Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
     Column("average_rank", "Mean", "Rank", better="lower"),
-    Column("rank_std", "Std", "Rank", better=""),
-    Column("best_rank", "Best", "Rank", decimals=1, better=""),
-    Column("worst_rank", "Worst", "Rank", decimals=1, better=""),
-    Column("ties", "Ties", decimals=0, better=""),
+    Column("rank_std", "Std", "Rank"),
+    Column("best_rank", "Best", "Rank", decimals=1),
+    Column("worst_rank", "Worst", "Rank", decimals=1),
+    Column("ties", "Ties", decimals=0),
 )
 _CONFIDENCE = (
-    Column("rank_low", "Low", "Mean rank, 95 %", better=""),
-    Column("rank_high", "High", "Mean rank, 95 %", better=""),
+    Column("rank_low", "Low", "Mean rank, 95 %"),
+    Column("rank_high", "High", "Mean rank, 95 %"),
     Column("percent_first", "First (%)", decimals=0, better="higher"),
 )
 
@@ -35,17 +34,14 @@ class Tournament(Kind):
 
     Attributes:
         metric: the metric to rank by.
+        queries: for each row the file of its run's queries; with them each mean rank has an
+            interval, and each method the probability of being first.
     """
 
     metric: RankingMetric = "recall_at_1"
     queries: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The tournament's table, the winner first.
-
-        Raises:
-            UserError: a method is absent from an experiment.
-        """
         frame = rank_methods(
             scores,
             metric=self.metric,
@@ -56,19 +52,23 @@ class Tournament(Kind):
             ),
         )
         frame["percent_first"] = 100 * frame.probability_first
-        experiments = int(frame.experiments.iloc[0])
-        plural = "s" if experiments > 1 else ""
         shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
         columns = tuple(_without_halves(column, frame) for column in shown)
         rows = tuple(
             Row(self.name(record["method"]), tuple(Cell(record[c.name]) for c in columns))
             for record in frame.to_dict("records")
         )
-        caption = (
-            f"Rank by {self.name(self.metric)} in {experiments} experiment{plural} (data set, "
-            f"network, embedding size); 1 is best. {selected(self.selection)}"
-        )
-        return Table(self.id, self.title, caption, "Loss", columns, rows, _notes(frame))
+        caption = f"{ranked_by(self, frame)}. {self.selected}"
+        return self.table("Loss", columns, rows, caption, _notes(frame))
+
+
+def ranked_by(kind: Kind, frame: pd.DataFrame) -> str:
+    """What a tournament's ranks are of."""
+    experiments = int(frame.experiments.iloc[0])
+    return (
+        f"Rank by {kind.name(kind.metric)} in {experiments} experiment"
+        f"{'s' if experiments > 1 else ''} (data set, network, embedding size); 1 is best"
+    )
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:

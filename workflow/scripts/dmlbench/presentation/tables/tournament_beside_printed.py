@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import selected
 from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.tables.tournament import ranked_by
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
 from dmlbench.values import Printed, RankingMetric
@@ -15,11 +15,7 @@ NEEDS = "ranks"
 
 _RANKS = {"total_rank": "Total", "average_rank": "Mean", "rank_std": "Std"}
 _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
-_GROUPS = {
-    _OURS: "Our scores",
-    _PRINTED: "As printed",
-    _RECOMPUTED: "From the printed scores",
-}
+_GROUPS = {_OURS: "Our scores", _PRINTED: "As printed", _RECOMPUTED: "From the printed scores"}
 
 
 class TournamentBesidePrinted(Kind):
@@ -37,11 +33,6 @@ class TournamentBesidePrinted(Kind):
     printed: Printed
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The tournaments, in the order of ours.
-
-        Raises:
-            UserError: a method is absent from an experiment.
-        """
         ranked = self.printed.metric.str.startswith("tournament_")
         printed_scores = as_scores(self.printed[~ranked], selection=self.selection)
         boards = {
@@ -56,13 +47,11 @@ class TournamentBesidePrinted(Kind):
             )
             for method in boards[_OURS].index
         ]
-        experiments = int(boards[_OURS].experiments.iloc[0])
         caption = (
-            f"Rank by {self.name(self.metric)} in {experiments} experiments (data set, network, "
-            f"embedding size); 1 is best, equal scores share the average of their ranks. "
-            f"{selected(self.selection)} Best in bold, second best underlined."
+            f"{ranked_by(self, boards[_OURS])}, equal scores share the average of their ranks. "
+            f"{self.selected} Best in bold, second best underlined."
         )
-        return Table(self.id, self.title, caption, "Loss", _columns(boards), tuple(rows))
+        return self.table("Loss", _columns(boards), rows, caption)
 
     def _ranks(self, scores: pd.DataFrame) -> pd.DataFrame:
         found = tournament(

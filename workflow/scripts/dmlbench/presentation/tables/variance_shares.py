@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import name, selected
+from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
@@ -44,11 +43,6 @@ class VarianceShares(Kind):
     printed: Printed | None = None
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        """The table of a study's scores.
-
-        Raises:
-            UserError: losses lack a value of the axis or a seed that others have.
-        """
         ours = self._factors(select(scores, selection=self.selection))
         seeds = ours.seed.nunique()
         intervals = seeds > 2
@@ -57,17 +51,15 @@ class VarianceShares(Kind):
             for panel, analyzed, factors in self._panels(ours)
             for label, found in self._labeled(analyzed, factors)
         ]
-        return Table(
-            id=self.id,
-            title=self.title,
-            caption=self._caption(seeds),
-            row_header="Source",
-            columns=tuple(
+        return self.table(
+            "Source",
+            (
                 column
                 for metric in self.metrics
                 for column in _columns(metric, self.titles, intervals=intervals)
             ),
-            rows=tuple(rows),
+            rows,
+            caption=self._caption(seeds),
         )
 
     def _factors(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -121,7 +113,7 @@ class VarianceShares(Kind):
         caption = (
             "Two-way analysis of variance (numbers of levels in brackets): share of the test "
             "scores' variance (omega squared), the standard deviation that goes with it, "
-            f"and the F test that it is nothing. {selected(self.selection)} "
+            f"and the F test that it is nothing. {self.selected} "
             f"{seeds} {'seeds' if seeds > 1 else 'seed'}"
         )
         if seeds < 2:
@@ -133,13 +125,9 @@ def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Ro
     cells = []
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
-        cells += [_cell(100 * value) for value in percents]
-        cells += [_cell(source.deviation), _cell(source.p_value)]
+        values = [*(100 * share for share in percents), source.deviation, source.p_value]
+        cells += map(Cell, values)
     return Row(label, tuple(cells), panel=panel)
-
-
-def _cell(value: float) -> Cell:
-    return Cell(None if np.isnan(value) else value)
 
 
 def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list[Column]:
@@ -153,5 +141,5 @@ def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list
         Column(f"{metric}_share", "percent", group, **percent),
         *(interval if intervals else []),
         Column(f"{metric}_std", "points" if quantity(metric).percent else "std", group),
-        Column(f"{metric}_p", "p", group, decimals=3, better=""),
+        Column(f"{metric}_p", "p", group, decimals=3),
     ]

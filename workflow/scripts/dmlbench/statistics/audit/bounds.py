@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Bound
@@ -15,7 +16,8 @@ KIND = "out of bounds"
 
 def check(document: Document) -> Iterator[Check]:
     """One check per cell and bound; a bound of the metadata is one check per table."""
-    percentages = document.cells[~document.cells["metric"].str.startswith("tournament_")]
+    percent = [quantity(metric).percent for metric in document.cells["metric"]]
+    percentages = document.cells[percent]
     for _, row in percentages.groupby(ROW, sort=False):
         cells = {cell["metric"]: cell for _, cell in row.iterrows()}
         for metric, cell in cells.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Ranks
@@ -22,7 +23,8 @@ def _table(document: Document, ranks: Ranks) -> Iterator[Check]:
     printed = select(document.cells, {"table": [ranks.table]})
     over = select(document.cells, ranks.over)
     over = over[over["method"].isin(printed["method"])]
-    places = over.groupby(ranks.experiments)["number"].rank(ascending=False)
+    rising = quantity(over["metric"].iloc[0]).better == "lower"
+    places = over.groupby(ranks.experiments)["number"].rank(ascending=rising)
     by_method = places.groupby(over["method"])
     for metric, statistic in ranks.columns.items():
         cells = printed[printed["metric"] == metric]

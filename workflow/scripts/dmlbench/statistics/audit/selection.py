@@ -7,18 +7,9 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from dmlbench.errors import UserError, unknown
+from dmlbench.plan.mapping import CELL
 
-COORDINATES = (
-    "table",
-    "panel",
-    "dataset",
-    "network",
-    "embedding_dim",
-    "method",
-    "variant",
-    "split",
-    "metric",
-)
+COORDINATES = ("table", "panel", *CELL)
 
 ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 """The coordinates that the metrics of one printed row share."""

@@ -1,0 +1,219 @@
+# Needs:  PLAN, RUNS and INPUTS of common.smk
+# Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
+from dmlbench.plan.targets import unknown_target
+
+run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
+
+# Their folders name what they are, so their dates say nothing about a run.
+NAMED_BY_CONTENT = {"index", "split", "pixels", "pixel_table", "best"}
+
+
+def inputs_of(rule):
+    """The inputs of a rule that depend on the plan, by name."""
+    look_up = in_one_line(getattr(INPUTS, rule))
+
+    def found(wildcards):
+        files = look_up(**dict(wildcards.items()))
+        return {
+            name: ancient(each) if name in NAMED_BY_CONTENT else each
+            for name, each in files.items()
+        }
+
+    return found
+
+
+def threads_of(wildcards):
+    return PLAN.threads(run_of(wildcards).spec)
+
+
+def code_of_embedding(wildcards):
+    """Digest of the code that embeds a run's images: a new network embeds no other's again."""
+    spec = run_of(wildcards).spec
+    parts = {f"data/transforms/{step.name}" for step in spec.transforms.test}
+    parts.add(f"networks/backbones/{spec.network.backbone.name}")
+    return stage_digest("embed.py", *(f"dmlbench/{part}.py" for part in sorted(parts)))
+
+
+# Data
+
+
+@in_one_line
+def archive_entry(wildcards):
+    archives = entry("data set", wildcards.dataset, PLAN.datasets).archives
+    return entry(f"archive of {wildcards.dataset}", wildcards.archive, archives)
+
+
+@in_one_line
+def weights_entry(wildcards):
+    return entry("file of weights", wildcards.file, PLAN.weights)
+
+
+@in_one_line
+def data_entry(wildcards):
+    return PLAN.find_data(wildcards.data).entry
+
+
+# Where a file comes from, in a catalogue.
+SOURCES = {"urls", "note"}
+
+
+# Snakemake does not compare the values of functions that take the output. So a new address does not
+# download a file again, and new counts do not read a data set again.
+def sources_of_archive(wildcards, output):
+    return archive_entry(wildcards).model_dump(include=SOURCES)
+
+
+def sources_of_weights(wildcards, output):
+    return weights_entry(wildcards).model_dump(include=SOURCES)
+
+
+def counts_of(wildcards, output):
+    """The numbers of images and classes that an index must have."""
+    return data_entry(wildcards).model_dump(include={"images", "classes"})
+
+
+# Runs and searches
+
+
+def prepared_train(wildcards, output):
+    """Where a training writes the embeddings of its images, if its study measures them.
+
+    It takes the output, as those above do, so that a new measure trains nothing again.
+    """
+    study = PLAN.studies[RUNS.row(wildcards.run).study]
+    measured = "train" in {PLAN.measures[name].role for name in study.measures}
+    return f"{RESULTS}/{paths.PREPARED_TRAIN}".format(run=wildcards.run) if measured else None
+
+
+@in_one_line
+def combined_metrics(wildcards):
+    return PLAN.metrics(combinations.find(PLAN, wildcards.combination).runs[0])
+
+
+def name_of_search(wildcards):
+    return wildcards.search.rpartition("-")[0]
+
+
+def search_facts(wildcards):
+    return searches.facts(PLAN, name_of_search(wildcards))
+
+
+def search_state(wildcards):
+    """The folder in which the workers of a search share their trials."""
+    return f"{RESULTS}/{paths.SEARCH.format(search=name_of_search(wildcards))}"
+
+
+@in_one_line
+def searched_threads(wildcards):
+    return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
+
+
+# Studies
+
+
+@in_one_line
+def experiment_of(wildcards):
+    name, _, _ = wildcards.experiment.rpartition("-")
+    return entry("experiment", name, PLAN.experiments)
+
+
+def facts_of(kind):
+    """The facts from which a view is built."""
+    look_up = in_one_line(views.facts)
+    return lambda wildcards: look_up(PLAN, wildcards.study, kind, wildcards.get(kind))
+
+
+def reported(category, file, kind):
+    """An output that Snakemake's own report shows, by study and by the id of its view."""
+    labels = {"study": "{study}", kind: f"{{{kind}}}"}
+    caption = f"../workflow/report/{kind}.rst"
+    return report(file, caption=caption, category=category, subcategory="{study}", labels=labels)
+
+
+def printed_tables(wildcards):
+    """The printed tables of a study."""
+    return sorted(map(str, (CONFIG / "reference" / wildcards.study).glob("table_*.csv")))
+
+
+def templates(*names):
+    """Templates of pages: a changed template makes the page again."""
+    folder = LIBRARY / "dmlbench" / "presentation" / "templates"
+    return [os.path.relpath(folder / name) for name in names]
+
+
+# What this call requests
+
+
+def asked_targets():
+    return set(workflow.dag_settings.targets) or {"all"}
+
+
+def asked_for(study):
+    """Whether this call makes all of a study."""
+    return bool(asked_targets() & {study, "all"})
+
+
+@in_one_line
+def reproduced(wildcards):
+    """The verdicts on every paper among the studies."""
+    PLAN.check_all_studies()
+    return [made("agreement_document", study=study) for study in AUDITED if study in PLAN.studies]
+
+
+def so_far(study, files):
+    """The existing files of a study, or all of them if the study is requested."""
+    whole = asked_for(study)
+    return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
+
+
+def scored_so_far(study):
+    """Rows of a study's long table with their files of scores, as far as these exist."""
+    rows = [(row, f"<results>/{file}") for row, file in views.selected(PLAN, study)]
+    there = set(so_far(study, [file for _, file in rows]))
+    return [(row, file) for row, file in rows if file in there]
+
+
+def experiments_so_far(study):
+    """The tables of a study's experiments, as far as they exist."""
+    return so_far(study, INPUTS.experiments(PLAN.studies[study].experiments))
+
+
+def reported_studies():
+    """The studies that this call requests, and those that earlier calls have finished."""
+    return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
+
+
+def finished_files(study):
+    """The files of a study's page if all of them exist, else none."""
+    files = [Path(file) for file in pages.files(PLAN, study)]
+    return files if all(file.exists() for file in files) else []
+
+
+@in_one_line
+def report_inputs(wildcards):
+    if "all" in asked_targets():
+        PLAN.check_all_studies()
+    return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
+
+
+def reported_as_they_are(wildcards):
+    """Study -> time of its newest file, for studies that only an earlier call requested.
+
+    Their files are not inputs: a page must not train what this call did not request.
+    """
+    return {
+        study: max(file.stat().st_mtime_ns for file in finished_files(study))
+        for study in reported_studies()
+        if not asked_for(study)
+    }
+
+
+def searched(name):
+    """The outcome of a search, whose folder is looked up if it is requested."""
+    return lambda wildcards: made("search", "best", search=searches.folder(PLAN, name))
+
+
+def refused_target(wildcards):
+    """End the call with the targets closest to an unknown one."""
+    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    sys.exit(f"dmlbench: {unknown_target(PLAN, wildcards.target, named)}")

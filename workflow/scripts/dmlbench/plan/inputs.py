@@ -1,0 +1,181 @@
+"""The inputs of jobs that depend on the plan: a method for each such rule, with its wildcards."""
+
+import os
+
+from dmlbench import registry
+from dmlbench.errors import UserError, entry
+from dmlbench.plan import combinations, paths, searches, views
+from dmlbench.plan.index import RunIndex
+from dmlbench.plan.naming import slug
+from dmlbench.plan.rows import Row
+from dmlbench.plan.searches import Search
+from dmlbench.plan.spec import Spec
+
+Files = dict[str, str | list[str]]
+"""Name -> path or paths; those of results begin with Snakemake's variable `<results>`."""
+
+
+def made(rule: str, output: str = "", **wildcards: str | int) -> str:
+    """`paths.made`, as Snakemake needs it."""
+    return f"<results>/{paths.made(rule, output, **wildcards)}"
+
+
+class Inputs:
+    """The inputs of jobs, by rule.
+
+    Args:
+        runs: finds the row of a run's folder; it has the plan.
+
+    Raises:
+        UserError: the plan lacks what a wildcard names; so does every method.
+    """
+
+    def __init__(self, runs: RunIndex):
+        self.runs, self.plan = runs, runs.plan
+
+    # Data
+
+    def index(self, data: str) -> Files:
+        found = self.plan.find_data(data)
+        if found.entry.folder:
+            return {"archives": [os.path.expanduser(found.entry.folder)]}
+        if found.entry.generator:
+            return {"archives": [made("draw", data=data)]}
+        names = found.entry.archives
+        return {"archives": [made("download", dataset=found.name, archive=name) for name in names]}
+
+    def pack(self, data: str, size: str, mode: str) -> Files:
+        return self.index(data)
+
+    # Runs and searches
+
+    def train(self, run: str) -> Files:
+        row, spec = self.runs.row(run), self.runs.find(run).spec
+        search = self.plan.search_of(row)
+        best = {"best": made("search", "best", search=self._search(search))} if search else {}
+        return self._images(row, spec) | self._weights(spec) | best
+
+    def embed(self, run: str) -> Files:
+        return self._images(self.runs.row(run), self.runs.find(run).spec)
+
+    def search_worker(self, search: str, worker: str) -> Files:
+        tuned = self.searched(search).tuned
+        spec = self.plan.spec(tuned)
+        return self._images(tuned, spec) | self._weights(spec)
+
+    def search(self, search: str) -> Files:
+        workers = range(self.searched(search).workers)
+        return {"workers": [made("search_worker", search=search, worker=n) for n in workers]}
+
+    def searched(self, folder: str) -> Search:
+        """The search of a folder."""
+        name = folder.rpartition("-")[0]
+        found = entry("search", name, self.plan.searches)
+        if self._search(name) != folder:
+            raise UserError(f"search {folder}: is now {self._search(name)}")
+        return found
+
+    def measure(self, run: str, measure: str) -> Files:
+        role = entry("measure", measure, self.plan.measures).role
+        return {"embeddings": made("embed_train" if role == "train" else "embed", run=run)}
+
+    def combine(self, combination: str, form: str) -> Files:
+        folds = combinations.find(self.plan, combination).runs
+        return {"embeddings": [made("embed", run=run.folder) for run in folds]}
+
+    # Studies and their views
+
+    def aggregate(self, study: str) -> Files:
+        description = self.plan.study(study)
+        return {
+            "scores": self._scores(study, measures=description.measures),
+            "tables": self.experiments(description.experiments),
+        }
+
+    def timings(self, study: str) -> Files:
+        return {"scores": self._scores(study)}
+
+    def tournament(self, study: str) -> Files:
+        view = views.view(self.plan, study, "tournament", None)
+        return {"scores": self._scores(study, view.where), "queries": self._queries(study, view)}
+
+    def table(self, study: str, table: str) -> Files:
+        view = views.view(self.plan, study, "table", table)
+        asks = "queries" in registry.options("presentation/tables", view.kind.name)
+        return self._view(study, view) | {
+            "queries": self._queries(study, view) if asks else [],
+            "trials": [
+                made("search", "trials", search=self._search(name)) for name in view.searches
+            ],
+        }
+
+    def figure(self, study: str, figure: str) -> Files:
+        view = views.view(self.plan, study, "figure", figure)
+        draws = "arrays" in registry.options("presentation/figures", view.kind.name)
+        rows = self.plan.rows(study, view.where)
+        arrays = [
+            made("measure", "arrays", run=self.plan.run(row).folder, measure=measure)
+            for measure in view.measures
+            for row in rows
+        ]
+        arrays += self.experiments(view.experiments, "arrays")
+        return self._view(study, view) | {"arrays": arrays if draws else []}
+
+    def embedding_map(self, study: str, map: str) -> Files:
+        rows = self.plan.rows(study, views.view(self.plan, study, "map", map).where)
+        runs = [self.plan.run(row) for row in rows]
+        embeddings = [made("embed", run=run.folder) for run in runs]
+        return {"embeddings": embeddings, **self._pixels(rows[0], runs[0].spec)}
+
+    def experiments(self, names: list[str], output: str = "table") -> list[str]:
+        """The files of experiments, over their seeds."""
+        found = {name: self.plan.experiments[name] for name in names}
+        return [
+            made("experiment", output, experiment=experiment.folder(name), seed=seed)
+            for name, experiment in found.items()
+            for seed in experiment.seeds
+        ]
+
+    def _view(self, study: str, view: views.Table | views.Figure) -> Files:
+        """What tables and figures have in common; a mapping is in the folder of printed tables."""
+        printed = views.printed_files(self.plan, study, view)
+        return {
+            "scores": self._scores(study, view.where, view.measures),
+            "tables": self.experiments(view.experiments),
+            "printed": list(map(str, printed)),
+            "mapping": sorted({str(file.parent / "mapping.yaml") for file in printed}),
+        }
+
+    def _scores(self, study: str, where=None, measures=()) -> list[str]:
+        shown = views.shown(self.plan, study, where, measures)
+        return [f"<results>/{file}" for _, file in shown]
+
+    def _queries(self, study: str, view: views.View) -> list[str]:
+        rows = self.plan.rows(study, view.where)
+        return [made("evaluate", "queries", run=self.plan.run(row).folder) for row in rows]
+
+    def _search(self, name: str) -> str:
+        return searches.folder(self.plan, name)
+
+    def _images(self, row: Row, spec: Spec) -> Files:
+        data = self.plan.data(row.dataset).folder
+        return {
+            "index": made("index", data=data),
+            "split": made("split", data=data, split=slug(spec.split)),
+            **self._pixels(row, spec),
+        }
+
+    def _pixels(self, row: Row, spec: Spec) -> Files:
+        packed = {
+            "data": self.plan.data(row.dataset).folder,
+            "size": spec.network.pixels,
+            "mode": spec.network.mode,
+        }
+        return {
+            "pixels": made("pack", "pixels", **packed),
+            "pixel_table": made("pack", "table", **packed),
+        }
+
+    def _weights(self, spec: Spec) -> Files:
+        weights = spec.network.weights
+        return {"weights": made("weights", file=weights.file)} if weights else {}

@@ -1,0 +1,121 @@
+"""Scores over an axis of the variants, one line per method, remaining variant and metric."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dmlbench.evaluation.names import quantity
+from dmlbench.presentation import style
+from dmlbench.presentation._axis import along_axis
+from dmlbench.presentation.kind import Kind
+from dmlbench.statistics.summary import select, summarize
+from dmlbench.values import Metric
+
+NEEDS = "lines_along_an_axis"
+
+_LOOKS = (
+    ("#332288", "o"),
+    ("#44aa99", "s"),
+    ("#ddaa33", "^"),
+    ("#cc6677", "v"),
+    ("#88ccee", "P"),
+    ("#117733", "D"),
+    ("#882255", "X"),
+)
+_BANDS = {"half": "95% interval", "std": "standard deviation"}
+
+
+class ScoresByAxis(Kind):
+    """Means over seeds against the numbers of an axis of the variants, such as `classes=100`.
+
+    One panel for each data set or method. Several metrics have a color each, otherwise each method
+    has its own. One seed has no band.
+
+    Attributes:
+        axis: the axis along x.
+        metrics: what is drawn, in the order of the legend; also metrics of an experiment.
+        panel: the column of the long table that has one value per panel.
+        over: method -> the method into whose panel it is drawn, as dashed lines without marks.
+        change: the parts of a variant, axis included, without which the same score is a dashed
+            line across; no such lines if not given.
+        band: half of the 95 % interval of the mean (Student's t), or the standard deviation.
+        log: which axis of the figure is logarithmic.
+        role: whose scores.
+    """
+
+    axis: str
+    metrics: Sequence[Metric | str]
+    panel: Literal["dataset", "method"] = "dataset"
+    over: Mapping[str, str] | None = None
+    change: Sequence[str] | None = None
+    band: Literal["half", "std"] = "half"
+    log: Literal["x", "y"] | None = None
+    role: Literal["train", "validation", "test"] = "test"
+
+    @style.house()
+    def __call__(self, scores: pd.DataFrame) -> Figure:
+        which = {"selection": self.selection, "role": self.role, "metrics": self.metrics}
+        found = along_axis(scores, axis=self.axis, change=self.change or (), **which)
+        found["panel"] = found[self.panel].replace(self.over or {})
+        looks = style.looks(self.in_order(zip(found.method, found.rest, strict=True)))
+        figure, panels = style.panels(
+            list(dict.fromkeys(found.panel)), width=3.4, height=3.9, margin=1.8
+        )
+        for key, axes in panels.items():
+            shown = found[found.panel == key]
+            for line, rows in shown.groupby(["method", "rest", "metric"], sort=False):
+                self._line(axes, rows.sort_values("x"), line, looks)
+            if len(panels) > 1:
+                style.heading(axes, self.name(key))
+            axes.margins(0.08)
+            axes.set_xlabel(self.name(self.axis))
+            if self.log == "y":
+                axes.set_yscale("log")
+            if self.log == "x":
+                axes.set_xscale("log")
+                axes.set_xticks(places := sorted(set(found.x)), [f"{x:,g}" for x in places])
+                axes.minorticks_off()
+        if self.change:
+            self._without(panels, select(scores, **which), looks)
+        first, *_ = panels.values()
+        percent = all(quantity(metric).percent for metric in self.metrics)
+        one = len(self.metrics) == 1
+        first.set_ylabel(self.with_unit(self.metrics[0]) if one else "%" if percent else "")
+        style.head_of_panels(figure, self.title, self._note(found.seeds.max()))
+        style.legend(axes)
+        return figure
+
+    def _line(self, axes, rows: pd.DataFrame, line: tuple[str, str, str], looks) -> None:
+        method, rest, metric = line
+        dashed = method in (self.over or {})
+        look, label = {"lw": 1.4, **looks[method, rest]}, self.labeled(method, rest)
+        if len(self.metrics) > 1:
+            color, mark = _LOOKS[list(self.metrics).index(metric) % len(_LOOKS)]
+            look = {"lw": 1.6, "color": color, "marker": mark, "ms": 4.5}
+            label = self.with_unit(metric) if self._mixed else self.name(metric)
+            label += f", {self.name(method)}" if dashed else ""
+        if dashed:
+            look = {"lw": 1.2, "color": look["color"], "ls": "--"}
+        axes.plot(rows.x, rows["mean"], label=label, **look)
+        if rows[self.band].notna().any() and not dashed:
+            style.band(axes, rows.x, rows["mean"], rows[self.band].fillna(0), look["color"])
+
+    @property
+    def _mixed(self) -> bool:
+        return len({quantity(metric).percent for metric in self.metrics}) > 1
+
+    def _without(self, panels: Mapping, scores: pd.DataFrame, looks) -> None:
+        """A dashed line across for each score without the change."""
+        found = summarize(scores, ["dataset", "method", "variant", "metric"])
+        for row in found.itertuples():
+            if (row.method, row.variant) in looks and getattr(row, self.panel) in panels:
+                color = looks[row.method, row.variant]["color"]
+                axes = panels[getattr(row, self.panel)]
+                axes.axhline(row.mean, color=color, lw=1.2, ls=(0, (4, 3)))
+
+    def _note(self, seeds: int) -> str:
+        note = "One seed." if seeds == 1 else f"Mean and {_BANDS[self.band]} of {seeds} seeds."
+        dashed = f"Dashed: without {' and '.join(self.change)}." if self.change else ""
+        return " ".join(filter(None, [self.selected, note, dashed]))
