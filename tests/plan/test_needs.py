@@ -78,6 +78,8 @@ def test_the_plan_refuses_what_the_job_refuses(loaded, package, kind):
         Plan._rows.cache_clear()
         combinations.cache_clear()
     assert verdicts["nothing"] == (None, None)
+    # A view without rows is refused whatever its kind makes of it.
+    verdicts = {change: both for change, both in verdicts.items() if "fits none" not in str(both)}
     differing = {
         change: both for change, both in verdicts.items() if bool(both[0]) != bool(both[1])
     }
@@ -171,3 +173,11 @@ def test_two_networks_without_where_name_study_table_and_key(configured):
         "mine.yaml: tables.one.where: fits rows with several values of network (convnet3, "
         "convnet4_tiny); allowed: one"
     ) in configured.problem()
+
+
+def test_a_name_of_where_that_no_row_could_have(configured):
+    kind = {"name": "scores_by_method", "metrics": ["recall_at_1"]}
+    table = {"title": "T", "where": {"method": ["triplet", "tripled"]}, "kind": kind}
+    configured.change("studies/mine", ["tables"], {"one": table})
+    said = "mine.yaml: tables.one.where.method: unknown method 'tripled'; did you mean 'triplet'?"
+    assert said in configured.problem()

@@ -50,6 +50,8 @@ ELSEWHERE = {
     "interrupted at epoch …; the next call continues there": "training/test_interruption.py",
     "The given account … appears to be invalid": "cluster/test_cluster.py",
     "Nothing to be done": "project.py",
+    "warning: study left out: …": "workflow/test_first_hour.py",
+    "fits rows with several values of network (…); allowed: one": "plan/test_needs.py",
 }
 """Quotes of situations that need a training or a cluster -> the file that tests them."""
 

@@ -13,6 +13,7 @@ from dmlbench.plan.plan import Plan
 from dmlbench.plan.printed import fitting, read_numbers
 from dmlbench.plan.rows import Row
 from dmlbench.plan.studies import Figure, Table, Tournament
+from dmlbench.plan.where import Where
 
 
 def check_studies(plan: Plan) -> None:
@@ -113,20 +114,25 @@ def _check_row(plan: Plan, row: Row) -> None:
 
 
 def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
-    """An override whose `where` names something unknown would never apply."""
     for position, override in enumerate(plan.recipes[recipe].overrides):
-        for key, wanted in override.where.wanted:
-            catalogue = getattr(plan, f"{key}s", None)
-            if isinstance(catalogue, dict):
-                for name in wanted:
-                    if name not in catalogue:
-                        problem = unknown(key, name, catalogue)
-                        raise UserError(f"{where}.overrides.{position}.where.{key}: {problem}")
+        _check_where(plan, override.where, f"{where}.overrides.{position}.where")
+
+
+def _check_where(plan: Plan, filtered: Where, where: str) -> None:
+    """What is unknown would never fit a row."""
+    for key, wanted in filtered.wanted:
+        catalogue = getattr(plan, f"{key}s", None)
+        if isinstance(catalogue, dict):
+            for name in wanted:
+                if name not in catalogue:
+                    raise UserError(f"{where}.{key}: {unknown(key, name, catalogue)}")
 
 
 def check_view(plan: Plan, study: str, view, where: str) -> None:
     rows = views.trained_rows(plan, study, view.where)
     printed = views.printed_files(plan, study, view)
+    if not printed and not getattr(view, "experiments", None):
+        _check_where(plan, view.where, f"{where}.where")
     alone = bool(printed) and not plan.studies[study].runs
     if not rows and not alone and not getattr(view, "experiments", None):
         count = len(plan.rows(study))

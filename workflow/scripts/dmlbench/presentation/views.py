@@ -151,6 +151,7 @@ def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
             fits = printed[column].isin(where[column])
             if column == "variant":
                 fits = printed[column].map(lambda name: has_variant(name, where["variant"]))
+                fits = fits.astype(bool)  # also if there is none
             free = printed["why"].ne("") & (column != "dataset")
             printed = printed[fits | free]
     return printed.reset_index(drop=True)
