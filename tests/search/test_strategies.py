@@ -214,3 +214,9 @@ def test_tpe_learns_and_random_does_not(tmp_path):
         return sum(scores) / len(scores)
 
     assert late("tpe") > late("random") + 0.2
+
+
+def test_of_equal_trials_the_first_is_the_best(tmp_path):
+    trials, _ = search(tmp_path, "coordinate", Function(lambda values: 1.0), budget=4)
+    assert best_of(trials.get()).number == 0
+    assert best_of(trials.get()[::-1]).number == 0

@@ -12,7 +12,7 @@ import yaml
 from dmlbench.errors import UserError
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata
-from dmlbench.plan.spec import Spec, merged
+from dmlbench.plan.spec import Spec, complete, merged
 from dmlbench.training.data import read_roles
 from pydantic import ValidationError
 from safetensors import safe_open
@@ -23,7 +23,7 @@ from toy_training import GREEDY_CORESET, VALUES, equal, history, run_epoch, trai
 def test_a_run_leaves_spec_weights_and_history(tmp_path, toy_data):
     train(tmp_path, toy_data)
     spec = Spec.model_validate(yaml.safe_load((tmp_path / "spec.yaml").read_text()))
-    assert spec == Spec.model_validate(VALUES)
+    assert spec == Spec.model_validate(complete(Spec.model_validate(VALUES).as_dict()))
     rows = history(tmp_path)
     assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
     assert rows[-1]["loss"] < rows[0]["loss"]
