@@ -330,11 +330,11 @@ def test_a_word_of_a_closed_set_is_declared_as_one():
     assert free == FREE.keys()
 
 
-@pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
-def test_a_default_is_what_is_declared(package, name, key):
-    option = registry.options(package, name)[key]
-    if not option.required:
-        registry.check(package, name, others(package, name, key) | {key: option.default})
+@pytest.mark.parametrize(("package", "name"), PARTS)
+def test_a_default_is_what_is_declared(package, name):
+    for key, option in registry.options(package, name).items():
+        if not option.is_fact and not option.required:
+            registry.check(package, name, others(package, name, key) | {key: option.default})
 
 
 @pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
@@ -366,12 +366,15 @@ def test_what_is_not_declared_is_refused_by_plan_and_build_alike(package, name, 
         assert refusal(built, package, name, **options) == line
 
 
-@pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
+@pytest.mark.parametrize(
+    ("package", "name", "key"),
+    [(package, name, key) for package, name, key in OPTIONS
+     if registry.options(package, name)[key].required],
+)  # fmt: skip
 def test_an_option_without_a_default_must_be_given(package, name, key):
-    if registry.options(package, name)[key].required:
-        line = refusal(registry.check, package, name, others(package, name, key))
-        assert line.startswith(f"{package}/{name}: {key} is missing; allowed: ")
-        assert refusal(built, package, name, **others(package, name, key)) == line
+    line = refusal(registry.check, package, name, others(package, name, key))
+    assert line.startswith(f"{package}/{name}: {key} is missing; allowed: ")
+    assert refusal(built, package, name, **others(package, name, key)) == line
 
 
 @pytest.mark.parametrize(

@@ -242,8 +242,8 @@ def test_printed_derivatives_are_right_or_have_a_counter_example():
 
 
 def test_a_loss_without_printed_derivatives_is_an_error():
-    kind = build("tables", "printed_derivatives", id="t", title="T", losses=["margin"])
-    with pytest.raises(UserError, match="unknown loss with printed derivatives 'margin'"):
+    kind = build("tables", "printed_derivatives", id="t", title="T", losses=["triplet"])
+    with pytest.raises(UserError, match="unknown loss with printed derivatives 'triplet'"):
         kind(derivatives(), {})
 
 

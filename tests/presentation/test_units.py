@@ -324,6 +324,19 @@ def test_nothing_is_best_if_neither_direction_is(kind, metric, directed):
     assert not directed or kind in BEST or not any(column.better for column in table.columns)
 
 
+def test_percent_next_to_plain_numbers_says_which_are_which():
+    frame = pd.concat([scores("nmi"), scores("rho")])
+    table = build("tables", "scores_by_method", **FACTS, metrics=["nmi", "rho"])(frame, {})
+    assert "Scores on the test classes in percent (rho: plain numbers)." in table.caption
+    triplet = table.texts()[1]
+    assert [text for text, _ in triplet] == ["41.37 ± 1.41", "0.41 ± 0.01"]
+    assert [[mark for _, mark in row] for row in table.texts()] == [
+        ["", ""],
+        ["second", ""],
+        ["best", ""],
+    ]
+
+
 @pytest.mark.parametrize("kind", sorted(RANKING))
 @pytest.mark.parametrize("metric", ["rho", "pi_ratio"])
 def test_what_ranks_is_refused_a_metric_without_a_better_direction(kind, metric):

@@ -12,11 +12,16 @@ HALF = (torch.float16, torch.bfloat16)
 _FLOATING = (*HALF, torch.float32, torch.float64)
 
 
+def autocasts(x: Tensor) -> bool:
+    """Whether autocast is on, on the device of x."""
+    device = x.device.type
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
 def outside_autocast(x: Tensor) -> contextlib.AbstractContextManager:
     """A context in which computations on x's device keep the precision of their arguments."""
-    device = x.device.type
-    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        return torch.autocast(device, enabled=False)
+    if autocasts(x):
+        return torch.autocast(x.device.type, enabled=False)
     return contextlib.nullcontext()
 
 

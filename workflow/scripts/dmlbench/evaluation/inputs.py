@@ -159,7 +159,7 @@ def _itself(queries: Side, gallery: Side, ids, gallery_ids) -> Runs:
     if other.any():
         raise UserError(
             f"id {ids[queries.row[query[other]].min()]} is in the embeddings and in the gallery "
-            f"with different labels ({len(np.unique(query[other]))} such ids); "
+            f"with different labels ({len(np.unique(query[other]))} such queries); "
             "allowed: equal ids for the same image only"
         )
     begin = np.where(found.length > 0, by_code[np.minimum(found.begin, len(by_code) - 1)], 0)

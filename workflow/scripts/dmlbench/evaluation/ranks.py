@@ -20,7 +20,7 @@ them, and only the others are computed exactly. Which are close is known from a 
           |   pairs.find_pairs        exact similarities of its positives, nearest first
           |   slots.Slots             a counter of nearer negatives for each positive
           v
-    walk._Walk._tile                  512 to 2048 queries x as many gallery columns (8192 on a GPU)
+    walk._Walk._tile                  1024 to 2048 queries x as many gallery columns (8192 on a GPU)
           |
           |   products.Products.tile  float32 product, or bfloat16 or int8 where this machine is
           |                           faster by it (speed.coarse_precision), with a bound on its

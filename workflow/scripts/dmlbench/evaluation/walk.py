@@ -11,7 +11,7 @@ from dmlbench.evaluation.products import Products, as_tensors, full_precision
 from dmlbench.evaluation.retrieval import FAR
 from dmlbench.evaluation.speed import coarse_precision
 
-_NARROWEST = 512
+_NARROWEST = 1024
 _WORTH_ROUNDING = 8192
 # int8 products of more dimensions may exceed int32.
 _MOST_DIMENSIONS = 1 << 15
@@ -67,7 +67,7 @@ def walk_ranks(
 def _tile_side(memory: int, device) -> int:
     """A tile takes 13 bytes per entry, and its candidates about as much again."""
     largest = 2048 if torch.device(device).type == "cpu" else 8192
-    return int(np.clip(2 ** int(np.log2((memory / 32) ** 0.5)), _NARROWEST, largest))
+    return int(np.clip(2 ** int(np.log2((memory / 32) ** 0.5)), _NARROWEST // 2, largest))
 
 
 def _ladder(precision: str, space: Space, device) -> list[torch.dtype]:
@@ -100,7 +100,7 @@ def _blocks(keep: np.ndarray, memory: int):
 
 def _edges(length: int, side: int) -> list[slice]:
     """Narrow tiles first, so that positives out of reach are given up early."""
-    edges, begin, width = [], 0, _NARROWEST
+    edges, begin, width = [], 0, min(side, _NARROWEST)
     while begin < length:
         end = min(length, begin + width)
         edges.append(slice(begin, end))

@@ -41,6 +41,7 @@ class Contract:
         """Keep this loss to the contract: its forward becomes this one's `__call__`."""
         declared = inspect.signature(type(loss).forward).parameters.get("tuples")
         self.tuples = get_args(declared.annotation) if declared else ()
+        self.parameter = next((name for name, _ in loss.named_parameters(recurse=False)), None)
         loss.forward = functools.partial(self, loss)
 
     def __call__(self, loss: nn.Module, embeddings: Tensor, labels, tuples=None) -> Tensor:
@@ -51,7 +52,8 @@ class Contract:
         """
         check_embeddings(embeddings)
         labels = checked_labels(labels, embeddings)
-        self._check_parameters(loss, embeddings)
+        if self.parameter is not None:
+            self._check_parameters(getattr(loss, self.parameter), embeddings)
         if self.num_classes is not None:
             embeddings, labels = self._check_classes(embeddings, labels)
         self._check_tuples(tuples)
@@ -61,9 +63,8 @@ class Contract:
             # 0, or NaN where an entry (or their sum) is not finite, without waiting for a device
             return value + 0 * embeddings.detach().sum(dtype=_computed_in(embeddings))
 
-    def _check_parameters(self, loss: nn.Module, embeddings: Tensor) -> None:
-        own = next(loss.parameters(), None)
-        if own is not None and own.device != embeddings.device:
+    def _check_parameters(self, own: Tensor, embeddings: Tensor) -> None:
+        if own.device != embeddings.device:
             raise UserError(
                 f"embeddings: on {embeddings.device}; allowed: {own.device}, as the loss is "
                 "(loss.to(device) moves it)"

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dmlbench.tensors import HALF, outside_autocast
+from dmlbench.tensors import HALF, autocasts
 
 NEVER = -1e30  # replaces -inf in a log-sum-exp over an empty set; its gradient stays finite
 
@@ -81,7 +81,10 @@ def in_full_precision(backward: Callable) -> Callable:
 
     @functools.wraps(backward)
     def called(ctx, *gradients):
-        with outside_autocast(ctx.saved_tensors[0]):
+        given = next((gradient for gradient in gradients if gradient is not None), None)
+        if given is None or not autocasts(given):
+            return backward(ctx, *gradients)
+        with torch.autocast(given.device.type, enabled=False):
             return backward(ctx, *gradients)
 
     return called

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import matplotlib as mpl
 from matplotlib import colors
@@ -154,17 +154,20 @@ def head(axes: Axes, title: str, note: str) -> None:
 
 
 def panels(
-    keys: Sequence, *, width: float, height: float, margin: float, **shared: bool
+    keys: Iterable, *, width: float, height: float, margin: float, label: str = "", **shared: bool
 ) -> tuple[Figure, dict]:
-    """A figure with a panel for each key, from left to right.
+    """A figure with a panel for each distinct key, from left to right.
 
     Args:
         width, height: of a panel and of the figure, in inches.
         margin: what the figure is wider than its panels.
+        label: of the first panel's y axis.
         shared: `sharey`, as matplotlib takes it.
     """
+    keys = list(dict.fromkeys(keys))
     figure = Figure(figsize=(margin + width * len(keys), height))
     axes = figure.subplots(1, len(keys), squeeze=False, **shared)[0]
+    axes[0].set_ylabel(label)
     return figure, dict(zip(keys, axes, strict=True))
 
 

@@ -159,6 +159,11 @@ class Table:
         return {index: mark.get(value, PLAIN) for index, value in printed.items()}
 
 
+def known(value: float) -> Cell:
+    """The cell of a number, empty if it is missing."""
+    return Cell(None if math.isnan(value) else value)
+
+
 def summarized(row) -> Cell:
     """The cell of a row of `statistics.summary.summarize`; empty without one."""
     return Cell(None) if row is None else Cell(row.mean, row.std if row.seeds > 1 else None)

@@ -33,10 +33,9 @@ class MetricCorrelations(Kind):
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
         summary, placed = means(scores, self.selection), placed_values(self.printed)
-        datasets = list(dict.fromkeys(summary.dataset))
         labels = [self.name(metric) for metric in self.metrics]
         side = 0.9 + 0.5 * len(self.metrics)
-        figure, panels = style.panels(datasets, width=side, height=side + 0.7, margin=0.3)
+        figure, panels = style.panels(summary.dataset, width=side, height=side + 0.7, margin=0.3)
         for dataset, axes in panels.items():
             ours = self._correlations(summary, dataset)
             if ours is None:

@@ -14,6 +14,7 @@ from dmlbench.values import Printed, RankingMetric
 NEEDS = "values_of_axes"
 
 _OURS, _THEIRS = "#4477aa", "#8a8f99"
+_LABEL = "% of the best, all losses and metrics"
 
 
 class RelativeDistributions(Kind):
@@ -38,8 +39,9 @@ class RelativeDistributions(Kind):
         found = relative(means(scores, self.selection), self.axis, self.metrics)
         placed = placed_values(self.printed)
         printed = None if placed is None else relative(placed, self.axis, self.metrics)
-        datasets = list(dict.fromkeys(found.dataset))
-        figure, panels = style.panels(datasets, width=3.4, height=4.2, margin=1.2, sharey=True)
+        figure, panels = style.panels(
+            found.dataset, width=3.4, height=4.2, margin=1.2, sharey=True, label=_LABEL
+        )
         for dataset, axes in panels.items():
             ours = found[found.dataset == dataset]
             values = list(dict.fromkeys(ours["at"]))
@@ -51,7 +53,6 @@ class RelativeDistributions(Kind):
             short = [label.partition(" = ")[2] or label for label in labels]
             axes.set_xticks(range(len(values)), short, fontsize=8, rotation=45, ha="right")
             style.heading(axes, self.name(dataset))
-        panels[datasets[0]].set_ylabel("% of the best, all losses and metrics")
         note = self.selected + ("" if printed is None else " Gray: printed.")
         style.head_of_panels(figure, self.title, note)
         return figure

@@ -39,8 +39,9 @@ class RelativeImprovement(Kind):
         ours = select(scores, selection=self.selection, metrics=[self.metric])
         ours = ours[ours.fold.isin(list(FORMS))]
         datasets = list(dict.fromkeys(ours.dataset))
+        label = f"{self.name(self.metric)}, improvement (%)"
         figure, panels = style.panels(
-            self.references, width=3.2, height=3.4, margin=1.8, sharey=True
+            self.references, width=3.2, height=3.4, margin=1.8, sharey=True, label=label
         )
         for reference, axes in panels.items():
             found = summarize(improvements(ours, reference, self.metric), ["dataset", "fold"])
@@ -48,7 +49,6 @@ class RelativeImprovement(Kind):
             axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])
             style.heading(axes, f"over {self.name(reference)}")
             axes.axhline(0, color=style.INK, lw=0.8)
-        panels[self.references[0]].set_ylabel(f"{self.name(self.metric)}, improvement (%)")
         note = f"{self.selected} Mean over the other losses."
         note += " Diamond: of the printed numbers." if self.printed is not None else ""
         style.head_of_panels(figure, self.title, note)

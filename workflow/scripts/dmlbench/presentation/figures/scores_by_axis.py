@@ -60,9 +60,10 @@ class ScoresByAxis(Kind):
         found = along_axis(scores, axis=self.axis, change=self.change or (), **which)
         found["panel"] = found[self.panel].replace(self.over or {})
         looks = style.looks(self.in_order(zip(found.method, found.rest, strict=True)))
-        figure, panels = style.panels(
-            list(dict.fromkeys(found.panel)), width=3.4, height=3.9, margin=1.8
-        )
+        percent = all(quantity(metric).percent for metric in self.metrics)
+        several = "%" if percent else ""
+        label = several if len(self.metrics) > 1 else self.with_unit(self.metrics[0])
+        figure, panels = style.panels(found.panel, width=3.4, height=3.9, margin=1.8, label=label)
         for key, axes in panels.items():
             shown = found[found.panel == key]
             for line, rows in shown.groupby(["method", "rest", "metric"], sort=False):
@@ -79,10 +80,6 @@ class ScoresByAxis(Kind):
                 axes.minorticks_off()
         if self.change:
             self._without(panels, select(scores, **which), looks)
-        first, *_ = panels.values()
-        percent = all(quantity(metric).percent for metric in self.metrics)
-        one = len(self.metrics) == 1
-        first.set_ylabel(self.with_unit(self.metrics[0]) if one else "%" if percent else "")
         style.head_of_panels(figure, self.title, self._note(found.seeds.max()))
         style.legend(axes)
         return figure

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -42,16 +41,16 @@ class ScoresByForm(Kind):
         datasets = list(dict.fromkeys(means.dataset))
         figure = Figure(figsize=(1.6 + 0.75 * len(self.methods), 1.0 + 2.1 * len(datasets)))
         grid = figure.subplots(len(datasets), 1, squeeze=False, sharex=True)[:, 0]
+        values = printed_values(self.printed, "dataset", "method", "fold", metric=self.metric)
         for dataset, axes in zip(datasets, grid, strict=True):
-            printed = printed_values(
-                self.printed, "method", "fold", metric=self.metric, dataset=dataset
-            )
-            form_bars(axes, means[means.dataset == dataset], "method", self.methods, printed)
+            ours = means[means.dataset == dataset]
+            printed = {key[1:]: value for key, value in values.items() if key[0] == dataset}
+            form_bars(axes, ours, "method", self.methods, printed)
             axes.set_ylabel(f"{self.name(dataset)}\n{self.with_unit(self.metric)}")
         labels = [self.name(method) for method in self.methods]
         grid[-1].set_xticks(range(len(labels)), labels, rotation=30, ha="right", fontsize=8)
         note = f"{self.selected} Whisker: 95% interval over seeds."
-        note += " Diamond: printed." if printed else ""
+        note += " Diamond: printed." if values else ""
         style.head_of_panels(figure, self.title, note)
         style.legend(grid[0])
         return figure
@@ -67,10 +66,10 @@ def form_bars(
         printed: (key, form) -> printed number.
     """
     for side, (form, color) in zip((-0.2, 0.2), FORMS.items(), strict=True):
-        rows = found[found.fold == form].set_index(by).reindex(list(keys))
-        x = np.arange(len(keys)) + side
+        rows = found[found.fold == form].set_index(by)
+        there = {place + side: key for place, key in enumerate(keys) if key in rows.index}
+        x, rows = list(there), rows.loc[list(there.values())]
         axes.bar(x, rows["mean"], 0.37, color=style.tint(color, 0.75), label=f"folds {form}")
         axes.errorbar(x, rows["mean"], rows["half"], ls="", color=style.INK, lw=0.8, capsize=2)
-        marks = {x: printed.get((key, form)) for x, key in zip(x, keys, strict=True)}
-        known = {x: value for x, value in marks.items() if value is not None}
+        known = {x: printed[key, form] for x, key in there.items() if (key, form) in printed}
         style.printed(axes, list(known), list(known.values()))

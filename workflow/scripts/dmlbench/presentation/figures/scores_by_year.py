@@ -51,11 +51,10 @@ class ScoresByYear(Kind):
         if shown.empty:
             raise UserError(f"no scores of {self.metric} at {self.selection} with a year")
         means = summarize(shown, ["dataset", "method"])
-        datasets = list(dict.fromkeys(means.dataset))
-        figure, panels = style.panels(datasets, width=3.0, height=3.6, margin=1.8)
+        label = self.with_unit(self.metric)
+        figure, panels = style.panels(means.dataset, width=3.0, height=3.6, margin=1.8, label=label)
         for dataset, axes in panels.items():
             self._panel(axes, means[means.dataset == dataset])
-        panels[datasets[0]].set_ylabel(self.with_unit(self.metric))
         note = f"{self.selected} Whisker: 95% interval over seeds."
         note += " Hollow: printed." if self._values else ""
         style.head_of_panels(figure, self.title, note)

@@ -8,7 +8,7 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Row, Table, known
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Metric
@@ -133,4 +133,4 @@ class PairedDifferences(Kind):
 def _cells(row, tested: bool) -> tuple[Cell, ...]:
     values = [row.reference, row.value, row.difference]
     values += [row.low, row.high, row.p_value, row.sign, row.holm] if tested else []
-    return tuple(map(Cell, values))
+    return tuple(map(known, values))

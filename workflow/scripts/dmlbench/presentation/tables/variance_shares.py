@@ -8,7 +8,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Column, Row, Table, known
 from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
     FIRST,
@@ -126,7 +126,7 @@ def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Ro
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
         values = [*(100 * share for share in percents), source.deviation, source.p_value]
-        cells += map(Cell, values)
+        cells += map(known, values)
     return Row(label, tuple(cells), panel=panel)
 
 
