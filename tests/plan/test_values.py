@@ -160,7 +160,7 @@ FREE = {
     "figure": "what an experiment's arrays are of",
     "labels": "text for readers, or an array of an experiment",
     "metric": "also one of an experiment",
-    "metrics": "also those of an experiment",
+    "metrics": "also metrics of an experiment",
     "numbers": "text for readers",
     "options": "options of the named losses",
     "over": "names of the catalog, or of an experiment",
