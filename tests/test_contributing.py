@@ -54,7 +54,7 @@ from dmlbench import plan
 config = yaml.safe_load(Path("config/config.yaml").read_text()) | {"studies": sys.argv[1:]}
 loaded = plan.reload(config, Path("config"))
 print(json.dumps({
-    study: {str(row): loaded.run(row).folder for row in loaded.rows(study) if row.seed in (0, 1)}
+    study: {row.label: loaded.run(row).folder for row in loaded.rows(study) if row.seed in (0, 1)}
     for study in loaded.studies
 }))
 """

@@ -10,7 +10,8 @@ from dmlbench.losses import available, build_loss
 from loss_batches import EMBEDDING_DIM, NUM_CLASSES, batch, value_and_gradients
 
 LOSSES = available()
-# One of each autograd step and of each way to form tuples: the others are in the slow tests.
+# One of each autograd step and of each way to form tuples. The slow tests trace all losses, but
+# generate code for these alone, which takes a compiler up to a minute each.
 REPRESENTATIVE = ("contrastive", "proxy_anchor", "ratio", "soft_triple")
 x, y = batch("three classes of four")
 x = x.float()
@@ -29,13 +30,23 @@ def check_compiled(name, backend):
     )
 
 
-@pytest.mark.parametrize("name", REPRESENTATIVE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *REPRESENTATIVE,
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in LOSSES
+            if name not in REPRESENTATIVE
+        ),
+    ],
+)
 def test_traced_as_one_graph_a_loss_and_its_gradient_are_the_same(name):
     check_compiled(name, "aot_eager")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", REPRESENTATIVE)
 def test_compiled_a_loss_and_its_gradient_are_the_same(name):
     check_compiled(name, "inductor")
 

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from dmlbench import registry
 from dmlbench.presentation.kind import Kind
 
-FACTS = {field.name for field in fields(Kind)} | {"arrays", "queries"}
+FACTS = {field.name for field in fields(Kind)} | {"arrays", "board", "queries"}
 
 
 def build(package, kind, **given):

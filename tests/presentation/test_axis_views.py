@@ -69,6 +69,7 @@ def test_each_method_is_a_line_with_its_interval(scores):
     (axes,) = made.axes
     drawn = {line.get_label(): line for line in axes.lines}
     assert set(drawn) == {"Plain", "PROFS"}
+    assert len({line.get_color() for line in axes.lines}) == 2
     for method, values in VALUES.items():
         line = drawn[TITLES[method]]
         np.testing.assert_allclose(line.get_xdata(), [0, 5, 10])

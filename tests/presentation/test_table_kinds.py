@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
+from dmlbench.statistics.tournament import write_tournament
 from kinds import build
 from run_files import run_files
 
@@ -99,6 +100,29 @@ def test_tournament_as_csv(synthetic_scores, titles, methods):
     (note,) = table.notes
     assert "p = 0.167." in note
     assert "2.34" in note
+
+
+@pytest.mark.parametrize("queried", [False, True])
+def test_a_tournament_read_from_its_file_is_the_same_table(
+    synthetic_scores, titles, methods, tmp_path, queried
+):
+    scores = synthetic_scores()
+    rows, files = run_files(scores, tmp_path / "runs")
+    queries = []
+    for row in rows if queried else ():
+        share = {"contrastive": 0.6, "triplet": 0.5}.get(row["method"], 0.8)
+        hits = np.arange(100) < 100 * share
+        found = pd.DataFrame({"image_id": range(100), "first_rank": 2 - hits})
+        queries.append(tmp_path / f"{len(queries)}.parquet")
+        found.assign(role="test", selection="best_test_epoch").to_parquet(queries[-1], index=False)
+    board, rule = tmp_path / "tournament.csv", {"metric": "recall_at_1"}
+    rule |= {"methods": methods, "selection": "best_test_epoch"}
+    write_tournament(rows, files, board, queries=queries, rehearsal=True, **rule)
+    computed = made("tournament", methods, rows=rows, queries=queries)(scores, titles)
+    read = made("tournament", methods, board=[board])(scores.iloc[:0], titles)
+    assert read.to_csv() == computed.to_csv()
+    assert read.to_markdown() == computed.to_markdown()
+    assert (read.caption, read.notes) == (computed.caption, computed.notes)
 
 
 def test_queries_add_intervals_and_the_probability_of_being_first(

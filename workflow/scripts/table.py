@@ -8,6 +8,7 @@ with job(snakemake):
         snakemake.input.scores,
         snakemake.params.facts,
         queries=snakemake.input.queries,
+        board=snakemake.input.board,
         printed=snakemake.input.printed,
         trials=snakemake.input.trials,
         tables=snakemake.input.tables,

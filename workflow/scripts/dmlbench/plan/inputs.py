@@ -1,6 +1,7 @@
 """The inputs of jobs that depend on the plan: a method for each such rule, with its wildcards."""
 
 import os
+from collections.abc import Mapping
 
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
@@ -101,9 +102,11 @@ class Inputs:
 
     def table(self, study: str, table: str) -> Files:
         view = views.view(self.plan, study, "table", table)
-        asks = "queries" in registry.options("presentation/tables", view.kind.name)
+        options = registry.options("presentation/tables", view.kind.name)
+        board = self._is_tournament(study, view, options)
         return self._view(study, view) | {
-            "queries": self._queries(study, view) if asks else [],
+            "queries": self._queries(study, view) if "queries" in options and not board else [],
+            "board": [made("tournament", study=study)] if board else [],
             "trials": [
                 made("search", "trials", search=self._search(name)) for name in view.searches
             ],
@@ -145,6 +148,19 @@ class Inputs:
             "printed": list(map(str, printed)),
             "mapping": sorted({str(file.parent / "mapping.yaml") for file in printed}),
         }
+
+    def _is_tournament(self, study: str, view: views.Table, options: Mapping) -> bool:
+        """Whether a table shows the ranks of the study's tournament, and can read them."""
+        ranking = self.plan.studies[study].tournament
+        if ranking is None or "board" not in options:
+            return False
+        metric = view.kind.hyperparameters.get("metric", options["metric"].default)
+        ranked = views.methods(self.plan, study, view.where)
+        return (view.where, metric, ranked) == (
+            ranking.where,
+            ranking.metric,
+            views.ranked_methods(self.plan, study),
+        )
 
     def _scores(self, study: str, where=None, measures=()) -> list[str]:
         shown = views.shown(self.plan, study, where, measures)

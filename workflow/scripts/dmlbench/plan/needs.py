@@ -63,12 +63,19 @@ def check(rule: str, known: Known) -> None:
 
 def one_family(known: Known) -> None:
     """One data set, network and split; per method one recipe, variant and fold."""
-    _check_family(known, known.options.get("axis", "embedding_dim"))
+    along = known.options.get("axis", "embedding_dim")
+    _check_family(known, along)
+    if size := known.options.get("embedding_dim"):
+        _check_printed(known, "method", "metric", embedding_dim=size)
+    else:
+        _check_printed(known, "metric", "method", along)
 
 
 def one_family_of_networks(known: Known) -> None:
     """As `one_family`, with any networks and one embedding size."""
     _check_family(known, "network")
+    shown = {"metric": known.options["metric"], "embedding_dim": known.rows[0].embedding_dim}
+    _check_printed(known, "network", "method", **shown)
 
 
 def numbers_of_an_axis(known: Known) -> None:
@@ -300,7 +307,9 @@ def values_of_axes(known: Known) -> None:
 
 def combined_folds(known: Known) -> None:
     """Rows of combined folds."""
-    _check_forms(known)
+    for dataset in {row.dataset for row in _check_forms(known)}:
+        shown = {"metric": known.options["metric"], "dataset": dataset}
+        _check_printed(known, "method", "fold", **shown)
 
 
 def combined_folds_with_references(known: Known) -> None:
@@ -320,6 +329,8 @@ def dated_methods(known: Known) -> None:
     ]
     if not rows:
         _refuse(f"no row with fold {fold or 'none'} is of a method with a year")
+    shown = {"metric": known.options["metric"], "fold": fold or ""}
+    _check_printed(known, "dataset", "method", **shown)
 
 
 def spectra(known: Known) -> None:
@@ -453,6 +464,28 @@ def _check_method(method: str, rows: Sequence[Row]) -> None:
     there = {row.method for row in rows}
     if method not in there:
         _refuse(str(unknown("method of the rows", method, there)))
+
+
+def _check_printed(known: Known, *keys: str, **shown: str | int) -> None:
+    """One printed number of test images per key: columns, or axes of the variants.
+
+    Args:
+        shown: column -> the value of the numbers that are shown.
+    """
+    places = Counter()
+    for number in known.printed or ():
+        values = number._asdict()
+        place = [values.get(key, parts(number.variant).get(key, "")) for key in keys]
+        on_axes = all(
+            value != "" for key, value in zip(keys, place, strict=True) if key not in values
+        )
+        fits = all(values[column] == value for column, value in shown.items())
+        if number.placed and number.role == "test" and on_axes and fits:
+            places[tuple(place)] += 1
+    for place, count in places.items():
+        if count > 1:
+            named = " ".join(str(value) for value in place if value)
+            _refuse(f"kind.printed: {count} printed numbers for {named}; allowed: one")
 
 
 def _check_forms(known: Known) -> list[Row]:

@@ -37,6 +37,7 @@ def write_table(
     facts: dict,
     *,
     queries: Sequence[Path] = (),
+    board: Sequence[Path] = (),
     printed: Sequence[Path] = (),
     trials: Sequence[Path] = (),
     tables: Sequence[Path] = (),
@@ -48,6 +49,7 @@ def write_table(
         scores: for each row of `facts["rows"]` the file of its run's scores.
         facts: as `dmlbench.plan.views.facts` gives them.
         queries: for each row the file of its run's queries, for kinds that use them.
+        board: the file of the study's tournament, for a table of just that.
         printed: transcriptions of the printed tables that it shows next to ours, with
             `mapping.yaml` in the same folder.
         trials: for a table of searches: `trials.parquet` of each; its kind is called with
@@ -55,7 +57,7 @@ def write_table(
         tables: tables of the experiments that it shows.
         files: format (`csv`, `md`, `tex`, `html`) -> file to write.
     """
-    view = _build("presentation/tables", facts | {"queries": queries}, printed)
+    view = _build("presentation/tables", facts | {"queries": queries, "board": board}, printed)
     shown = _collected(scores, facts, tables)
     if trials:
         shown = Searched(_trials(trials), shown)

@@ -185,6 +185,11 @@ def write_tournament(
         frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 
 
+def read_board(path: str | os.PathLike) -> pd.DataFrame:
+    """A tournament as `write_tournament` writes it: what `tournament` returns, in six digits."""
+    return pd.read_csv(path).drop(columns="rehearsal", errors="ignore")
+
+
 def _listed(values: pd.Series) -> str:
     return ", ".join(sorted(values.unique()))
 

@@ -1,4 +1,11 @@
-"""Embeddings that a training wrote at its end, used without torch if they are valid."""
+"""Embeddings that a training wrote at its end, used without torch if they are valid.
+
+A training has network and images at hand, and the rule `embed` still makes the file: it checks and
+moves it, and embeds again only if the code that embeds was edited, when no training runs. Embedding
+in the rule alone would cost each run another process that loads torch and reads the images on a
+GPU. Measured: up to its first image such a process takes 3.0 s of CPU time, moving takes 0.5 s
+(medians of 3 runs each, in turn).
+"""
 
 import logging
 import os

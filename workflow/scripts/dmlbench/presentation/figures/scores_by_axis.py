@@ -1,7 +1,8 @@
 """Scores over an axis of the variants, one line per method, remaining variant and metric."""
 
+import itertools
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -31,7 +32,8 @@ class ScoresByAxis(Kind):
     """Means over seeds against the numbers of an axis of the variants, such as `classes=100`.
 
     One panel for each data set or method. Several metrics have a color each, otherwise each method
-    has its own. One seed has no band.
+    has its own in all figures, or, if it is one of an experiment, in this figure. One seed has no
+    band.
 
     Attributes:
         axis: the axis along x.
@@ -59,10 +61,12 @@ class ScoresByAxis(Kind):
         which = {"selection": self.selection, "role": self.role, "metrics": self.metrics}
         found = along_axis(scores, axis=self.axis, change=self.change or (), **which)
         found["panel"] = found[self.panel].replace(self.over or {})
-        looks = style.looks(self.in_order(zip(found.method, found.rest, strict=True)))
+        lines = self.in_order(zip(found.method, found.rest, strict=True))
+        known = self._one and set(found.method) <= style.PALETTE.keys()
+        looks = style.looks(lines) if known else _looks(lines if self._one else self.metrics)
         percent = all(quantity(metric).percent for metric in self.metrics)
         several = "%" if percent else ""
-        label = several if len(self.metrics) > 1 else self.with_unit(self.metrics[0])
+        label = self.with_unit(self.metrics[0]) if self._one else several
         figure, panels = style.panels(found.panel, width=3.4, height=3.9, margin=1.8, label=label)
         for key, axes in panels.items():
             shown = found[found.panel == key]
@@ -79,7 +83,7 @@ class ScoresByAxis(Kind):
                 axes.set_xticks(places := sorted(set(found.x)), [f"{x:,g}" for x in places])
                 axes.minorticks_off()
         if self.change:
-            self._without(panels, select(scores, **which), looks)
+            self._without(panels, select(scores, **which), lines, looks)
         style.head_of_panels(figure, self.title, self._note(found.seeds.max()))
         style.legend(axes)
         return figure
@@ -87,10 +91,9 @@ class ScoresByAxis(Kind):
     def _line(self, axes, rows: pd.DataFrame, line: tuple[str, str, str], looks) -> None:
         method, rest, metric = line
         dashed = method in (self.over or {})
-        look, label = {"lw": 1.4, **looks[method, rest]}, self.labeled(method, rest)
-        if len(self.metrics) > 1:
-            color, mark = _LOOKS[list(self.metrics).index(metric) % len(_LOOKS)]
-            look = {"lw": 1.6, "color": color, "marker": mark, "ms": 4.5}
+        look = {"lw": 1.4, **looks[(method, rest) if self._one else metric]}
+        label = self.labeled(method, rest)
+        if not self._one:
             label = self.with_unit(metric) if self._mixed else self.name(metric)
             label += f", {self.name(method)}" if dashed else ""
         if dashed:
@@ -100,19 +103,29 @@ class ScoresByAxis(Kind):
             style.band(axes, rows.x, rows["mean"], rows[self.band].fillna(0), look["color"])
 
     @property
+    def _one(self) -> bool:
+        return len(self.metrics) == 1
+
+    @property
     def _mixed(self) -> bool:
         return len({quantity(metric).percent for metric in self.metrics}) > 1
 
-    def _without(self, panels: Mapping, scores: pd.DataFrame, looks) -> None:
+    def _without(self, panels: Mapping, scores: pd.DataFrame, lines: Sequence, looks) -> None:
         """A dashed line across for each score without the change."""
         found = summarize(scores, ["dataset", "method", "variant", "metric"])
         for row in found.itertuples():
-            if (row.method, row.variant) in looks and getattr(row, self.panel) in panels:
-                color = looks[row.method, row.variant]["color"]
-                axes = panels[getattr(row, self.panel)]
-                axes.axhline(row.mean, color=color, lw=1.2, ls=(0, (4, 3)))
+            line, panel = (row.method, row.variant), getattr(row, self.panel)
+            if line in lines and panel in panels:
+                color = looks[line if self._one else row.metric]["color"]
+                panels[panel].axhline(row.mean, color=color, lw=1.2, ls=(0, (4, 3)))
 
     def _note(self, seeds: int) -> str:
         note = "One seed." if seeds == 1 else f"Mean and {_BANDS[self.band]} of {seeds} seeds."
         dashed = f"Dashed: without {' and '.join(self.change)}." if self.change else ""
         return " ".join(filter(None, [self.selected, note, dashed]))
+
+
+def _looks(keys: Sequence) -> dict[Any, dict]:
+    """Color and mark by place."""
+    looks = zip(keys, itertools.cycle(_LOOKS))
+    return {key: {"color": color, "marker": mark, "ms": 4.5} for key, (color, mark) in looks}

@@ -9,6 +9,7 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.statistics.confidence import read_answers
+from dmlbench.statistics.tournament import read_board
 from dmlbench.statistics.tournament import tournament as rank_methods
 from dmlbench.values import Fact, RankingMetric
 
@@ -36,21 +37,15 @@ class Tournament(Kind):
         metric: the metric to rank by.
         queries: for each row the file of its run's queries; with them each mean rank has an
             interval, and each method the probability of being first.
+        board: the file of the study's tournament if this is it, so that it is computed once.
     """
 
     metric: RankingMetric = "recall_at_1"
     queries: Fact[Sequence[str | os.PathLike]] = ()
+    board: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        frame = rank_methods(
-            scores,
-            metric=self.metric,
-            methods=self.methods,
-            selection=self.selection,
-            answers=read_answers(
-                self.rows, self.queries, metric=self.metric, selection=self.selection
-            ),
-        )
+        frame = read_board(self.board[0]) if self.board else self._ranked(scores)
         frame["percent_first"] = 100 * frame.probability_first
         shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
         columns = tuple(_without_halves(column, frame) for column in shown)
@@ -60,6 +55,11 @@ class Tournament(Kind):
         )
         caption = f"{ranked_by(self, frame)}. {self.selected}"
         return self.table("Loss", columns, rows, caption, _notes(frame))
+
+    def _ranked(self, scores: pd.DataFrame) -> pd.DataFrame:
+        rule = {"metric": self.metric, "selection": self.selection}
+        answers = read_answers(self.rows, self.queries, **rule)
+        return rank_methods(scores, methods=self.methods, answers=answers, **rule)
 
 
 def ranked_by(kind: Kind, frame: pd.DataFrame) -> str:

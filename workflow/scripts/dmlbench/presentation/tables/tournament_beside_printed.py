@@ -1,6 +1,7 @@
 """The tournament of our scores next to the printed one and that of the printed scores."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -8,8 +9,8 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Row, Table
 from dmlbench.presentation.tables.tournament import ranked_by
 from dmlbench.statistics.printed import as_scores
-from dmlbench.statistics.tournament import tournament
-from dmlbench.values import Printed, RankingMetric
+from dmlbench.statistics.tournament import read_board, tournament
+from dmlbench.values import Fact, Printed, RankingMetric
 
 NEEDS = "ranks"
 
@@ -27,16 +28,18 @@ class TournamentBesidePrinted(Kind):
     Attributes:
         metric: the metric to rank by.
         printed: the printed tournament, and the printed scores that it ranks.
+        board: the file of the study's tournament if ours is it, so that it is computed once.
     """
 
     metric: RankingMetric = "recall_at_1"
     printed: Printed
+    board: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         ranked = self.printed.metric.str.startswith("tournament_")
         printed_scores = as_scores(self.printed[~ranked], selection=self.selection)
         boards = {
-            _OURS: self._ranks(scores),
+            _OURS: self._ours(scores),
             _PRINTED: _as_printed(self.printed[ranked]),
             _RECOMPUTED: self._ranks(printed_scores),
         }
@@ -52,6 +55,11 @@ class TournamentBesidePrinted(Kind):
             f"{self.selected} Best in bold, second best underlined."
         )
         return self.table("Loss", _columns(boards), rows, caption)
+
+    def _ours(self, scores: pd.DataFrame) -> pd.DataFrame:
+        if self.board:
+            return read_board(self.board[0]).set_index("method")
+        return self._ranks(scores)
 
     def _ranks(self, scores: pd.DataFrame) -> pd.DataFrame:
         found = tournament(
