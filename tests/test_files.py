@@ -38,3 +38,14 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
 def test_another_failure_to_write_is_not_hidden(tmp_path):
     with pytest.raises(PermissionError), atomic_write(tmp_path / "file"):
         raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_a_writer_leaves_the_partial_file_of_another_alone(tmp_path):
+    path = tmp_path / "file"
+    with atomic_write(path) as slow:
+        slow.write_text("slow")
+        with atomic_write(path) as fast:
+            fast.write_text("fast")
+        assert path.read_text() == "fast"
+    assert path.read_text() == "slow"
+    assert list(tmp_path.iterdir()) == [path]
