@@ -1,5 +1,6 @@
 """`make gpu-check` at toy size on the CPU: complete, in two minutes, and able to fail."""
 
+import functools
 import json
 import os
 import subprocess
@@ -97,6 +98,7 @@ def test_all_of_it_runs_as_trainings_do(report, monkeypatch):
 
     seen, forward = [], triplet.Triplet.forward
 
+    @functools.wraps(forward)
     def look(self, *given):
         matmul = torch.backends.cuda.matmul
         seen.append((torch.get_deterministic_debug_mode(), matmul.allow_tf32))

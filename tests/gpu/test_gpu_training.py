@@ -143,7 +143,7 @@ def waits_for_an_iteration(data, changes, resident=True):
 
 # How often a sampler reads embeddings of a batch before it draws the next one.
 READS = {name: 1 for name in TRAININGS if TRAININGS[name].get("sampler")}
-READS |= {"profs": 0, "profs, soft triple": 0, "profs_hncm": 2}
+READS |= {"profs": 0, "profs, soft triple": 0, "profs_hncm": 1}
 
 
 @pytest.mark.parametrize("name", TRAININGS)

@@ -61,6 +61,7 @@ def smallest(loaded, package, kind):
     return min(found, key=lambda each: each[0])[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("package", "kind"), KINDS)
 def test_the_plan_refuses_what_the_job_refuses(loaded, package, kind):
     study, name, view = smallest(loaded, package, kind)
@@ -179,5 +180,5 @@ def test_a_name_of_where_that_no_row_could_have(configured):
     kind = {"name": "scores_by_method", "metrics": ["recall_at_1"]}
     table = {"title": "T", "where": {"method": ["triplet", "tripled"]}, "kind": kind}
     configured.change("studies/mine", ["tables"], {"one": table})
-    said = "mine.yaml: tables.one.where.method: unknown method 'tripled'; did you mean 'triplet'?"
+    said = "mine.yaml: tables.one.where.method: unknown method 'tripled'; did you mean 'triplet' "
     assert said in configured.problem()

@@ -183,7 +183,11 @@ def test_a_study_with_the_name_of_a_rule_is_refused(configured, name):
 
 def test_every_rule_is_known_by_name():
     files = [REPOSITORY / "Snakefile", *(REPOSITORY / "rules").glob("*.smk")]
-    named = {name for file in files for name in re.findall(r"(?m)^rule (\w+):", file.read_text())}
+    named = {
+        name
+        for file in files
+        for name in re.findall(r"(?m)^(?:use rule \w+ as|rule) (\w+)", file.read_text())
+    }
     assert named == RULES
 
 
