@@ -60,7 +60,7 @@ def step_rates(clock: Clock, scale: Scale, best: dict[str, float]) -> Iterator[F
             yield from attempted("memory", f"{network} {precision}", found)
     use_precision("float32")
     if clock.device.type == "cuda":
-        yield from attempted("memory", "beside", _beside())
+        yield from attempted("memory", "beside", _next_to_printed())
 
 
 def other_step_rates(
@@ -126,7 +126,7 @@ def _memory(
     yield Finding("memory", what, predicted / measured, "of measured", least=0.8, most=1.3)
 
 
-def _beside() -> Iterator[Finding]:
+def _next_to_printed() -> Iterator[Finding]:
     """What this process, if it is alone, takes of a GPU beside tensors: the plan's `OVERHEAD`."""
     free, total = torch.cuda.mem_get_info()
     beside = total - free - torch.cuda.memory_reserved()

@@ -95,7 +95,7 @@ def name_of_search(wildcards):
 
 
 def search_facts(wildcards):
-    return searches.facts(PLAN, name_of_search(wildcards))
+    return searches.search_facts(PLAN, name_of_search(wildcards))
 
 
 def search_state(wildcards):

@@ -42,4 +42,4 @@ def images_of(store, ids):
 def is_as_packed(pixels, table):
     """Whether the pixels of a store are those that were packed."""
     found = hashlib.sha256(np.load(pixels)).hexdigest()
-    return found == _tables.facts(table)["pixels_sha256"]
+    return found == _tables.table_facts(table)["pixels_sha256"]

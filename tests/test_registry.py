@@ -94,7 +94,7 @@ def test_a_class_without_init_declares_its_options_as_fields(package):
 )
 def test_what_is_wrong_with_a_field_is_one_line(package, given, said):
     with pytest.raises(UserError, match=f"^{said}") as error:
-        registry.check(package, "fields", given)
+        registry.check_options(package, "fields", given)
     assert "\n" not in str(error.value)
 
 
@@ -115,12 +115,12 @@ def test_a_version_is_read_from_the_source(package):
 
 def test_an_unknown_name_lists_near_matches(package):
     with pytest.raises(UserError, match=r"unknown package 'two_word'; did you mean 'two_words'"):
-        registry.check(package, "two_word", {})
+        registry.check_options(package, "two_word", {})
 
 
 def test_a_file_without_its_class_is_named(package):
     with pytest.raises(UserError, match=r"package/empty\.py defines no class Empty"):
-        registry.check(package, "empty", {})
+        registry.check_options(package, "empty", {})
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_file_without_its_class_is_named(package):
 )
 def test_an_option_that_is_not_declared_is_named(package, name, said):
     with pytest.raises(UserError, match=f"^{said}"):
-        registry.check(package, name, {})
+        registry.check_options(package, name, {})
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_an_option_that_is_not_declared_is_named(package, name, said):
 )
 def test_what_is_wrong_is_one_line(package, given, said):
     with pytest.raises(UserError, match=f"^{said}") as error:
-        registry.check(package, "two_words", given)
+        registry.check_options(package, "two_words", given)
     assert "\n" not in str(error.value)
 
 

@@ -60,11 +60,11 @@ def test_metadata_hold_the_digests_of_archives_and_rows(tmp_path):
     for name in ("one", "two"):
         write_zip(tmp_path / f"{name}.zip", MEMBERS)
         index([tmp_path / f"{name}.zip"], "class_folders", tmp_path / name)
-    facts = _tables.facts(tmp_path / "one")
+    facts = _tables.table_facts(tmp_path / "one")
     assert facts["layout"] == "class_folders"
     assert facts["archives"]["one.zip"]["bytes"] == (tmp_path / "one.zip").stat().st_size
     assert len(facts["archives"]["one.zip"]["sha256"]) == 64
-    assert facts["rows_sha256"] != _tables.facts(tmp_path / "two")["rows_sha256"]
+    assert facts["rows_sha256"] != _tables.table_facts(tmp_path / "two")["rows_sha256"]
     assert json.dumps(facts)
 
 

@@ -117,7 +117,7 @@ def test_the_table_says_where_and_how(tmp_path):
         "channels": [3, 3],
         "converted": [None, None],
     }
-    facts = _tables.facts(made.table)
+    facts = _tables.table_facts(made.table)
     assert (facts["pillow"], facts["size"], facts["mode"]) == (PIL.__version__, 4, "rgb")
     assert np.load(made.pixels).shape == (3 * 4 * 6 + 3 * 4 * 4,)
 

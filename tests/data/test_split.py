@@ -56,9 +56,9 @@ def test_a_split_is_one_row_an_image_with_fold_and_digests(tmp_path):
     }
     schema = pa.parquet.read_schema(tmp_path / "split")
     assert [str(schema.field(name).type) for name in ("image_id", "fold")] == ["int64", "int32"]
-    facts = _tables.facts(tmp_path / "split")
+    facts = _tables.table_facts(tmp_path / "split")
     assert facts["rule"] == "half"
-    assert facts["index_sha256"] == _tables.facts(path)["rows_sha256"]
+    assert facts["index_sha256"] == _tables.table_facts(path)["rows_sha256"]
 
 
 def test_official_follows_the_subsets(tmp_path):

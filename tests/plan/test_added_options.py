@@ -55,7 +55,7 @@ def everything(*studies):
     plan = load(*studies)
     rows = itertools.chain.from_iterable(map(plan.rows, studies))
     runs = {row: plan.run(row) for row in dict.fromkeys(replace(row, seed=0) for row in rows)}
-    facts = {name: searches.facts(plan, name) for name in plan.searches}
+    facts = {name: searches.search_facts(plan, name) for name in plan.searches}
     return {
         "runs": {row: run.folder for row, run in runs.items()},
         "specs": {row: run.spec.digest for row, run in runs.items()},

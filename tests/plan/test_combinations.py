@@ -74,7 +74,7 @@ def test_a_combination_of_no_rows_is_refused(folded):
 def test_a_view_of_combined_rows_knows_methods_and_selection_of_the_folds(folded):
     table = {
         "title": "T",
-        "kind": {"name": "scores_beside_printed", "metrics": ["recall_at_1"], "panel": "fold"},
+        "kind": {"name": "scores_next_to_printed", "metrics": ["recall_at_1"], "panel": "fold"},
         "where": {"fold": FORMS, "method": ["triplet", "contrastive"]},
     }
     folded.change("studies/mine", ["tables"], {"together": table})
@@ -128,7 +128,7 @@ def test_a_tuned_run_does_not_know_what_the_search_finds(tuned, tmp_path):
     best.write_text("loss.margin: 0.3\n")
     assert tuned.load(**results).runs() == loaded.runs()
     spec = loaded.runs()[0].spec
-    assert spec.search == searches.identity(searches.facts(loaded, "small"))
+    assert spec.search == searches.identity(searches.search_facts(loaded, "small"))
 
 
 def test_a_tuned_run_and_one_that_is_not_are_two(tuned):

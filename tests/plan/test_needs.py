@@ -16,7 +16,7 @@ from dmlbench.plan.combinations import combinations
 from dmlbench.plan.read import read_mapping
 from dmlbench.plan.variants import Variant
 from dmlbench.plan.where import Where
-from dmlbench.presentation.views import _build
+from dmlbench.presentation.view_files import _build
 from dmlbench.statistics.aggregation import SCHEMA
 from project import CONFIG
 
@@ -25,7 +25,7 @@ OF_EXPERIMENTS = {
     "constants",
     "deviations_from_printed",
     "force_field",
-    "gains_beside_printed",
+    "gains_next_to_printed",
     "means_by_axis",
     "methods_by_axis",
     "metrics_by_axis",

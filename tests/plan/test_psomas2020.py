@@ -126,7 +126,7 @@ def test_two_selection_rules_do_not_go_into_one_view(tmp_path):
 
 
 def test_a_table_that_is_not_printed_is_named(tmp_path):
-    kind = {"name": "scores_beside_printed", "metrics": ["recall_at_1"], "printed": ["66"]}
+    kind = {"name": "scores_next_to_printed", "metrics": ["recall_at_1"], "printed": ["66"]}
     with pytest.raises(UserError, match=r"tables\.06\.kind\.printed: .*'66'; allowed: 06, 07"):
         changed(tmp_path, "kind", kind)
 

@@ -12,7 +12,7 @@ EXPERIMENTS = {
     "tables": {
         "points": {
             "title": "Points",
-            "kind": {"name": "scores_beside_printed", "metrics": ["recall_at_1"]},
+            "kind": {"name": "scores_next_to_printed", "metrics": ["recall_at_1"]},
             "experiments": ["karaman2021_input_space"],
         }
     },

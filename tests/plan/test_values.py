@@ -334,7 +334,9 @@ def test_a_word_of_a_closed_set_is_declared_as_one():
 def test_a_default_is_what_is_declared(package, name):
     for key, option in registry.options(package, name).items():
         if not option.is_fact and not option.required:
-            registry.check(package, name, others(package, name, key) | {key: option.default})
+            registry.check_options(
+                package, name, others(package, name, key) | {key: option.default}
+            )
 
 
 @pytest.mark.parametrize(("package", "name", "key"), OPTIONS)
@@ -347,7 +349,7 @@ def test_what_is_declared_passes_plan_and_build(package, name, key):
     def passes(data):
         value = data.draw(st.just(["06"]) if printed else inside(option.kind))
         options = others(package, name, key) | {key: value}
-        registry.check(package, name, options)
+        registry.check_options(package, name, options)
         if not printed and (package, name, key) not in DEPENDENT:
             built(package, name, **options)
 
@@ -358,7 +360,7 @@ def test_what_is_declared_passes_plan_and_build(package, name, key):
 def test_what_is_not_declared_is_refused_by_plan_and_build_alike(package, name, key):
     for value in outside(registry.options(package, name)[key].kind):
         options = others(package, name, key) | {key: value}
-        line = refusal(registry.check, package, name, options)
+        line = refusal(registry.check_options, package, name, options)
         assert line is not None, value
         assert line.startswith(f"{package}/{name}: {key} is "), value
         assert "; allowed: " in line
@@ -372,7 +374,7 @@ def test_what_is_not_declared_is_refused_by_plan_and_build_alike(package, name, 
      if registry.options(package, name)[key].required],
 )  # fmt: skip
 def test_an_option_without_a_default_must_be_given(package, name, key):
-    line = refusal(registry.check, package, name, others(package, name, key))
+    line = refusal(registry.check_options, package, name, others(package, name, key))
     assert line.startswith(f"{package}/{name}: {key} is missing; allowed: ")
     assert refusal(built, package, name, **others(package, name, key)) == line
 

@@ -11,7 +11,7 @@ from dmlbench.plan import pages, views
 from dmlbench.presentation._queries import worst_queries
 from dmlbench.presentation.document import write_document
 from dmlbench.presentation.runs import write_runs
-from dmlbench.presentation.views import write_figure, write_table
+from dmlbench.presentation.view_files import write_figure, write_table
 from dmlbench.statistics.aggregation import aggregate
 from dmlbench.statistics.agreement import agreement
 from dmlbench.statistics.audit import audit

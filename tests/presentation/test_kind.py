@@ -34,7 +34,7 @@ def test_no_option_has_the_name_of_a_fact(package, name):
 @pytest.mark.parametrize(("package", "name"), SHIPPED)
 def test_a_configuration_gives_no_fact(package, name):
     with pytest.raises(UserError, match=r"unknown hyper-parameter of .* 'title'"):
-        registry.check(package, name, {"title": "mine"})
+        registry.check_options(package, name, {"title": "mine"})
 
 
 def test_a_subclass_is_a_dataclass_of_facts_and_options():

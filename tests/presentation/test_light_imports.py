@@ -25,9 +25,9 @@ PICTURES = (
 
 
 VIEWS = (
-    "dmlbench.presentation.views",
+    "dmlbench.presentation.view_files",
     "dmlbench.presentation.tables.scores_by_method",
-    "dmlbench.presentation.tables.scores_beside_printed",
+    "dmlbench.presentation.tables.scores_next_to_printed",
     "dmlbench.evaluation.run_scores",
 )
 

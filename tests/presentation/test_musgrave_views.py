@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.plan import views
-from dmlbench.presentation.views import write_figure, write_table
+from dmlbench.presentation.view_files import write_figure, write_table
 from dmlbench.statistics.aggregation import SCORES
 from project import load_studies
 

@@ -5,7 +5,7 @@ import pytest
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import pages, views
-from dmlbench.presentation.views import write_figure
+from dmlbench.presentation.view_files import write_figure
 from dmlbench.statistics.placement import read_placed
 from invented import CONFIG
 from kinds import build

@@ -6,12 +6,12 @@ import pytest
 from dmlbench.presentation._latex import _ESCAPED
 from dmlbench.presentation._latex import escape as latex_escape
 from dmlbench.presentation._markdown import escape as markdown_escape
-from dmlbench.presentation.table import Cell, Column, Row, Table, write
+from dmlbench.presentation.table import Cell, Column, Table, TableRow, write
 from latex import typeset
 
 
 def row(label, *cells, baseline=False):
-    return Row(label, tuple(c if isinstance(c, Cell) else Cell(c) for c in cells), baseline)
+    return TableRow(label, tuple(c if isinstance(c, Cell) else Cell(c) for c in cells), baseline)
 
 
 @pytest.fixture

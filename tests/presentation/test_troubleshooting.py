@@ -152,7 +152,7 @@ def own_loss(folder, patch, text):
     (folder / "losses" / "mine.py").write_text(text)
     patch.setattr(registry, "_LIBRARY", folder)
     patch.setattr(registry, "available", lambda package: ["mine"])
-    registry.check("losses", "mine", {"margin": 0.2})
+    registry.check_options("losses", "mine", {"margin": 0.2})
 
 
 @situation("died with <Signals.SIGKILL: 9>")

@@ -155,7 +155,7 @@ EXAMPLES = {
     "tables/correlations": correlated,
     "tables/deviations_from_printed": deviations,
     "tables/fold_summary": folds,
-    "tables/gains_beside_printed": gains,
+    "tables/gains_next_to_printed": gains,
     "tables/means_by_axis": along(axis="p", values=[0, 1]),
     "tables/method_spread": lambda metric, factor: (
         {"metrics": [metric], "against": ""},
@@ -165,7 +165,7 @@ EXAMPLES = {
         {"metrics": [metric]},
         scores(metric, variant=("", "mixup")),
     ),
-    "tables/scores_beside_printed": beside,
+    "tables/scores_next_to_printed": beside,
     "tables/scores_by_method": plain("metrics"),
     "tables/scores_by_split": by_split,
     "tables/variance_shares": shares,
@@ -195,11 +195,11 @@ EXAMPLES = {
 SPREAD = statistics.stdev(MEANS.values())
 SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
     "tables/fold_summary": [0.4337, STD],
-    "tables/gains_beside_printed": [0.1, 0.15],
+    "tables/gains_next_to_printed": [0.1, 0.15],
     "tables/means_by_axis": [0.4137, 0.4337, STD],
     "tables/method_spread": [SPREAD],
     "tables/paired_differences": [0.4137, 0.4337, 0.02],
-    "tables/scores_beside_printed": [0.4137, STD, 0.3137],
+    "tables/scores_next_to_printed": [0.4137, STD, 0.3137],
     "tables/scores_by_method": [0.4137, STD],
     "tables/scores_by_split": [0.4137, 0.4337, STD, 0.02],
     "tables/variance_shares": [((0.08 - 2 * STD**2) / 12) ** 0.5],
@@ -222,7 +222,7 @@ NO_WORD = {"tables/constants", "tables/paired_differences", "figures/singular_sp
 BEST = {
     "tables/fold_summary": "margin",
     "tables/means_by_axis": "margin",
-    "tables/scores_beside_printed": "margin",
+    "tables/scores_next_to_printed": "margin",
     "tables/scores_by_method": "margin",
     "tables/method_spread": None,
 }
@@ -348,7 +348,7 @@ def test_what_ranks_is_refused_a_metric_without_a_better_direction(kind, metric)
         given = {key: [value] if several else value}
         message = ""
         try:
-            registry.check(f"presentation/{package}", name, given)
+            registry.check_options(f"presentation/{package}", name, given)
         except UserError as error:
             message = str(error)
         assert (f"{key} is " in message) is not fine, message

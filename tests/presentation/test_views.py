@@ -6,7 +6,7 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 from dmlbench.presentation import style
-from dmlbench.presentation.views import write_figure, write_table
+from dmlbench.presentation.view_files import write_figure, write_table
 from dmlbench.statistics.tournament import write_tournament
 from run_files import run_files
 

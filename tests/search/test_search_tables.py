@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.presentation.views import _trials
+from dmlbench.presentation.view_files import _trials
 
 PARAMETERS = {
     "loss.margin": {"title": "margin λ", "low": 0, "high": 1, "step": 0.1, "open": False},

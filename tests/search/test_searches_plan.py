@@ -148,7 +148,7 @@ def test_strategies_have_the_same_budget_and_coordinate_searches_need_all_of_it(
     assert budgets == {"multi_similarity": {119}, "soft_triple": {88}, "proxy_anchor": {60}}
     for name, search in loaded.searches.items():
         if search.strategy.name == "coordinate":
-            spec = searches.facts(loaded, name)["trial_specs"][0]
+            spec = searches.search_facts(loaded, name)["trial_specs"][0]
             start = searches.starting_values(spec, search.parameters)
             start |= search.strategy.hyperparameters.get("start", {})
             assert trials_of_a_pass(search.parameters, start) == search.budget
@@ -156,7 +156,7 @@ def test_strategies_have_the_same_budget_and_coordinate_searches_need_all_of_it(
 
 def digests(folder):
     """Identity and digest of the trials of one search, as the folder has it."""
-    facts = searches.facts(plan.load(CONFIGURATION, folder), NAME)
+    facts = searches.search_facts(plan.load(CONFIGURATION, folder), NAME)
     return searches.identity(facts), searches.trials_digest(facts)
 
 
@@ -193,7 +193,7 @@ def turned(parameters):
 
 
 def test_what_is_added_to_the_facts_counts(loaded):
-    facts = searches.facts(loaded, NAME)
+    facts = searches.search_facts(loaded, NAME)
     more = facts | {"data": "cub200-01234567"}
     assert searches.identity(more) != searches.identity(facts)
     assert searches.trials_digest(more) != searches.trials_digest(facts)
@@ -204,7 +204,7 @@ def test_each_fold_has_a_spec_of_its_own(folder):
     values = yaml.safe_load(path.read_text())[NAME] | {"folds": [2, 0]}
     values["run"] |= TEN
     path.write_text(yaml.safe_dump({NAME: values}, sort_keys=False))
-    two = searches.facts(plan.load(CONFIGURATION, folder), NAME)["trial_specs"]
+    two = searches.search_facts(plan.load(CONFIGURATION, folder), NAME)["trial_specs"]
     assert [spec["fold"] for spec in two] == [2, 0]
     assert {**two[0], "fold": 0} == two[1]
     for spec in two:

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.statistics.aggregation import Row
+from dmlbench.statistics.aggregation import Coordinates
 from dmlbench.statistics.confidence import rank_confidence, read_answers
 from scipy import stats
 
 
 def row(method, *, dim=64, seed=0, dataset="glyphs"):
-    return Row(dataset, "convnet", dim, method, "short", "", "half", "", seed)
+    return Coordinates(dataset, "convnet", dim, method, "short", "", "half", "", seed)
 
 
 def answers(values, *, seeds=1, dims=(64,)):

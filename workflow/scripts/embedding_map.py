@@ -1,7 +1,7 @@
 """Rule embedding_map: embeddings in the plane, drawn with their images."""
 
 from dmlbench.job import job
-from dmlbench.presentation.views import write_embedding_map
+from dmlbench.presentation.view_files import write_embedding_map
 
 with job(snakemake):
     write_embedding_map(

@@ -1,7 +1,7 @@
 """Rule figure: one figure of a study, in all formats."""
 
 from dmlbench.job import job
-from dmlbench.presentation.views import write_figure
+from dmlbench.presentation.view_files import write_figure
 
 with job(snakemake):
     write_figure(

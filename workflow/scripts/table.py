@@ -1,7 +1,7 @@
 """Rule table: one table of a study, in all formats."""
 
 from dmlbench.job import job
-from dmlbench.presentation.views import write_table
+from dmlbench.presentation.view_files import write_table
 
 with job(snakemake):
     write_table(

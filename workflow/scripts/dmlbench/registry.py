@@ -131,7 +131,7 @@ def constant(package: str, name: str, key: str) -> Any:
     return None
 
 
-def check(package: str, name: str, given: Mapping[str, Any]) -> None:
+def check_options(package: str, name: str, given: Mapping[str, Any]) -> None:
     """Raise a UserError unless the package has this part and it takes these options.
 
     The error is one line that names the part, the option, its value and what is allowed.
@@ -164,7 +164,7 @@ def build(package: str, name: str, *, context: dict | None = None, **given):
     """
     configured = _configured(package, name)
     facts = options(package, name).keys() - configured.keys()
-    check(package, name, {key: value for key, value in given.items() if key not in facts})
+    check_options(package, name, {key: value for key, value in given.items() if key not in facts})
     module = importlib.import_module(f"dmlbench.{package}.{name}".replace("/", "."))
     part = next(value for key, value in vars(module).items() if _is_class_of(name, key))
     takes = inspect.signature(part).parameters.keys() - configured.keys()

@@ -26,7 +26,7 @@ def write(frame: "pandas.DataFrame", schema: pa.Schema, facts: dict, output: Pat
         pq.write_table(table, unfinished, compression="zstd")
 
 
-def facts(path: Path) -> dict:
+def table_facts(path: Path) -> dict:
     """The facts that `write` put into a table's metadata; a DamagedError names a damaged file."""
     return json.loads(read_metadata(path)[_KEY])
 

@@ -88,7 +88,7 @@ def pack(
             images = _prepared(rows, opened, prepare, pool)
             packed, sha256 = _write(images, file)
         facts = {"pixels_sha256": sha256, "pillow": PIL.__version__, "size": size, "mode": mode}
-        facts["index_sha256"] = _tables.facts(index)["rows_sha256"]
+        facts["index_sha256"] = _tables.table_facts(index)["rows_sha256"]
         _log_converted(packed)
         _tables.write(packed.sort_values("image_id"), SCHEMA, facts, table)
 

@@ -43,7 +43,7 @@ def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
         _check_disjoint(labeled, rule, index)
     _warn_of_single_images(labeled, rule)
     facts = {"rule": rule, "hyperparameters": hyperparameters}
-    facts["index_sha256"] = _tables.facts(index)["rows_sha256"]
+    facts["index_sha256"] = _tables.table_facts(index)["rows_sha256"]
     _tables.write(roles, SCHEMA, facts, output)
 
 

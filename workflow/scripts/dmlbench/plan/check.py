@@ -35,9 +35,9 @@ def check_studies(plan: Plan) -> None:
 
 
 def check_searches(plan: Plan) -> None:
-    """Resolve every search; raises as `search_checks.check`."""
+    """Resolve every search; raises as `search_checks.check_search`."""
     for name in plan.searches:
-        search_checks.check(plan, name)
+        search_checks.check_search(plan, name)
 
 
 def _check_methods(plan: Plan) -> None:
@@ -167,7 +167,7 @@ def _check_needs(plan: Plan, study: str, view, where: str) -> None:
     if rule is None or getattr(view, "experiments", None):
         return
     try:
-        needs.check(rule, known(plan, study, view))
+        needs.check_needs(rule, known(plan, study, view))
     except UserError as error:
         raise UserError(f"{where}.where: {error}") from None
 

@@ -112,7 +112,7 @@ class Choice(BaseModel):
     def _exists(self) -> "Choice":
         choice = (self.package, self.name, repr(self.model_extra))
         if choice not in _CHECKED:
-            registry.check(self.package, self.name, self.hyperparameters)
+            registry.check_options(self.package, self.name, self.hyperparameters)
             _CHECKED.add(choice)
         return self
 

@@ -56,7 +56,7 @@ class Known:
         return [row for row in self.rows if self.metrics(row, role) & set(metrics)]
 
 
-def check(rule: str, known: Known) -> None:
+def check_needs(rule: str, known: Known) -> None:
     """Raise a UserError unless the rows are what a rule needs."""
     RULES[rule](known)
 

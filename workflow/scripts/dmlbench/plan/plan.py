@@ -165,7 +165,7 @@ class Plan:
                 raise UserError(
                     f"{where}, for row {row.label}: {unknown('search', search, self.searches)}"
                 )
-            values |= {"search": searches.identity(searches.facts(self, search))}
+            values |= {"search": searches.identity(searches.search_facts(self, search))}
         if self.methods[row.method].loss is None:
             values = without_training(values)
         stages[where] = values

@@ -11,7 +11,7 @@ from dmlbench.plan.spec import Spec
 from dmlbench.plan.studies import Grid
 
 
-def check(plan, name: str) -> None:
+def check_search(plan, name: str) -> None:
     """Check a search of the plan against the run that it tunes.
 
     Raises:

@@ -125,7 +125,7 @@ def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
     return {place: value for place, value in found.items() if value is not None}
 
 
-def facts(plan, name: str) -> dict[str, Any]:
+def search_facts(plan, name: str) -> dict[str, Any]:
     """Plain values that the jobs of a search take, and from which its digests are computed.
 
     Keys: strategy, pruner, budget, most_failed; parameters (place -> values); trial_specs (the
@@ -161,7 +161,7 @@ def trials_digest(facts: Mapping[str, Any]) -> str:
 @functools.cache
 def folder(plan, name: str) -> str:
     """A search's folder below `searches`: another search of the same name has another folder."""
-    return f"{name}-{identity(facts(plan, name))[:8]}"
+    return f"{name}-{identity(search_facts(plan, name))[:8]}"
 
 
 def shown(plan, name: str) -> dict[str, Any]:

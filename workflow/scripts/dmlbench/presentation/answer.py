@@ -13,18 +13,18 @@ from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation._table_answers import ANSWERING
 from dmlbench.presentation.names import name, points
 from dmlbench.presentation.numbers import rounded
-from dmlbench.presentation.study import Study, TableFiles, near_first, read_tournament
+from dmlbench.presentation.study import StudyPage, TableFiles, near_first, read_tournament
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.friedman import friedman
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.statistics.tournament import rank_by_year, ranks
 
 
-def answer(study: Study) -> list[str]:
+def answer(study: StudyPage) -> list[str]:
     """One to three sentences with interval, test and size of the effect; none without a test.
 
     Args:
-        study: see `study.Study` for the keys.
+        study: see `study.StudyPage` for the keys.
 
     Raises:
         UserError: a named table is of a kind without an answer.
@@ -37,7 +37,7 @@ def answer(study: Study) -> list[str]:
     return [sentence for table in found for sentence in _of_table(table, study, alone=not named)]
 
 
-def _of_tournament(study: Study) -> list[str]:
+def _of_tournament(study: StudyPage) -> list[str]:
     """Whether anything differs significantly, which loss leads, by how much, trend by year."""
     board = read_tournament(study)
     if len(board) < 2:
@@ -69,7 +69,7 @@ def _of_tournament(study: Study) -> list[str]:
     return sentences
 
 
-def _test(study: Study, board: pd.DataFrame, lead: str, seeds: str) -> str:
+def _test(study: StudyPage, board: pd.DataFrame, lead: str, seeds: str) -> str:
     best = board.iloc[0]
     p_value, difference = best.friedman_p, best.critical_difference
     near = near_first(board)
@@ -96,7 +96,7 @@ def _test(study: Study, board: pd.DataFrame, lead: str, seeds: str) -> str:
     )
 
 
-def _concordance(study: Study) -> float:
+def _concordance(study: StudyPage) -> float:
     """Kendall's W: 1 if all experiments order the methods alike, 0 if they share nothing."""
     table = ranks(
         _ranked(study),
@@ -107,7 +107,7 @@ def _concordance(study: Study) -> float:
     return friedman(table).chi_square / (table.shape[1] * (len(table) - 1))
 
 
-def _lead(study: Study, board: pd.DataFrame) -> str:
+def _lead(study: StudyPage, board: pd.DataFrame) -> str:
     """How far the first is ahead of the second, mean over experiments: `1.20 points above`."""
     metric = study["metric"]
     chosen = select(_ranked(study), selection=study["selection"], metrics=[metric])
@@ -119,17 +119,17 @@ def _lead(study: Study, board: pd.DataFrame) -> str:
     return f"{rounded(gain, 2)}{points(metric)} {where}" if gain > 0 else ""
 
 
-def _seeds(study: Study) -> str:
+def _seeds(study: StudyPage) -> str:
     count = _ranked(study)["seed"].nunique()
     return "; with one seed only, another seed may change the order" if count == 1 else ""
 
 
-def _ranked(study: Study) -> pd.DataFrame:
+def _ranked(study: StudyPage) -> pd.DataFrame:
     scores = read_scores(study["scores"])
     return scores[in_rows(scores, study["ranked"])]
 
 
-def _of_table(table: TableFiles, study: Study, *, alone: bool) -> list[str]:
+def _of_table(table: TableFiles, study: StudyPage, *, alone: bool) -> list[str]:
     if table["kind"] not in ANSWERING:
         raise unknown("kind of a table that answers", table["kind"], ANSWERING)
     frame = pd.read_csv(table["csv"], keep_default_na=False, dtype=str)

@@ -7,7 +7,7 @@ from dmlbench.files import atomic_write
 from dmlbench.presentation._latex import escape
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL
-from dmlbench.presentation.study import Study
+from dmlbench.presentation.study import StudyPage
 
 _HEAD = r"""% pdflatex {name}
 \documentclass[a3paper]{{article}}
@@ -24,13 +24,13 @@ _HEAD = r"""% pdflatex {name}
 """
 
 
-def write_document(study: Study, output: str | os.PathLike) -> None:
+def write_document(study: StudyPage, output: str | os.PathLike) -> None:
     r"""Write a study as LaTeX that compiles without changes, in its own folder.
 
     Tables are included; figures are PDF files by relative paths.
 
     Args:
-        study: see `study.Study` for the keys.
+        study: see `study.StudyPage` for the keys.
         output: the file to write.
     """
     folder = Path(output).parent

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dmlbench.presentation import _variants
 from dmlbench.presentation.names import name, selected, with_unit
-from dmlbench.presentation.table import Column, Row, Table
+from dmlbench.presentation.table import Column, Table, TableRow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -18,7 +18,7 @@ class Kind:
     The fields here are facts that the pipeline gives to each view (`plan.views.facts`). A subclass
     is a dataclass too, without a decorator: its own fields are the options that a study's file may
     give, annotated by `dmlbench.values`. A kind that needs `queries` (tables) or `arrays` (figures)
-    has a field of this name and of type `Fact[...]`; see `presentation.views`.
+    has a field of this name and of type `Fact[...]`; see `presentation.view_files`.
 
     Attributes:
         id: the view's id, for labels and links.
@@ -102,7 +102,7 @@ class Kind:
         self,
         row_header: str,
         columns: Iterable[Column],
-        rows: Iterable[Row],
+        rows: Iterable[TableRow],
         caption: str = "",
         notes: Iterable[str] = (),
     ) -> Table:

@@ -20,7 +20,7 @@ from dmlbench.presentation._templates import environment
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.run_facts import ending_of, endings
-from dmlbench.presentation.study import Study, headline, read_tournament
+from dmlbench.presentation.study import StudyPage, headline, read_tournament
 from dmlbench.statistics.agreement import RULE, summary
 from dmlbench.statistics.audit import RULES
 from dmlbench.statistics.audit.check import AGREES
@@ -30,7 +30,7 @@ _MANY = 12
 """Number of findings of one check above which they are collapsed."""
 
 
-def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
+def report(studies: Sequence[StudyPage], output: str | os.PathLike) -> None:
     """Write one HTML page with every study: question, numbers, tables, figures, protocol.
 
     The page contains its style and pictures and links, by relative paths, only to the files of the
@@ -38,7 +38,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
     the page ends with the machine and software that wrote it.
 
     Args:
-        studies: see `study.Study` for the keys.
+        studies: see `study.StudyPage` for the keys.
         output: the HTML file to write.
 
     Raises:
@@ -63,7 +63,7 @@ def report(studies: Sequence[Study], output: str | os.PathLike) -> None:
         unfinished.write_text(page, encoding="utf-8")
 
 
-def _view(study: Study) -> dict:
+def _view(study: StudyPage) -> dict:
     view = study | {
         "answer": answer(study),
         "board": [],
@@ -85,7 +85,7 @@ def _view(study: Study) -> dict:
     }
 
 
-def _trained_on(study: Study) -> list[str]:
+def _trained_on(study: StudyPage) -> list[str]:
     """What the study's trainings ran on, from their histories; one line for each machine.
 
     Trainings without a history, or without this record, are left out.
@@ -111,14 +111,14 @@ def _versions(packages: str, locked: str, code: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _endings(study: Study) -> dict[str, int]:
+def _endings(study: StudyPage) -> dict[str, int]:
     """How many trainings end with their best score."""
     results = Path(study["scores"]).parents[2]
     found = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
     return endings([ending_of(results, run) for run in found])
 
 
-def _verdicts(study: Study) -> dict:
+def _verdicts(study: StudyPage) -> dict:
     """How many printed numbers were reproduced, in total and by table, and a plot of both."""
     found = pd.read_csv(study["agreement"], dtype={"table": str})
     tables = {
@@ -157,7 +157,7 @@ def _stages(timings: str | os.PathLike | None) -> list[dict]:
     return stages
 
 
-def _audit(study: Study) -> dict:
+def _audit(study: StudyPage) -> dict:
     frame = pd.read_csv(study["audit"]["csv"], dtype=str, keep_default_na=False)
     frame["title"] = [name(study["titles"], method) for method in frame["method"]]
     checks = []

@@ -54,7 +54,7 @@ class AuditFiles(TypedDict):
     md: Path
 
 
-class Study(TypedDict):
+class StudyPage(TypedDict):
     """A study as the report and the terminal show it.
 
     A study without a tournament has no selection, metric, methods or ranked.
@@ -141,7 +141,7 @@ class Headline:
     apart: bool
 
 
-def read_tournament(study: Study) -> pd.DataFrame:
+def read_tournament(study: StudyPage) -> pd.DataFrame:
     """The study's tournament, with a column `title` of display names.
 
     Raises:
@@ -153,7 +153,7 @@ def read_tournament(study: Study) -> pd.DataFrame:
     return frame.assign(title=[name(study["titles"], method) for method in frame["method"]])
 
 
-def headline(study: Study) -> Headline:
+def headline(study: StudyPage) -> Headline:
     """The tournament's winner next to the baseline, and how much was run."""
     everything = read_scores(study["scores"])
     scores = everything[in_rows(everything, study["ranked"])]

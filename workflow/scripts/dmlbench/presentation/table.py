@@ -41,7 +41,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A labeled row; baselines follow below a rule and are never marked as best.
 
     Rows of one panel are consecutive below its heading, and are compared only with each other.
@@ -67,7 +67,7 @@ class Table:
     caption: str
     row_header: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = field(default=())
     rehearsal: bool = False
 

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
-from dmlbench.presentation.study import Study, headline, read_tournament
+from dmlbench.presentation.study import StudyPage, headline, read_tournament
 
 _WIDTH = 78
 """Characters per line."""
 
 
 def summary(
-    study: Study, *, report: str | os.PathLike | None = None, next_steps: Sequence[str] = ()
+    study: StudyPage, *, report: str | os.PathLike | None = None, next_steps: Sequence[str] = ()
 ) -> str:
     """A finished study as plain text: tournament, winner next to the baseline, files, next steps.
 
     Args:
-        study: see `study.Study` for the keys.
+        study: see `study.StudyPage` for the keys.
         report: the report's path, printed with the files.
         next_steps: lines printed last, unchanged.
 
@@ -40,7 +40,7 @@ def summary(
     return "\n".join(lines) + "\n"
 
 
-def _answer(study: Study) -> list[str]:
+def _answer(study: StudyPage) -> list[str]:
     """The question, and its answer from the scores."""
     found = answer(study)
     if not found:
@@ -49,7 +49,7 @@ def _answer(study: Study) -> list[str]:
     return [*question, *textwrap.wrap(" ".join(found), _WIDTH, break_on_hyphens=False), ""]
 
 
-def _ranking(study: Study) -> list[str]:
+def _ranking(study: StudyPage) -> list[str]:
     numbers = headline(study)
     return [
         f"Tournament by {name(study['titles'], study['metric'])} "
@@ -64,7 +64,7 @@ def _ranking(study: Study) -> list[str]:
     ]
 
 
-def _tournament(study: Study) -> list[str]:
+def _tournament(study: StudyPage) -> list[str]:
     board = read_tournament(study)
     rows = [("", "loss", "total", "mean", "std")]
     for place, row in enumerate(board.itertuples(), start=1):
@@ -85,7 +85,7 @@ def _tournament(study: Study) -> list[str]:
     return lines
 
 
-def _numbers(study: Study, numbers) -> list[str]:
+def _numbers(study: StudyPage, numbers) -> list[str]:
     last = study["selection"] != "last_epoch"
     mean = f", mean of {numbers.averaged} runs" if numbers.averaged > 1 else ""
     percent = all(unit for _, unit, *_ in numbers.metrics)

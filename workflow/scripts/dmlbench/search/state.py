@@ -14,7 +14,7 @@ def open_trials(search: str, facts: dict, folder: Path) -> Trials:
 
     Args:
         search: its id.
-        facts: as `dmlbench.plan.searches.facts` gives them.
+        facts: as `dmlbench.plan.searches.search_facts` gives them.
         folder: holds the folders of shared state; on a file system that all workers share.
     """
     parameters = {

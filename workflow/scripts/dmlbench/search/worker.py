@@ -14,7 +14,7 @@ from dmlbench.training.watch import LossError
 Report = Callable[[int, float], None]
 
 
-class Objective(Protocol):
+class TrialScore(Protocol):
     """What is maximized."""
 
     def evaluate(self, number: int, values: Values, report: Report) -> float:
@@ -24,7 +24,7 @@ class Objective(Protocol):
         """Remove the files of all trials except these."""
 
 
-def work(trials: Trials, strategy: Strategy, objective: Objective) -> list[int]:
+def work(trials: Trials, strategy: Strategy, objective: TrialScore) -> list[int]:
     """Evaluate trials until the budget is spent; returns the numbers of those evaluated here.
 
     A trial whose worker is gone is evaluated again under its number. Any error but a LossError ends
@@ -44,7 +44,7 @@ def work(trials: Trials, strategy: Strategy, objective: Objective) -> list[int]:
             objective.clear({running.number for running in trials.get(TrialState.RUNNING)})
 
 
-def _evaluate(trials: Trials, trial: FrozenTrial, objective: Objective) -> None:
+def _evaluate(trials: Trials, trial: FrozenTrial, objective: TrialScore) -> None:
     values = values_of(trial, trials.parameters)
     original = _original_of(trials, trial)
     if original is not None:

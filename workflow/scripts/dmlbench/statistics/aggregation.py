@@ -43,7 +43,7 @@ SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch", "none")
 """Rules by which an epoch was selected; `none` if nothing was trained in epochs."""
 
 
-class Row(namedtuple("Row", COORDINATES)):
+class Coordinates(namedtuple("Coordinates", COORDINATES)):
     """A study's name of a run; a run can have several rows.
 
     Attributes:
@@ -62,7 +62,7 @@ DEFAULTS = NOTHING | {"role": "test", "selection": "none"}
 """The value of a column that an experiment's table lacks."""
 
 
-def row_of(columns: Mapping[str, Any]) -> Row:
+def row_of(columns: Mapping[str, Any]) -> Coordinates:
     """The row with these columns (others are ignored).
 
     `variant`, `fold` and optional coordinates may be missing.
@@ -74,7 +74,7 @@ def row_of(columns: Mapping[str, Any]) -> Row:
     for column in ROW:
         if column not in given:
             raise UserError(f"a row without {column} ({columns}); needed: {', '.join(ROW)}")
-    return Row(*(given[column] for column in ROW))
+    return Coordinates(*(given[column] for column in ROW))
 
 
 def collect(

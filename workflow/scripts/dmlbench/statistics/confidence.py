@@ -17,7 +17,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import split_at_k
 from dmlbench.parquet import read_table
 from dmlbench.plan.rows import EXPERIMENT
-from dmlbench.statistics.aggregation import SAME_SCORE, Row, row_of
+from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, row_of
 
 COLUMNS = ["method", "rank_low", "rank_high", "probability_first"]
 
@@ -30,7 +30,7 @@ def read_answers(
     *,
     metric: str,
     selection: str,
-) -> dict[Row, pd.Series]:
+) -> dict[Coordinates, pd.Series]:
     """The score of each test query, row by row.
 
     Args:
@@ -65,7 +65,7 @@ def read_answers(
 
 
 def rank_confidence(
-    answers: Mapping[Row, pd.Series],
+    answers: Mapping[Coordinates, pd.Series],
     *,
     methods: Sequence[str],
     resamples: int = 1000,
@@ -119,9 +119,9 @@ def rank_confidence(
     )
 
 
-def _cells(answers: Mapping[Row, pd.Series], methods: Sequence[str]) -> np.ndarray:
+def _cells(answers: Mapping[Coordinates, pd.Series], methods: Sequence[str]) -> np.ndarray:
     """The rows of each experiment and method, [E, M]."""
-    found: dict[tuple, dict[str, list[Row]]] = {}
+    found: dict[tuple, dict[str, list[Coordinates]]] = {}
     for row in answers:
         experiment = tuple(getattr(row, column) for column in EXPERIMENT)
         found.setdefault(experiment, {}).setdefault(row.method, []).append(row)
@@ -136,10 +136,10 @@ def _cells(answers: Mapping[Row, pd.Series], methods: Sequence[str]) -> np.ndarr
 
 
 def _drawn_means(
-    answers: Mapping[Row, pd.Series], resamples: int, generator: np.random.Generator
-) -> dict[Row, np.ndarray]:
+    answers: Mapping[Coordinates, pd.Series], resamples: int, generator: np.random.Generator
+) -> dict[Coordinates, np.ndarray]:
     """Each row's mean over drawn queries, [resamples]; rows on one split share the draws."""
-    on_split: dict[tuple, list[Row]] = {}
+    on_split: dict[tuple, list[Coordinates]] = {}
     for row in answers:
         on_split.setdefault((row.dataset, row.split, row.fold), []).append(row)
     means = {}

@@ -12,7 +12,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.files import atomic_write
 from dmlbench.plan.rows import EXPERIMENT
-from dmlbench.statistics.aggregation import SAME_SCORE, Row, collect
+from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, collect
 from dmlbench.statistics.confidence import rank_confidence, read_answers
 from dmlbench.statistics.friedman import critical_difference, friedman
 
@@ -80,7 +80,7 @@ def tournament(
     metric: str,
     methods: Sequence[str],
     selection: str,
-    answers: Mapping[Row, pd.Series] | None = None,
+    answers: Mapping[Coordinates, pd.Series] | None = None,
 ) -> pd.DataFrame:
     """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
 

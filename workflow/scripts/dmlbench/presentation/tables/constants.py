@@ -7,7 +7,7 @@ import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.summary import in_units, summarize
 
 
@@ -33,7 +33,7 @@ class Constants(Kind):
             Column("computed", "computed", decimals=self.decimals),
         )
         rows = tuple(
-            Row(row["label"], (Cell(row.get("printed")), Cell(found[row["metric"]])))
+            TableRow(row["label"], (Cell(row.get("printed")), Cell(found[row["metric"]])))
             for row in self.numbers
         )
         return self.table("Number", columns, rows)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from dmlbench.presentation._points import points
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
 
@@ -52,7 +52,9 @@ class Correlations(Kind):
                     y_role=self.y_role,
                 )
                 values = tuple(map(Cell, correlate(found.x, found.y)))
-                rows.append(Row(self.name(x), values, panel=self.name(dataset) if several else ""))
+                rows.append(
+                    TableRow(self.name(x), values, panel=self.name(dataset) if several else "")
+                )
         return self.table(f"With {self.name(self.y)}", _COLUMNS, rows, caption=self._caption())
 
     def _caption(self) -> str:

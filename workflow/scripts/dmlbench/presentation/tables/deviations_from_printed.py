@@ -5,10 +5,10 @@ from typing import Literal
 
 import pandas as pd
 
-from dmlbench.presentation import _beside
+from dmlbench.presentation import _next_to_printed
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.values import Metric, Printed
 
 NEEDS = "next_to_printed"
@@ -31,17 +31,17 @@ class DeviationsFromPrinted(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": self.metrics, "selection": self.selection, "roles": [self.role]}
-        compared = _beside.next_to_printed(scores, self.printed, **which)
+        compared = _next_to_printed.next_to_printed(scores, self.printed, **which)
         both = compared[compared.status == "both"]
         deviations = -both.difference / both.ours_std.where(both.ours_std > 0)
         keys = zip(both.method, both.variant, both.metric, strict=True)
         found = dict(zip(keys, deviations, strict=True))
         rows = [
-            Row(
+            TableRow(
                 self.labeled(*key),
                 tuple(Cell(found.get((*key, metric))) for metric in self.metrics),
             )
-            for key in _beside.lines(placed_values(self.printed))
+            for key in _next_to_printed.lines(placed_values(self.printed))
         ]
         columns = [
             Column(metric, self.name(metric), decimals=1, signed=True) for metric in self.metrics

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.plan.rows import EXPERIMENT
-from dmlbench.presentation import _beside
+from dmlbench.presentation import _next_to_printed
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Table, legend
@@ -32,16 +32,19 @@ class FoldSummary(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": self.metrics, "selection": self.selection}
-        compared = _beside.next_to_printed(scores, self.printed, **which)
+        compared = _next_to_printed.next_to_printed(scores, self.printed, **which)
         compared = compared[compared.fold == "mean"]
-        _beside.check_single(compared, [name for name in EXPERIMENT if name != "fold"])
-        intervals = _beside.has_intervals(compared)
+        _next_to_printed.check_single(compared, [name for name in EXPERIMENT if name != "fold"])
+        intervals = _next_to_printed.has_intervals(compared)
         methods = dict.fromkeys([*self.methods, *compared.method])
         style = {"intervals": intervals}
-        columns, rows = _beside.grid(
+        columns, rows = _next_to_printed.grid(
             {(row.method, row.metric): row for row in compared.itertuples()},
             [(self.name(method), (method,)) for method in methods],
-            {metric: _beside.columns(metric, self.titles, **style) for metric in self.metrics},
+            {
+                metric: _next_to_printed.columns(metric, self.titles, **style)
+                for metric in self.metrics
+            },
             **style,
         )
         caption = (

@@ -10,7 +10,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Column, Row, Table, legend, summarized
+from dmlbench.presentation.table import Column, Table, TableRow, legend, summarized
 
 NEEDS = "numbers_of_an_axis"
 
@@ -43,7 +43,7 @@ class MeansByAxis(Kind):
         ]
         cells = {(row.method, row.x): row for row in found.itertuples()}
         rows = [
-            Row(
+            TableRow(
                 self.name(method),
                 tuple(summarized(cells.get((method, value))) for value in self.values),
             )

@@ -9,7 +9,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.paired import spread_of_methods
 from dmlbench.statistics.summary import select
 from dmlbench.values import Metric
@@ -43,7 +43,7 @@ class MethodSpread(Kind):
                         (row.spread, row.low, row.high) for row in of_metric
                     )
                     label = _variants.label(self.titles, variant) or "as the recipe says"
-                    rows.append(Row(label, tuple(map(Cell, values)), panel=panel))
+                    rows.append(TableRow(label, tuple(map(Cell, values)), panel=panel))
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
             f"Standard deviation of the test scores of {found.methods.max()} losses"

@@ -8,7 +8,7 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table, known
+from dmlbench.presentation.table import Cell, Column, Table, TableRow, known
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Metric
@@ -90,7 +90,7 @@ class PairedDifferences(Kind):
             found = dict.fromkeys(values, self._reference)
         return {value: reference for value, reference in found.items() if value != reference}
 
-    def _rows(self, frame: pd.DataFrame, tested: bool) -> list[Row]:
+    def _rows(self, frame: pd.DataFrame, tested: bool) -> list[TableRow]:
         rank = {method: place for place, method in enumerate([*self.methods, ALL_METHODS])}
         ordered = frame.sort_values("method", key=lambda method: method.map(rank), kind="stable")
         rows = []
@@ -100,7 +100,9 @@ class PairedDifferences(Kind):
                 for row in found.itertuples():
                     label = self._label(row.method, row.variant)
                     cells = _cells(row, tested)
-                    rows.append(Row(label, cells, panel=panel, baseline=row.method == ALL_METHODS))
+                    rows.append(
+                        TableRow(label, cells, panel=panel, baseline=row.method == ALL_METHODS)
+                    )
         return rows
 
     def _panel(self, metric, dataset, frame: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.values import TripletLoss
 
 _COLUMNS = (
@@ -35,7 +35,7 @@ class PrintedDerivatives(Kind):
             if loss not in set(first.method):
                 raise unknown("loss with printed derivatives", loss, sorted(set(first.method)))
         rows = tuple(
-            Row(f"{self.name(loss)}, {point}", _cells(found[loss, point]))
+            TableRow(f"{self.name(loss)}, {point}", _cells(found[loss, point]))
             for loss in self.losses
             for point in ("anchor", "positive", "negative")
         )

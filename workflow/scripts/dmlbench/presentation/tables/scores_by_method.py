@@ -8,7 +8,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._scores import pick, present
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Column, Row, Table, legend, summarized
+from dmlbench.presentation.table import Column, Table, TableRow, legend, summarized
 from dmlbench.values import Metric
 
 NEEDS = "one_family"
@@ -48,7 +48,7 @@ class ScoresByMethod(Kind):
         ]
         columns = [self._column(*key) for key in keys]
         rows = [
-            Row(
+            TableRow(
                 self.name(method) + self.year(method, " ({})"),
                 tuple(summarized(cells.get((rule, method, *key))) for rule, *key in keys),
                 baseline=method == self.baseline,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from dmlbench.plan.rows import all_but
-from dmlbench.presentation import _beside, _variants
+from dmlbench.presentation import _next_to_printed, _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Table
@@ -33,28 +33,30 @@ class ScoresBySplit(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": [self.metric], "selection": self.selection, "roles": _ROLES}
-        compared = _beside.next_to_printed(scores, self.printed, **which)
+        compared = _next_to_printed.next_to_printed(scores, self.printed, **which)
         single = all_but("recipe", "split", "fold", "seed")
-        _beside.check_single(compared, single)
-        intervals = _beside.has_intervals(compared)
+        _next_to_printed.check_single(compared, single)
+        intervals = _next_to_printed.has_intervals(compared)
         splits = [
             (split, fold)
             for split in dict.fromkeys(compared.split)
             for fold in _variants.in_order(compared.fold[compared.split == split])
         ]
-        columns, rows = _beside.grid(
+        columns, rows = _next_to_printed.grid(
             {(row.split, row.fold, row.role): row for row in compared.itertuples()},
             [(self._label(*key), key) for key in splits],
             {role: self._columns(role, intervals) for role in _ROLES},
             intervals=intervals,
         )
         caption = f"Scores{in_percent(self.titles, [self.metric])}. {self.selected}"
-        return self.table(self.row_header, columns, rows, caption, _beside.note(compared))
+        return self.table(self.row_header, columns, rows, caption, _next_to_printed.note(compared))
 
     def _columns(self, role: str, intervals: bool):
         group = f"{self.name(self.metric)}, {role} classes"
         style = {"marked": False, "intervals": intervals}
-        return _beside.columns(self.metric, self.titles, prefix=f"{role}_", group=group, **style)
+        return _next_to_printed.columns(
+            self.metric, self.titles, prefix=f"{role}_", group=group, **style
+        )
 
     def _label(self, split: str, fold: str) -> str:
         own = str(int(fold) + 1) if fold.isdecimal() else fold

@@ -9,7 +9,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_trial, by_method, hours, strategy_title
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.presentation.table import Cell, Column, Table, TableRow, legend
 from dmlbench.statistics.summary import select
 from dmlbench.values import Printed, RankingMetric
 
@@ -52,7 +52,7 @@ class SearchComparison(Kind):
 
     def __call__(self, found) -> Table:
         rows = [
-            Row(
+            TableRow(
                 strategy_title(strategy),
                 tuple(map(Cell, self._values(search, method, found))),
                 panel=self.name(method),

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from dmlbench.presentation._searches import best_values, by_method, strategy_title
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.values import Printed
 
 NEEDS = "one_search_per_strategy"
@@ -43,7 +43,7 @@ class SearchOptima(Kind):
                     *map(_number, ours),
                     _NOT_PRINTED if printed is None else _number(float(printed)),
                 ]
-                rows.append(Row(label, tuple(map(Cell, cells)), panel=self.name(method)))
+                rows.append(TableRow(label, tuple(map(Cell, cells)), panel=self.name(method)))
                 if printed is not None and not _on_grid(printed, parameter):
                     notes.append(
                         f"{self.name(method)}'s printed {label}, {printed}, is not a value of "

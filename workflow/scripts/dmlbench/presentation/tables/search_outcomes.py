@@ -6,7 +6,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_values, hours
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 
 NEEDS = "searches"
 
@@ -38,7 +38,7 @@ class SearchOutcomes(Kind):
         )
         return self.table("Parameter", _COLUMNS, rows, caption)
 
-    def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[Row]:
+    def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[TableRow]:
         best = best_values(search, trials)
         scores = trials.loc[trials["state"] == "complete", "validation"]
         scores = quantity(described["metric"]).factor * scores
@@ -49,7 +49,9 @@ class SearchOutcomes(Kind):
             cells = [_range(parameter), _text(best[place])]
             cells += facts if position == 0 else [None] * len(facts)
             rows.append(
-                Row(parameter["title"] or place, tuple(map(Cell, cells)), panel=described["title"])
+                TableRow(
+                    parameter["title"] or place, tuple(map(Cell, cells)), panel=described["title"]
+                )
             )
         return rows
 

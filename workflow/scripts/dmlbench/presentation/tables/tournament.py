@@ -7,7 +7,7 @@ import pandas as pd
 
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import rounded
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.tournament import read_board
 from dmlbench.statistics.tournament import tournament as rank_methods
@@ -50,7 +50,7 @@ class Tournament(Kind):
         shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
         columns = tuple(_without_halves(column, frame) for column in shown)
         rows = tuple(
-            Row(self.name(record["method"]), tuple(Cell(record[c.name]) for c in columns))
+            TableRow(self.name(record["method"]), tuple(Cell(record[c.name]) for c in columns))
             for record in frame.to_dict("records")
         )
         caption = f"{ranked_by(self, frame)}. {self.selected}"

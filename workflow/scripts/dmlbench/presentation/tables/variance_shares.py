@@ -8,7 +8,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Column, Row, Table, known
+from dmlbench.presentation.table import Column, Table, TableRow, known
 from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
     FIRST,
@@ -121,13 +121,13 @@ class VarianceShares(Kind):
         return f"{caption}; in 95 %: jackknife over them." if seeds > 2 else f"{caption}."
 
 
-def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> Row:
+def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> TableRow:
     cells = []
     for source in found:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
         values = [*(100 * share for share in percents), source.deviation, source.p_value]
         cells += map(known, values)
-    return Row(label, tuple(cells), panel=panel)
+    return TableRow(label, tuple(cells), panel=panel)
 
 
 def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list[Column]:

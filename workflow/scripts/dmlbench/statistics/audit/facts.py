@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dmlbench.statistics.audit.check import CERTAIN, Check
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Fact, Statement
+from dmlbench.statistics.audit.metadata import StatedFact, Statement
 
 TITLE = "Settings and sizes that are stated twice agree"
 KIND = "statements differ"
@@ -18,7 +18,7 @@ def check(document: Document) -> Iterator[Check]:
             yield _pair(fact, fact.stated[0], other)
 
 
-def _pair(fact: Fact, first: Statement, other: Statement) -> Check:
+def _pair(fact: StatedFact, first: Statement, other: Statement) -> Check:
     one = Check(
         metric=fact.id,
         printed=f"{_text(first)} ({first.where})",

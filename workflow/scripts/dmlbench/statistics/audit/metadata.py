@@ -11,13 +11,13 @@ Sure = Literal["certain", "likely", "note"]
 Relation = Literal["less", "at_most", "equal", "at_least", "greater"]
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """Strict: a misspelled key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Counts(Model):
+class Counts(StrictModel):
     """Cells that are shares of queries.
 
     Attributes:
@@ -32,7 +32,7 @@ class Counts(Model):
     runs: int | None = 1
 
 
-class Repeat(Model):
+class Repeat(StrictModel):
     """Cells that repeat cells of another table.
 
     Attributes:
@@ -56,14 +56,14 @@ class Rerun(Repeat):
     runs: int = Field(gt=1)
 
 
-class Mean(Model):
+class Mean(StrictModel):
     """A cell that is the mean of others, its spread their n-1 standard deviation."""
 
     where: Where
     over: Where
 
 
-class Ranks(Model):
+class Ranks(StrictModel):
     """A table of ranks.
 
     Attributes:
@@ -80,7 +80,7 @@ class Ranks(Model):
     columns: dict[str, Literal["sum", "mean", "std"]]
 
 
-class Bold(Model):
+class Bold(StrictModel):
     """What bold means.
 
     Attributes:
@@ -94,7 +94,7 @@ class Bold(Model):
     or_without: str | None = None
 
 
-class Bound(Model):
+class Bound(StrictModel):
     """The least or the largest value that cells can have, and why."""
 
     where: Where
@@ -105,7 +105,7 @@ class Bound(Model):
     line: int | None = None
 
 
-class Claim(Model):
+class Claim(StrictModel):
     """A sentence of the text about its tables: a relation of left (minus another term) to right.
 
     Attributes:
@@ -141,7 +141,7 @@ class Claim(Model):
         return self
 
 
-class Statement(Model):
+class Statement(StrictModel):
     """One place that states a fact: a value, or numbers from which it follows.
 
     Attributes:
@@ -163,7 +163,7 @@ class Statement(Model):
         return self
 
 
-class Fact(Model):
+class StatedFact(StrictModel):
     """Something that is stated in several places.
 
     Attributes:
@@ -180,7 +180,7 @@ class Fact(Model):
     assuming: str = ""
 
 
-class Metadata(Model):
+class Metadata(StrictModel):
     """All metadata of a document; what is absent is not checked."""
 
     counts: list[Counts] = []
@@ -194,4 +194,4 @@ class Metadata(Model):
     bold: list[Bold] = []
     bounds: list[Bound] = []
     claims: list[Claim] = []
-    facts: list[Fact] = []
+    facts: list[StatedFact] = []

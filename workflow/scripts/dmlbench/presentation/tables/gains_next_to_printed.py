@@ -7,11 +7,11 @@ from typing import Literal
 import pandas as pd
 
 from dmlbench.errors import unknown
-from dmlbench.presentation import _beside
+from dmlbench.presentation import _next_to_printed
 from dmlbench.presentation._scores import placed_values
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.summary import half_width, select, summarize
 from dmlbench.values import Metric, Printed
 
@@ -23,7 +23,7 @@ _INTERVAL = (
 )
 
 
-class GainsBesidePrinted(Kind):
+class GainsNextToPrinted(Kind):
     """Scores minus those of one method, seed by seed, next to the printed difference.
 
     Attributes:
@@ -47,7 +47,7 @@ class GainsBesidePrinted(Kind):
         theirs = _less(numbers[numbers.role == self.role], self.over, ["metric"])
         printed = theirs.set_index(_KEY)["value"]
         rows = [
-            Row(
+            TableRow(
                 self.labeled(*key),
                 tuple(
                     chain.from_iterable(
@@ -55,7 +55,7 @@ class GainsBesidePrinted(Kind):
                     )
                 ),
             )
-            for key in _beside.lines(theirs)
+            for key in _next_to_printed.lines(theirs)
         ]
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Row, Table
+from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.presentation.tables.tournament import ranked_by
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import read_board, tournament
@@ -19,7 +19,7 @@ _OURS, _PRINTED, _RECOMPUTED = "ours", "printed", "recomputed"
 _GROUPS = {_OURS: "Our scores", _PRINTED: "As printed", _RECOMPUTED: "From the printed scores"}
 
 
-class TournamentBesidePrinted(Kind):
+class TournamentNextToPrinted(Kind):
     """Each loss's rank over all experiments three times, like psomas2020's table 11.
 
     From our scores, as printed, and computed from the printed scores, next to which printed ranks
@@ -44,7 +44,7 @@ class TournamentBesidePrinted(Kind):
             _RECOMPUTED: self._ranks(printed_scores),
         }
         rows = [
-            Row(
+            TableRow(
                 self.name(method),
                 tuple(_cell(board, method, rank) for board in boards.values() for rank in _RANKS),
             )

@@ -4,9 +4,9 @@ import re
 
 import matplotlib.colors as colors
 import pytest
-from beside_printed import SELECTION, ours, printed
 from dmlbench.errors import UserError
 from kinds import build
+from next_to_printed import SELECTION, ours, printed
 
 
 def figure(kind, frame, scores, **options):

@@ -7,10 +7,10 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation import _beside, _variants
+from dmlbench.presentation import _next_to_printed, _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Row, Table, legend
+from dmlbench.presentation.table import Cell, Column, Table, TableRow, legend
 from dmlbench.statistics.comparison import CITED, NOT_RUN
 from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Metric, Printed
@@ -28,7 +28,7 @@ _FOLDS = {
 _CELL = ["panel", "column", "method", "row", "metric"]
 
 
-class ScoresBesidePrinted(Kind):
+class ScoresNextToPrinted(Kind):
     """A grid of scores, ours next to the printed: one row per method and variant.
 
     Attributes:
@@ -57,7 +57,7 @@ class ScoresBesidePrinted(Kind):
         shown = frames[0]
         style = {
             "printed": bool(shown["printed"].notna().any()),
-            "intervals": _beside.has_intervals(shown),
+            "intervals": _next_to_printed.has_intervals(shown),
         }
         found = [
             {tuple(getattr(row, key) for key in _CELL): row for row in frame.itertuples()}
@@ -69,13 +69,13 @@ class ScoresBesidePrinted(Kind):
         columns = _variants.in_order(listed)
         one_method = shown.method.nunique() == 1 and shown.row.nunique() > 1
         rows = [
-            Row(
+            TableRow(
                 self._label(method, variant, one_method),
                 tuple(self._cells(panel, method, variant, columns, found, style)),
                 panel=heading,
             )
             for panel, heading in self._headed(panels)
-            for method, variant in _beside.lines(
+            for method, variant in _next_to_printed.lines(
                 shown[shown.panel == panel].assign(variant=shown.row)
             )
         ]
@@ -86,14 +86,14 @@ class ScoresBesidePrinted(Kind):
             columns,
             rows,
             caption=self._caption(shown, columns, style["printed"], last_epoch=last_epoch),
-            notes=_beside.note(shown),
+            notes=_next_to_printed.note(shown),
         )
 
     def _compared(self, scores: pd.DataFrame, rule: str, metrics: Sequence[str]) -> pd.DataFrame:
-        """`_beside.next_to_printed` with the panel, column and row of each score."""
+        """`_next_to_printed.next_to_printed` with the panel, column and row of each score."""
         by_recipe = "recipe" in (self.panel, self.column)
         parts = [
-            _beside.next_to_printed(
+            _next_to_printed.next_to_printed(
                 scores[scores.recipe == recipe] if by_recipe else scores,
                 self._printed,
                 metrics=metrics,
@@ -141,10 +141,10 @@ class ScoresBesidePrinted(Kind):
         for column in columns:
             place = (panel, column, method, variant)
             for metric in self.metrics:
-                cells += _beside.cells(shown.get((*place, metric)), absent=absent, **style)
+                cells += _next_to_printed.cells(shown.get((*place, metric)), absent=absent, **style)
             for rows in last:
                 row = rows.get((*place, self.metrics[0]))
-                cells += _beside.cells(row, absent=absent, printed=False)
+                cells += _next_to_printed.cells(row, absent=absent, printed=False)
         return cells
 
     def _columns(self, columns: Sequence, style: dict, *, last_epoch: bool) -> list[Column]:
@@ -155,7 +155,9 @@ class ScoresBesidePrinted(Kind):
             above = f"{title}, " if column != "" else ""
             for metric in self.metrics:
                 group = above + self.name(metric)
-                found += _beside.columns(metric, self.titles, prefix=prefix, group=group, **style)
+                found += _next_to_printed.columns(
+                    metric, self.titles, prefix=prefix, group=group, **style
+                )
             if last_epoch:
                 header = f"{above}{self.name(first)}, last epoch"
                 better = quantity(first).better

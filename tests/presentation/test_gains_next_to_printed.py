@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
-from beside_printed import printed, row, table
 from dmlbench.errors import UserError
+from next_to_printed import printed, row, table
 
 TOY = {"dataset": "toy", "split": "", "recipe": "", "selection": "none"}
 
@@ -35,7 +35,7 @@ def test_deviations_are_in_units_of_our_seeds():
 def test_gains_are_over_the_same_seed_and_next_to_the_printed_gain():
     frame = printed("4_01", study="karaman2021")
     options = {"metrics": ["map_at_r"], "printed": frame, "role": "train", "over": "input_space"}
-    near = table("gains_beside_printed", frame, toy(frame, add=[-0.01, 0.0, 0.01]), **options)
+    near = table("gains_next_to_printed", frame, toy(frame, add=[-0.01, 0.0, 0.01]), **options)
     # Printed: 40.75 for m = 0.1, 31.77 for the input space.
     assert row(near, "ranking, m=0.1") == {
         "map_at_r": "+8.98 ± 1.00",
@@ -43,8 +43,8 @@ def test_gains_are_over_the_same_seed_and_next_to_the_printed_gain():
         "map_at_r_inside": "yes",
     }
     assert "input space" not in [row.label for row in near.rows]
-    far = table("gains_beside_printed", frame, toy(frame, add=[0.06, 0.07, 0.08]), **options)
+    far = table("gains_next_to_printed", frame, toy(frame, add=[0.06, 0.07, 0.08]), **options)
     assert row(far, "ranking, m=0.1")["map_at_r_inside"] == "no"
     options["over"] = "nothing"
     with pytest.raises(UserError, match="unknown method to subtract 'nothing'"):
-        table("gains_beside_printed", frame, toy(frame), **options)
+        table("gains_next_to_printed", frame, toy(frame), **options)

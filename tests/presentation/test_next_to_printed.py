@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from beside_printed import ours, placed_scores, printed, row, table
 from dmlbench.errors import UserError
-from dmlbench.presentation import _beside
+from dmlbench.presentation import _next_to_printed
 from dmlbench.statistics.printed import as_scores
+from next_to_printed import ours, placed_scores, printed, row, table
 from scipy import stats
 
 
@@ -14,7 +14,7 @@ def test_a_grid_is_next_to_the_printed_one_panel_by_panel():
     frame = printed("06")
     metrics = ["recall_at_1", "recall_at_8"]
     options = {"metrics": metrics, "printed": frame}
-    shown = table("scores_beside_printed", frame, ours(frame, add=[0.005]), **options)
+    shown = table("scores_next_to_printed", frame, ours(frame, add=[0.005]), **options)
     assert list(dict.fromkeys(row.panel for row in shown.rows)) == [
         f"({letter}) embedding size {size}"
         for letter, size in zip("abcd", (64, 128, 512, 1024), strict=True)
@@ -38,7 +38,7 @@ def test_seeds_say_whether_the_printed_number_is_theirs_too():
     for shift, inside in ((0.0, "yes"), (0.05, "no")):
         scores = ours(frame, add=[shift + step for step in spread])
         options = {"metrics": ["recall_at_1"], "printed": frame}
-        shown = table("scores_beside_printed", frame, scores, **options)
+        shown = table("scores_next_to_printed", frame, scores, **options)
         half = stats.t.ppf(0.975, 2) * 0.2 * (1 + 1 / 3) ** 0.5
         assert (100 * shift < half) == (inside == "yes")
         assert row(shown, "margin")["recall_at_1_inside"] == inside
@@ -54,7 +54,7 @@ def test_the_note_names_the_test_that_was_made():
         (mean, "(Welch's t, from the spread of our runs and the printed one)"),
         (pd.concat([single, mean]), "where none is printed, prediction interval of Student's t"),
     ):
-        (note,) = _beside.note(frame)
+        (note,) = _next_to_printed.note(frame)
         assert test in note
 
 
@@ -66,7 +66,7 @@ def test_missing_cells_say_why():
     scores = pd.concat([scores, new])
     options = {"metrics": ["recall_at_1"], "printed": frame}
     methods = [*dict.fromkeys(frame.method), "psomas_proxy_1"]
-    shown = table("scores_beside_printed", frame, scores, methods, **options)
+    shown = table("scores_next_to_printed", frame, scores, methods, **options)
     assert row(shown, "triplet") == {
         "recall_at_1": "not run",
         "recall_at_1_printed": "61.98",
@@ -81,7 +81,7 @@ def test_a_size_that_was_not_run_is_a_panel_of_printed_numbers():
     scores = ours(frame)
     options = {"metrics": ["recall_at_1"], "printed": frame}
     some = scores[scores.embedding_dim > 64]
-    shown = table("scores_beside_printed", frame, some, **options)
+    shown = table("scores_next_to_printed", frame, some, **options)
     assert row(shown, "margin", "64")["recall_at_1"] == "not run"
     there = row(shown, "margin", "128")
     assert there["recall_at_1"] == there["recall_at_1_printed"]
@@ -90,7 +90,7 @@ def test_a_size_that_was_not_run_is_a_panel_of_printed_numbers():
 def test_a_grid_that_is_printed_nowhere_is_ours_alone():
     frame = printed("10")
     options = {"metrics": ["recall_at_1", "recall_at_1000"]}
-    shown = table("scores_beside_printed", frame, ours(frame), **options)
+    shown = table("scores_next_to_printed", frame, ours(frame), **options)
     names = ["recall_at_1", "recall_at_1000", "recall_at_1_last_epoch"]
     assert [column.name for column in shown.columns] == names
     assert shown.notes == ()
@@ -101,7 +101,7 @@ def test_recipes_are_panels_next_to_the_same_printed_numbers():
     code = ours(frame, add=[0.01]).assign(recipe="code")
     scores = pd.concat([ours(frame), code.assign(run=code.run + "code")])
     options = {"metrics": ["recall_at_1"], "printed": frame, "panel": "recipe"}
-    shown = table("scores_beside_printed", frame, scores, **options)
+    shown = table("scores_next_to_printed", frame, scores, **options)
     assert row(shown, "arcface", "psomas2020")["recall_at_1_difference"] == "+0.00"
     assert row(shown, "arcface", "code")["recall_at_1_difference"] == "+1.00"
 
@@ -113,7 +113,7 @@ def test_variants_are_rows_and_an_axis_is_the_panel():
     options = {"metrics": ["map_at_r"], "printed": frame, "panel": "rho"}
     scores = pd.concat([scores, validation])
     options["selection"] = "best_validation_epoch"
-    shown = table("scores_beside_printed", frame, scores, **options)
+    shown = table("scores_next_to_printed", frame, scores, **options)
     assert shown.row_header == "Variant"
     assert list(dict.fromkeys(row.panel for row in shown.rows)) == [
         "(a) rho = 0.1",
@@ -129,7 +129,7 @@ def test_data_sets_are_columns_and_variants_of_several_methods_are_rows():
     scores = placed_scores(frame)
     scores = scores[scores.variant != "miner=H"]
     options = {"metrics": ["recall_at_1", "nmi"], "printed": frame, "column": "dataset"}
-    shown = table("scores_beside_printed", frame, scores, **options)
+    shown = table("scores_next_to_printed", frame, scores, **options)
     assert len({column.name for column in shown.columns}) == len(shown.columns) == 18
     found = row(shown, "margin, miner=D, beta=0.6, regularizer=rho")
     assert found["cub200_recall_at_1_printed"] == "64.93 ± 0.42"
@@ -144,7 +144,7 @@ def test_choices_are_columns_in_the_study_s_order_under_their_display_names():
     scores = pd.concat([ours(frame).assign(variant=part) for part in parts])
     options = {"metrics": ["recall_at_1"], "column": "sampler", "selection": "last_epoch"}
     titles = {"sampler=spc_2": "sampler = SPC-2", "sampler=spc_10": "sampler = SPC-10"}
-    shown = table("scores_beside_printed", frame, scores, titles=titles, **options)
+    shown = table("scores_next_to_printed", frame, scores, titles=titles, **options)
     assert [column.header for column in shown.columns] == [
         "sampler = SPC-2, R@1",
         "sampler = SPC-10, R@1",
@@ -156,7 +156,7 @@ def test_choices_are_panels_under_their_display_names():
     scores = pd.concat([ours(frame).assign(variant=part) for part in ("", "sampler=spc_2")])
     options = {"metrics": ["recall_at_1"], "panel": "sampler", "selection": "last_epoch"}
     titles = {"sampler=spc_2": "batch sampler = SPC-2"}
-    shown = table("scores_beside_printed", frame, scores, titles=titles, **options)
+    shown = table("scores_next_to_printed", frame, scores, titles=titles, **options)
     panels = [row.panel for row in shown.rows]
     assert list(dict.fromkeys(panels)) == ["(a) no sampler", "(b) batch sampler = SPC-2"]
 
@@ -165,7 +165,7 @@ def test_folds_together_are_columns():
     frame = printed("03", study="musgrave2020", method="contrastive")
     metrics = ["recall_at_1", "r_precision", "map_at_r"]
     options = {"metrics": metrics, "printed": frame, "column": "fold"}
-    shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
+    shown = table("scores_next_to_printed", frame, placed_scores(frame), **options)
     (found,) = shown.rows
     names = [column.name for column in shown.columns if column.name.endswith("_printed")]
     assert names == [f"{f}_{m}_printed" for f in ("concatenated", "separated") for m in metrics]
@@ -175,7 +175,7 @@ def test_folds_together_are_columns():
 def test_cited_numbers_have_none_of_ours():
     frame = printed("02", study="can2019", dataset="cub200")
     options = {"metrics": ["recall_at_1"], "printed": frame, "panel": "network"}
-    shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
+    shown = table("scores_next_to_printed", frame, placed_scores(frame), **options)
     cited = row(shown, "htl, literature")
     assert (cited["recall_at_1"], cited["recall_at_1_difference"]) == ("cited", "–")
     assert row(shown, "margin, profs")["recall_at_1_difference"] == "+1.00"
@@ -184,7 +184,7 @@ def test_cited_numbers_have_none_of_ours():
 def test_a_cited_row_is_cited_where_it_prints_nothing_too():
     frame = printed("02", study="can2019", dataset="sop")
     options = {"metrics": ["recall_at_1", "recall_at_10"], "printed": frame, "panel": "dataset"}
-    shown = table("scores_beside_printed", frame, placed_scores(frame), **options)
+    shown = table("scores_next_to_printed", frame, placed_scores(frame), **options)
     cited = row(shown, "proxy nca, literature")
     assert (cited["recall_at_1_printed"], cited["recall_at_1"]) == ("73.70", "cited")
     assert (cited["recall_at_10_printed"], cited["recall_at_10"]) == ("not printed", "cited")
@@ -194,7 +194,7 @@ def test_two_splits_in_one_cell_are_named():
     frame = printed("07")
     scores = pd.concat([ours(frame), ours(frame).assign(split="official", run="other")])
     with pytest.raises(UserError, match=r"several values of split \(half, official\) in one cell"):
-        table("scores_beside_printed", frame, scores, metrics=["recall_at_1"], printed=frame)
+        table("scores_next_to_printed", frame, scores, metrics=["recall_at_1"], printed=frame)
 
 
 def folds(frame, shift=0.0):
@@ -246,7 +246,7 @@ def test_shares_of_validation_classes():
 def test_the_tournament_shows_what_does_not_follow_from_the_printed_scores():
     frame = printed("11", "06", "07", "08")
     grids = printed("06", "07", "08")
-    shown = table("tournament_beside_printed", grids, ours(grids), printed=frame)
+    shown = table("tournament_next_to_printed", grids, ours(grids), printed=frame)
     triplet = row(shown, "triplet")
     assert triplet["ours_total_rank"] == triplet["printed_total_rank"] == "103"
     assert (triplet["ours_average_rank"], triplet["recomputed_average_rank"]) == ("8.58", "8.58")
@@ -258,7 +258,7 @@ def test_latex_parses(latex_problems):
     frame = printed("06")
     scores = ours(frame, add=[0, 0.004])
     options = {"metrics": ["recall_at_1", "recall_at_2"], "printed": frame}
-    text = table("scores_beside_printed", frame, scores, **options).to_latex()
+    text = table("scores_next_to_printed", frame, scores, **options).to_latex()
     assert latex_problems(text) == []
     assert latex_problems(text.replace("&", "", 1)) != []
     assert latex_problems(text.replace("}}", "}", 1)) != []

@@ -9,7 +9,7 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, Row
+from dmlbench.presentation.table import Cell, Column, TableRow
 from dmlbench.statistics.comparison import BOTH, CITED, NOT_RUN, OURS_ALONE, compare
 
 NOT_PRINTED = "not printed"
@@ -105,7 +105,7 @@ def grid(
     groups: Mapping[str, Sequence[Column]],
     *,
     intervals: bool,
-) -> tuple[list[Column], list[Row]]:
+) -> tuple[list[Column], list[TableRow]]:
     """The columns and rows of a table of groups of columns.
 
     Args:
@@ -114,7 +114,7 @@ def grid(
         groups: group -> its `columns`.
     """
     return list(chain.from_iterable(groups.values())), [
-        Row(
+        TableRow(
             label,
             tuple(
                 cell
