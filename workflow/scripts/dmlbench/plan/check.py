@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dmlbench import registry
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan import needs, search_checks, views
+from dmlbench.plan import needs, search_checks, view_rows, views
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.defaults import defaults
 from dmlbench.plan.fitting import check_batch, check_transforms
@@ -203,7 +203,7 @@ def _check_experiments(plan: Plan, study: str, view: Table | Figure, where: str)
         )
 
 
-def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> needs.Known:
+def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> view_rows.Known:
     """What is known of a view before it is made."""
     rows = views.rows(plan, study, view.where)
     years = views.years(plan, dict.fromkeys(row.method for row in rows))
@@ -225,9 +225,9 @@ def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> needs.Kn
         of_role = [each.metrics for each in measures if each.role == role and not together]
         return found.union(*of_role)
 
-    return needs.Known(
+    return view_rows.Known(
         rows=rows,
-        metrics=lambda row, role: metrics(row.dataset, role, row.fold in needs.FORMS),
+        metrics=lambda row, role: metrics(row.dataset, role, row.fold in view_rows.FORMS),
         options=options,
         baseline=views.baseline(plan, study),
         years=years,

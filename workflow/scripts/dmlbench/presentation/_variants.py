@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from dmlbench.plan.needs import parts, without
+from dmlbench.plan.variant_parts import parts, without
 from dmlbench.presentation.names import name
 
 __all__ = ["in_order", "label", "labeled", "parts", "values_of", "without"]
