@@ -3,6 +3,7 @@
 #         A path below the results is `made` by its rule (dmlbench/plan/paths.py); inputs that depend
 #         on the plan are `inputs_of` a rule (dmlbench/plan/inputs.py); no rule states its log,
 #         benchmark, environment and resources (`with_shared_directives`).
+import atexit
 import functools
 import os
 import re
@@ -37,9 +38,11 @@ try:
     check_results(RESULTS)
     if workflow.is_main_process:
         PLAN = plan.load_unless_checked(config, CONFIG, Path(RESULTS, paths.CHECKED))
-        # Which targets are asked for is not known yet.
-        for problem in PLAN.broken.values():
-            print(f"dmlbench: warning: study left out: {problem}", file=sys.stderr)
+        # At the end: whether a target needs a broken study, whose error then ends the call, is not
+        # known yet.
+        atexit.register(
+            lambda: [print(f"dmlbench: {line}", file=sys.stderr) for line in PLAN.warnings()]
+        )
     else:
         PLAN = plan.reload(config, CONFIG)
     NEEDS = cluster.Resources(CONFIG / "resources.yaml")

@@ -270,7 +270,8 @@ def test_studies_that_list_equal_specs_train_once(finished):
     grid = STUDY["runs"][0] | {"method": ["contrastive", "triplet"], "variant": ["base", "same"]}
     change = {"where": {"method": "contrastive"}, "set": {"loss": {"margin": 0.5}}}
     variants = {"same": {"overrides": [change]}}
-    second = STUDY | {"runs": [grid], "variants": variants, "tables": {}, "embedding_maps": {}}
+    views = {"tournament": None, "tables": {}, "figures": {}, "embedding_maps": {}}
+    second = STUDY | {"runs": [grid], "variants": variants} | views
     (finished.folder / "config" / "studies" / "second.yaml").write_text(yaml.safe_dump(second))
     with finished.edited("config/config.yaml", "- toy", "- toy\n- second"):
         assert finished.planned("second")["train"] == 1

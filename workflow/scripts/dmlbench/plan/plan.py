@@ -44,6 +44,7 @@ class Plan:
         studies: id -> study: those of the configuration, in its order, or all files of `studies/`,
             without the broken ones.
         broken: study whose file cannot be used -> the error, which names the file.
+        told: the broken studies whose error was raised.
         searches: id -> search.
         known: folder -> first row, of the runs requested so far.
     """
@@ -59,6 +60,7 @@ class Plan:
         self.datasets = with_alternatives(self.datasets, chosen, where=where)
         self.studies: dict[str, Study] = {}
         self.broken: dict[str, str] = {}
+        self.told: set[str] = set()
         files = study_files(folder)
         for study in configuration.studies or files:
             if study not in files:
@@ -82,13 +84,26 @@ class Plan:
             UserError: there is none of this name, or its file is broken.
         """
         if name in self.broken:
-            raise UserError(self.broken[name])
+            raise self.problem_of(name)
         return entry("study", name, self.studies)
+
+    def problem_of(self, name: str) -> UserError:
+        """The error of a broken study, which then needs no warning."""
+        self.told.add(name)
+        return UserError(self.broken[name])
+
+    def warnings(self) -> list[str]:
+        """A line for each broken study whose error did not end the call."""
+        return [
+            f"warning: study left out: {problem}"
+            for study, problem in self.broken.items()
+            if study not in self.told
+        ]
 
     def check_all_studies(self) -> None:
         """Raise the UserError of the first broken study; what needs all studies calls it."""
-        for problem in self.broken.values():
-            raise UserError(problem)
+        for name in self.broken:
+            raise self.problem_of(name)
 
     def rows(self, study: str, where: Where | None = None) -> list[Row]:
         """The rows of a study, in its order."""

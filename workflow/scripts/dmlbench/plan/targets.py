@@ -19,9 +19,9 @@ def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
         targets: all targets by name.
     """
     folder = plan.folder / "studies"
-    for study, problem in plan.broken.items():
+    for study in plan.broken:
         if name == study or name.startswith(f"{study}_"):
-            return UserError(problem)
+            return plan.problem_of(study)
     for study in study_files(plan.folder):
         if study not in plan.studies and (name == study or name.startswith(f"{study}_")):
             return UserError(
