@@ -21,7 +21,7 @@ from dmlbench.data.split import split
 from dmlbench.errors import UserError
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.presentation.style import save
-from dmlbench.presentation.table import Cell, Column, Row, Table, write
+from dmlbench.presentation.table import Cell, Column, Table, TableRow, write
 from dmlbench.search.storage import open_study
 from dmlbench.statistics.aggregation import aggregate
 from dmlbench.statistics.audit import audit
@@ -102,7 +102,9 @@ def scorers(tmp_path, out):
     row |= {"recipe": "quick", "split": "half", "seed": 0, "run": "a-run"}
     named = {"runs": tmp_path / "runs.csv"}
     of_all = {"metric": "recall_at_1", "methods": ["triplet"], "selection": "last_epoch"}
-    table = Table("t", "A table", "", "Loss", (Column("r", "R@1"),), (Row("Triplet", (Cell(1),)),))
+    table = Table(
+        "t", "A table", "", "Loss", (Column("r", "R@1"),), (TableRow("Triplet", (Cell(1),)),)
+    )
     formats = {suffix: out / f"table.{suffix}" for suffix in ("csv", "md", "tex", "html")}
     return {
         "scores": lambda: write_scores(**scored, output=out / "s.parquet", queries=queries),
