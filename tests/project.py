@@ -14,6 +14,21 @@ from dmlbench.plan.read import read_mapping
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 CONFIG = REPOSITORY / "config"
+PACKAGES = (
+    "data/generators",
+    "data/layouts",
+    "data/splits",
+    "data/transforms",
+    "experiments",
+    "losses",
+    "miners",
+    "networks/backbones",
+    "regularizers",
+    "samplers",
+    "search/pruners",
+    "search/strategies",
+)
+"""The packages of parts that results are made of."""
 
 
 def load_studies(*studies: str, **changes: object) -> plan.Plan:

@@ -21,23 +21,9 @@ from dmlbench.plan.versions import versions
 from dmlbench.values import Added
 from hypothesis import given
 from hypothesis import strategies as st
-from project import CONFIG
+from project import CONFIG, PACKAGES
 
 STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
-PACKAGES = (
-    "data/generators",
-    "data/layouts",
-    "data/splits",
-    "data/transforms",
-    "experiments",
-    "losses",
-    "miners",
-    "networks/backbones",
-    "regularizers",
-    "samplers",
-    "search/pruners",
-    "search/strategies",
-)
 NOT_NAMED = {"search/pruners", "search/strategies"}
 """Packages whose defaults are part of no digest."""
 

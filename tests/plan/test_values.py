@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hin
 
 import numpy as np
 import pandas as pd
+import project
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
@@ -42,22 +43,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-PACKAGES = (
-    "data/generators",
-    "data/layouts",
-    "data/splits",
-    "data/transforms",
-    "experiments",
-    "losses",
-    "miners",
-    "networks/backbones",
-    "presentation/figures",
-    "presentation/tables",
-    "regularizers",
-    "samplers",
-    "search/pruners",
-    "search/strategies",
-)
+PACKAGES = sorted([*project.PACKAGES, "presentation/figures", "presentation/tables"])
 PARTS = [(package, name) for package in PACKAGES for name in registry.available(package)]
 OPTIONS = [
     (package, name, key)

@@ -142,9 +142,9 @@ def train(
             write_history(history, trainer.history, device_name(where))
             write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
             write_weights(last, final, spec, trainer.epoch)
-            files = {prepared: None, prepared_train: ["train"]}
+            files = ((prepared, None), (prepared_train, ["train"]))
             with contextlib.suppress(Interrupted), interruption.at_once():
-                for file, wanted in files.items():
+                for file, wanted in files:
                     if file:
                         embeddings = _embed(
                             trainer, final, spec, feed, embedded_roles(roles, wanted)
