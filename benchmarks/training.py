@@ -5,10 +5,10 @@
 
 One run here (training with its evaluations, embeddings, scores of every query) against a script
 that does the same with pytorch-metric-learning's loss, miner, sampler and AccuracyCalculator,
-torchvision's transforms and DataLoader, and AdamW: the same network, images, batches, iterations
-and evaluations, one thread. The script decodes the files of images in every epoch; `packed` is the
-same script on decoded tensors in memory. `free` replaces the network by one layer, which leaves
-what everything else costs.
+torchvision's transforms and DataLoader, and AdamW (plain_script.py): the same network, images,
+batches, iterations and evaluations, one thread. The script decodes the files of images in every
+epoch; `packed` is the same script on decoded tensors in memory. `free` replaces the network by one
+layer, which leaves what everything else costs.
 
 Each measurement is a process of its own; they take turns. CPU time is that of the process from its
 start, imports included, and memory its peak. Not counted: index, split and packing (ours),
@@ -145,100 +145,6 @@ def ours(case: Case, spec, folder: Path, weights: Path) -> dict[str, float]:
     return {row["metric"]: row["value"] for row in rows if row["selection"] == "last_epoch"}
 
 
-def script(case: Case, spec, folder: Path, weights: Path, *, packed: bool) -> dict[str, float]:
-    """What one would write with the libraries."""
-    import numpy as np
-    import torch
-    from dmlbench.networks.embedder import Embedder
-    from dmlbench.networks.weights import load_weights
-    from pytorch_metric_learning import losses, miners, samplers
-    from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
-    from torch.utils.data import DataLoader
-    from torchvision import transforms as T
-    from torchvision.datasets import ImageFolder
-    from torchvision.transforms.functional import pil_to_tensor
-
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    side, mode = case.pixels
-    resize = [T.Grayscale()] if mode == "gray" else []
-    resize.append(T.Resize((side, side) if mode == "gray" else side))
-    crop = {step.name: step.hyperparameters for step in spec.transforms.train}
-    middle = {step.name: step.hyperparameters for step in spec.transforms.test}
-    train_steps, test_steps = [], []
-    if "random_resized_crop" in crop:
-        options = crop["random_resized_crop"]
-        train_steps = [T.RandomResizedCrop(options["size"], scale=tuple(options["scale"]))]
-        train_steps += [T.RandomHorizontalFlip()]
-    if "center_crop" in middle:
-        test_steps = [T.CenterCrop(middle["center_crop"]["size"])]
-    to_float = [T.ConvertImageDtype(torch.float32)] if packed else [T.ToTensor()]
-
-    def images(role: str, steps: list) -> list:
-        """A data set; packed, its images are decoded and resized here."""
-        if not packed:
-            return ImageFolder(folder / role, T.Compose([*resize, *steps, *to_float]))
-        decoded = ImageFolder(folder / role, T.Compose([*resize, pil_to_tensor]))
-        steps = T.Compose([*steps, *to_float])
-        return Mapped([(image, label) for image, label in decoded], steps, decoded.targets)
-
-    training, testing = images("train", train_steps), images("test", test_steps)
-    batch = spec.batch_size
-    sampler = samplers.MPerClassSampler(
-        training.targets,
-        spec.sampler.hyperparameters["images_per_class"],
-        batch_size=batch,
-        length_before_new_iter=batch * spec.iterations_per_epoch,
-    )
-    batches = DataLoader(training, batch, sampler=sampler, drop_last=True)
-    tests = DataLoader(testing, 256)
-    network = Embedder(spec)
-    load_weights(network.backbone, spec.network.weights, weights if spec.network.weights else None)
-    options = spec.loss.hyperparameters
-    loss_of = losses.MultiSimilarityLoss(options["alpha"], options["beta"], options["margin"])
-    mine = miners.MultiSimilarityMiner(spec.miner.hyperparameters["epsilon"])
-    rate = spec.optimizer.learning_rate
-    groups = [
-        {"params": network.backbone.parameters(), "lr": rate},
-        {"params": network.head.parameters(), "lr": rate * spec.head_factor},
-    ]
-    optimizer = torch.optim.AdamW(groups, weight_decay=spec.optimizer.weight_decay)
-    accuracy = AccuracyCalculator(
-        include=("precision_at_1", "r_precision", "mean_average_precision_at_r"),
-        k="max_bin_count",
-    )
-    for _ in range(spec.epochs):
-        network.train()
-        for pictures, labels in batches:
-            embeddings = network(pictures)
-            loss = loss_of(embeddings, labels, mine(embeddings, labels))
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_value_(network.parameters(), spec.clip_value)
-            optimizer.step()
-        network.eval()
-        with torch.inference_mode():
-            vectors = [(network(pictures), labels) for pictures, labels in tests]
-        embeddings, labels = map(torch.cat, zip(*vectors, strict=True))
-        scores = accuracy.get_accuracy(np.asarray(embeddings), np.asarray(labels))
-    names = ("precision_at_1", "r_precision", "mean_average_precision_at_r")
-    return dict(zip(METRICS, (scores[name] for name in names), strict=True))
-
-
-class Mapped:
-    """Decoded images, transformed one by one."""
-
-    def __init__(self, images: list, steps, targets: list[int]):
-        self.images, self.steps, self.targets = images, steps, targets
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def __getitem__(self, position: int):
-        image, label = self.images[position]
-        return self.steps(image), label
-
-
 def measure(name: str, side: str, network: str, folder: Path, weights: Path) -> None:
     """Print a measurement as JSON: the whole of a child process."""
     case = CASES[name]
@@ -246,7 +152,10 @@ def measure(name: str, side: str, network: str, folder: Path, weights: Path) -> 
     if side == OURS:
         scores = ours(case, spec, folder, weights)
     else:
-        scores = script(case, spec, folder, weights, packed=side == PACKED)
+        from plain_script import train
+
+        scores = train(spec, folder, weights, pixels=case.pixels, packed=side == PACKED)
+        scores = dict(zip(METRICS, scores, strict=True))
     cpu, peak = time.process_time(), peak_memory() / 1e9
     print(json.dumps({"cpu_s": round(cpu, 2), "peak_gb": round(peak, 2), "scores": scores}))
 
