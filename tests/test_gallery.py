@@ -24,6 +24,7 @@ def gallery():
     return gallery
 
 
+@pytest.mark.slow
 def test_the_sections_are_those_of_the_library(gallery):
     (written,) = gallery.MARKS.findall(gallery.PAGE.read_text())
     assert written == gallery.sections(), "the library has changed: `make gallery`"

@@ -187,6 +187,7 @@ def test_grocery_refuses_a_list_that_differs_from_the_archive(tmp_path):
         index([archive], "grocery", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_omniglot_has_964_and_659_characters_of_20_drawings(shared, tmp_path):
     folder = shared / "datasets" / "omniglot"
     zips = [folder / "images_background.zip", folder / "images_evaluation.zip"]

@@ -190,6 +190,7 @@ def test_every_row_and_both_halves_are_the_real_ones(real, real_rows, tmp_path):
         assert (half["label"] + 1).tolist() == protocol["class_id"].tolist()
 
 
+@pytest.mark.slow
 def test_the_real_train_and_test_lists_give_the_same_rows(real, real_rows, tmp_path):
     """The devkit's own lists; only the classes of its test list are put in, by the boxes."""
     folder, official, names = real
@@ -237,6 +238,7 @@ def test_real_folders_by_the_official_numbers_give_the_same_rows(real, real_rows
     pandas.testing.assert_frame_equal(rows[SAME[:2]], real_rows[SAME[:2]])
 
 
+@pytest.mark.slow
 def test_real_folders_with_csv_lists_give_the_same_rows(real, real_rows, tmp_path):
     _, official, names = real
     rows = rows_of("cars196", *class_folders(tmp_path, official, names))

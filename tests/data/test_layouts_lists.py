@@ -69,6 +69,7 @@ def test_inshop_trains_first_and_counts_in_the_order_of_the_list(tmp_path):
         rows_of("inshop", images, lists)
 
 
+@pytest.mark.slow
 def test_every_inshop_row_is_the_real_one(shared, tmp_path):
     folder = shared / "datasets" / "annotations" / "inshop"
     parts = [

@@ -271,6 +271,7 @@ def test_other_errors_of_the_disk_keep_their_words(tmp_path):
     assert output_files(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_omniglot_at_28_pixels_is_what_torchvision_makes_of_it(shared, tmp_path):
     folder = shared / "datasets" / "omniglot"
     zips = [folder / "images_background.zip", folder / "images_evaluation.zip"]
@@ -288,6 +289,7 @@ def test_omniglot_at_28_pixels_is_what_torchvision_makes_of_it(shared, tmp_path)
         assert torch.equal(images_of(pixels, [row.image_id])[0], expected)
 
 
+@pytest.mark.slow
 def test_grocery_keeps_its_shapes_at_64_pixels(shared, tmp_path):
     archive = shared / "datasets" / "grocery81" / "grocery81.zip"
     index([archive], "grocery", tmp_path / "index")

@@ -103,6 +103,7 @@ def test_classes_with_one_image_are_counted_in_a_warning(tmp_path, caplog):
     ]
 
 
+@pytest.mark.slow
 def test_omniglot_trains_on_964_characters_and_tests_on_659(shared, tmp_path):
     folder = shared / "datasets" / "omniglot"
     zips = [folder / "images_background.zip", folder / "images_evaluation.zip"]

@@ -214,6 +214,7 @@ def test_a_fold_without_validation_is_named(tmp_path):
         written("half10fold", index_of([1] * 12), tmp_path)
 
 
+@pytest.mark.slow
 def test_sop_official_and_equal_differ_in_one_class(tmp_path):
     counts = [5] * 22_634
     counts[:11_318] = [5] * 11_317 + [59_551 - 5 * 11_317]

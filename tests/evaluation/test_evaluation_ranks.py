@@ -193,6 +193,7 @@ def _recording(resolve, counts):
     return recorded
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(st.integers(0, 10**6), st.sampled_from([2**15, 2**18, 2**22]))
 def test_memory_and_precision_change_nothing(seed, memory):

@@ -50,6 +50,7 @@ def test_gaussian_classes_have_the_described_shape_and_scores():
     assert values(outcome, variant="classes=8") == pytest.approx(retrieval(points, labels))
 
 
+@pytest.mark.slow
 def test_gaussian_classes_spread_as_described():
     arrays = build_experiment("gaussian_classes", samples=400).run(1).arrays
     classes = arrays["points"].reshape(32, 400, 3)

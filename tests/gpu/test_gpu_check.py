@@ -209,6 +209,7 @@ def test_a_gradient_that_is_no_number_is_found(report, monkeypatch):
     assert [each.verdict for each in found] == ["ok", "MISSED"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")  # the library's histograms
 def test_all_losses_of_the_library_take_the_batch_of_a_gpu(report):
     import gpu_check
@@ -313,6 +314,7 @@ def test_what_is_only_of_interest_comes_last(report, monkeypatch):
     assert len(whats) == 3 + 2 + 2 * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [8, "none"])
 def test_trainings_at_once_are_started_once_and_ended(report, monkeypatch, batch):
     import gpu_check
@@ -337,6 +339,7 @@ def test_trainings_at_once_are_started_once_and_ended(report, monkeypatch, batch
     assert all(job.returncode is not None for job in started)
 
 
+@pytest.mark.slow
 def test_without_a_gpu_it_says_what_is_allowed():
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "gpu_check.py"],

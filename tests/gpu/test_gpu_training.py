@@ -72,7 +72,7 @@ class KilledError(Exception):
 
 
 def train(folder, data, changes, device="cpu", **arguments):
-    values = merged(VALUES, {"epochs": 3, "iterations_per_epoch": 5} | changes)
+    values = merged(VALUES, {"epochs": 2, "iterations_per_epoch": 5} | changes)
     loop.train(
         values, **data.as_arguments(), **outputs(folder), device=device, threads=1, **arguments
     )
@@ -210,7 +210,7 @@ def test_images_are_embedded_the_same_there(tmp_path, toy_data):
     train(tmp_path, toy_data, {})
     files = {name: outputs(tmp_path)[name] for name in ("model", "last")}
     common = {**files, **toy_data.as_arguments(), "threads": 1}
-    values = merged(VALUES, {"epochs": 3, "iterations_per_epoch": 5})
+    values = merged(VALUES, {"epochs": 2, "iterations_per_epoch": 5})
     export_embeddings(values, **common, device="cpu", output=tmp_path / "here.parquet")
     with pretended_gpu():
         export_embeddings(values, **common, device="cuda", output=tmp_path / "there.parquet")

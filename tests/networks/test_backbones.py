@@ -142,6 +142,7 @@ def test_a_convnet_loads_neither_torchvision_nor_pretrainedmodels():
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
+@pytest.mark.slow
 def test_importing_a_backbone_draws_nothing():
     """Otherwise the first network of a process would start differently from the second."""
     code = (

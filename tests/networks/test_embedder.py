@@ -109,7 +109,7 @@ def test_frozen_affine_parameters_stay_frozen_after_warm_up():
         ("googlenet", 64, "average"),
         ("bn_inception", 64, "average"),
         ("mobilenet_v2", 64, "average"),
-        ("vit_s16", 224, "token"),
+        pytest.param("vit_s16", 224, "token", marks=pytest.mark.slow),
     ],
 )
 def test_the_whole_batch_enters_every_stage(backbone, size, pooling):

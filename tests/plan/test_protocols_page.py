@@ -19,6 +19,7 @@ def test_the_tables_are_those_of_the_configuration(from_plan):
     assert written == from_plan.tables(), "config/ has changed: `make protocols`"
 
 
+@pytest.mark.slow
 def test_a_fact_that_nothing_decides_is_refused(from_plan):
     rows = from_plan.protocol(from_plan.load_plan(), "psomas2020")
     with pytest.raises(ValueError, match="neither data set nor network"):

@@ -203,6 +203,7 @@ def test_coordinate_starts_from_a_choice_that_is_not_searched(tmp_path):
     assert [values["miner"] for values in kept] == ["all", "all", "hard", "semi_hard"]
 
 
+@pytest.mark.slow
 def test_tpe_learns_and_random_does_not(tmp_path):
     """Mean score of the last trials, over seeds: TPE's gather around the optimum."""
 

@@ -55,6 +55,7 @@ def test_full_agreement_full_ties_and_one_experiment():
     assert np.isnan(friedman(ranked([[3], [2], [1]]))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statistic", "trials", "shape"),
     [

@@ -36,6 +36,7 @@ def kept_bytes(setting):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads resident memory as Linux reports it")
 def test_the_memory_of_tensors_stays_for_those_to_come():
     assert kept_bytes("use_cpu(1)") > 0.9 * TENSOR_BYTES

@@ -57,6 +57,7 @@ def test_a_state_that_torch_saved_continues(name):
     assert all(map(torch.equal, stepped(duplicate, ours, 3), stepped(network, theirs, 3)))
 
 
+@pytest.mark.slow
 def test_a_training_does_not_load_the_compiler(tmp_path, toy_data):
     values = merged(VALUES, {"epochs": 1, "clip_value": 10})
     code = f"""
