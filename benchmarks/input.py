@@ -29,8 +29,6 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as in every job; torchvision has it too
-
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import torchvision  # noqa: E402

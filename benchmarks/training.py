@@ -112,7 +112,6 @@ def spec_of(case: Case, *, free: bool):
 
 def ours(case: Case, spec, folder: Path, weights: Path) -> dict[str, float]:
     """As the rules train, embed and evaluate do."""
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as in every job
     import pyarrow.parquet as pq
     from dmlbench.evaluation.run_scores import write_scores
     from dmlbench.training.loop import train

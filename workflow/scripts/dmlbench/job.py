@@ -1,7 +1,6 @@
 """What every rule's script does around its one function call."""
 
 import contextlib
-import os
 import signal
 import sys
 import traceback
@@ -12,9 +11,6 @@ from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.garbage import leave_garbage_at_exit
-
-# Torch reads it at its first large tensor: large pages shorten a CPU's step by a tenth.
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 @contextlib.contextmanager
