@@ -12,8 +12,10 @@ from dmlbench.statistics.equivalence import (
     equivalence_power,
     from_printed,
     of_pairs,
+    of_runs,
     runs_needed,
     smallest_margin,
+    variance_ratio,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,18 @@ def test_a_printed_mean_with_a_deviation_is_a_second_sample():
     found = from_printed(FIRST, 61.0, error=0.5 / 5**0.5, runs=5)
     assert equivalence_p(found, 1) == pytest.approx(two_tests(printed, FIRST, 61.0, 1))
     assert beyond_p(found, 0) == pytest.approx(printed(FIRST, 61.0, "two-sided").pvalue)
+
+
+def test_pairs_that_vary_together_stay_pairs_and_others_are_two_samples():
+    generator = np.random.default_rng(0)
+    seeds, noise = generator.normal(size=(2, 12, 5)), generator.normal(size=(2, 12, 5))
+    alike = list(zip(3 * seeds[0] + noise[0], 3 * seeds[0] + noise[1], strict=True))
+    apart = list(zip(*seeds, strict=True))
+    # Variance 2 of the difference, 10 of each.
+    assert variance_ratio(alike) == pytest.approx(0.1, abs=0.03)
+    assert variance_ratio(apart) == pytest.approx(1, abs=0.3)
+    assert of_runs(*alike[0], ratio=variance_ratio(alike)) == of_pairs(*alike[0])
+    assert of_runs(*apart[0], ratio=variance_ratio(apart)) == between(*apart[0])
 
 
 @given(differences, margins)

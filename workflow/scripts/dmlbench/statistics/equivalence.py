@@ -22,6 +22,9 @@ ALPHA = 0.05
 POWER = 0.8
 """The probability of showing what is so, by which numbers of runs are planned."""
 
+UNPAIRED = 0.8
+"""From this ratio of variances on, pairs are compared as two samples."""
+
 MOST_RUNS = 1000
 """The largest number of runs that is looked at."""
 
@@ -88,6 +91,42 @@ def of_pairs(first, second) -> Difference:
         )
     mean, variance, count = _moments(np.subtract(first, second), "pairs")
     return Difference(mean, (variance / count) ** 0.5, count - 1)
+
+
+def of_runs(first, second, *, ratio: float) -> Difference:
+    """The mean difference of runs with equal seeds: as pairs, or as two samples.
+
+    Args:
+        first, second: one value per seed, [n], in the order of the seeds.
+        ratio: the `variance_ratio` of all comparisons of the experiment, never of this one alone:
+            that of few pairs is chance, and to choose by it would be to choose the result.
+
+    Raises:
+        UserError: as `of_pairs`.
+    """
+    paired = of_pairs(first, second)
+    return paired if ratio < UNPAIRED else between(first, second)
+
+
+def variance_ratio(comparisons) -> float:
+    """What pairing gains: the variance of differences over the sum of both variances.
+
+    Near 0 pairs vary together; at 1 they are as good as independent, and two samples have up to
+    twice the degrees of freedom.
+
+    Args:
+        comparisons: pairs of samples, each with one value per seed, [n] with n > 1; their variances
+            are added up.
+
+    Raises:
+        UserError: as `of_pairs`.
+    """
+    together = apart = 0.0
+    for first, second in comparisons:
+        found, both = of_pairs(first, second), between(first, second)
+        together += found.error**2
+        apart += both.error**2
+    return float(together / apart) if apart else float("nan")
 
 
 def equivalence_p(difference: Difference, margin):
