@@ -1,6 +1,6 @@
 """How often each interval holds what it is an interval of, by simulation.
 
-    python benchmarks/intervals.py                # about ten minutes on one core
+    python benchmarks/intervals.py                # about three minutes on one core
     python benchmarks/intervals.py --trials 50    # rougher
 
 Every interval is to hold its target in 95 % of all cases. Cases: normal scores; one training in ten
@@ -175,7 +175,7 @@ def main() -> None:
     from machine import machine
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--trials", type=int, default=400, help="of each case")
+    parser.add_argument("--trials", type=int, default=200, help="of each case")
     trials = parser.parse_args().trials
     rows = [
         {"interval": case[0], "simulated": case[1], "coverage": coverage(case, trials)}

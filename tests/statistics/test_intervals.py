@@ -30,5 +30,5 @@ def test_the_published_coverage_is_that_of_every_case():
         case[:2] for case in simulation.cases()
     ]
     for row in rows:
-        assert "mean of all" in row["simulated"] or row["coverage"] >= 0.92, row
+        assert "mean of all" in row["simulated"] or row["coverage"] >= 0.9, row
     assert simulation.table(rows) in (REPOSITORY / "docs" / "intervals.md").read_text()
