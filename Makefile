@@ -118,6 +118,10 @@ protocols: .venv/ready ## write the tables of docs/protocols.md from config/ aga
 map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
 	@$(BIN)/python docs/from_rules.py
 
+.PHONY: margins
+margins: .venv/ready ## write config/reference/*/margins.csv from the printed numbers again
+	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.statistics.margins $(dir $(wildcard config/reference/*/margins.yaml))
+
 .PHONY: gallery
 gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again
 	@$(BIN)/python docs/gallery.py

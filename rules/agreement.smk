@@ -1,14 +1,17 @@
 # Needs:  the existing scores of a paper's study, or all of them if the study is requested; the
-#         paper's printed tables and their audit
+#         paper's printed tables with their margins, and their audit
 # Leaves: <results>/agreement/<study>.csv   a verdict on every printed number of one paper
-#         <results>/agreement.{csv,md}      all of them together (target: agreement)
+#         <results>/agreement.{csv,md}      all of them together (target: agreement, which prints
+#                                           their counts)
 
 
 rule agreement:
     input:
-        made("agreement_all", "csv"),
-        made("agreement_all", "md"),
+        csv=made("agreement_all", "csv"),
+        md=made("agreement_all", "md"),
     localrule: True
+    script:
+        "../workflow/scripts/agreement_counts.py"
 
 
 rule agreement_document:
@@ -16,7 +19,10 @@ rule agreement_document:
         scores=lambda wildcards: [file for _, file in scored_so_far(wildcards.study)],
         tables=lambda wildcards: experiments_so_far(wildcards.study),
         printed=printed_tables,
-        mapping=lambda wildcards: str(CONFIG / "reference" / wildcards.study / "mapping.yaml"),
+        read_with_them=lambda wildcards: [
+            str(CONFIG / "reference" / wildcards.study / name)
+            for name in ("mapping.yaml", "margins.yaml", "margins.csv")
+        ],
         findings=made("audit_document", "csv"),
     output:
         made("agreement_document"),

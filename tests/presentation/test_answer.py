@@ -38,9 +38,9 @@ def test_a_tournament_that_sets_nothing_apart_says_so(tmp_path, synthetic_scores
     # Three losses in the same order twice: one of the 3! orders of the second.
     assert said == (
         "No significant difference between 3 losses in 2 experiments (Friedman test: p = 0.167, "
-        "Kendall's W = 1.00). ProxyAnchor has the best mean rank, 1.00, 20.00 points above "
-        "Contrastive, which may be due to chance; with one seed only, another seed may change the "
-        "order."
+        "Kendall's W = 1.00; mean ranks 2.34 apart would be). ProxyAnchor has the best mean "
+        "rank, 1.00, 20.00 points above Contrastive, which may be due to chance; with one seed "
+        "only, another seed may change the order."
     )
 
 
@@ -111,6 +111,7 @@ def test_years_are_correlated_with_mean_ranks():
     found = rank_by_year(board, {"a": 2020, "b": 2019, "c": 2017, "d": 2015, "e": 2006})
     assert found.correlation == pytest.approx(-1)
     assert found.losses == 5
+    assert found._replace(losses=10).detectable == pytest.approx(0.8, abs=0.01)
     assert rank_by_year(board, {"a": 2020, "b": 2019}) is None
     assert rank_by_year(board, dict.fromkeys("abcde", 2020)) is None
 
@@ -142,9 +143,9 @@ def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
     )
     assert single == (
         "Compared with the loss alone, none of 2 is significantly higher in R@1, 1 significantly "
-        "lower and 1 not significantly different (p < 0.05 after Holm's correction); differences "
-        "range from −4.00 points [−5.00, −3.00] (Margin, PROFS) to −1.00 points [−4.00, +2.00] "
-        "(Triplet, PROFS)."
+        "lower and 1 not significantly different (p < 0.05 after Holm's correction; differences of "
+        "up to 4.00 points remain possible); differences range from −4.00 points "
+        "[−5.00, −3.00] (Margin, PROFS) to −1.00 points [−4.00, +2.00] (Triplet, PROFS)."
     )
 
 
@@ -160,8 +161,9 @@ def test_each_data_set_has_a_sentence_of_its_own(tmp_path):
         "significantly lower and none not significantly different (p < 0.05 after Holm's "
         "correction); the difference is +4.00 points [+3.00, +5.00] (Margin, PROFS). On SOP, "
         "compared with the loss alone, none of 1 is significantly higher in R@1, none "
-        "significantly lower and 1 not significantly different (p < 0.05 after Holm's correction); "
-        "the difference is −1.00 points [−2.00, +0.00] (Margin, PROFS)."
+        "significantly lower and 1 not significantly different (p < 0.05 after Holm's correction; "
+        "differences of up to 2.00 points remain possible); the difference is −1.00 points "
+        "[−2.00, +0.00] (Margin, PROFS)."
     )
 
 
@@ -252,8 +254,8 @@ def test_a_study_names_the_tables_that_answer(tmp_path):
     first, second = answer(study)
     assert first == (
         "R@1 correlates with rho, r = −0.85 [−0.94, −0.74] and pi intra, r = +0.64 [+0.36, +0.88]; "
-        "with pi inter the interval includes 0 (Pearson's correlation over 14 points, 95 % "
-        "interval)."
+        "with pi inter [−0.34, +0.72] the interval includes 0 (Pearson's correlation over 14 "
+        "points, 95 % interval)."
     )
     assert second.startswith("Compared with triplet, none of 1 is significantly higher in R@1, 1")
 
@@ -269,8 +271,9 @@ def test_correlations_are_said_of_each_data_set(tmp_path):
     (said,) = answer(BARE | {"tournament": None, "titles": {}, "tables": [table]})
     assert said == (
         "On CUB, R@1 correlates with rho, r = −0.85 [−0.94, −0.74] (Pearson's correlation over 14 "
-        "points, 95 % interval). On SOP, R@1 does not correlate significantly; with rho the "
-        "interval includes 0 (Pearson's correlation over 12 points, 95 % interval)."
+        "points, 95 % interval). On SOP, R@1 does not correlate significantly; with rho "
+        "[−0.34, +0.72] the interval includes 0 (Pearson's correlation over 12 "
+        "points, 95 % interval)."
     )
 
 

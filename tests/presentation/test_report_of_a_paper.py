@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from dmlbench.presentation._stacked_bar import stacked_bar
 from dmlbench.presentation.report import report
 from dmlbench.statistics.agreement import agreement
 from dmlbench.statistics.audit import audit
@@ -52,15 +53,24 @@ def test_a_paper_s_study_opens_with_its_verdict(study, tmp_path):
     report([study], results / "report.html")
     words = Page(results / "report.html").words()
     assert "Of 204 printed numbers none ran yet" in words
-    assert "6 160 0 0 160 0 –" in words
+    assert "6 160 0 0 0 160 0 –" in words
     found = pd.read_csv(study["agreement"])
     found.loc[:1, ["ours", "difference"]] = [[60.0, -0.28], [70.0, -1.49]]
     found.loc[:1, "verdict"] = ["reproduced", "differs"]
     found.to_csv(study["agreement"], index=False)
     report([study], results / "report.html")
     words = Page(results / "report.html").words()
-    assert "1 were reproduced and 1 differ; ours and theirs are 0.89 apart on average" in words
+    assert "1 were reproduced , 1 differ and 0 are inconclusive; ours and theirs are 0.89" in words
+    assert "reproduced: 1 differs: 1 not run: 202" in words
     assert "202 did not run yet" in words
+
+
+def test_a_stacked_bar_is_as_wide_as_its_counts():
+    bar = stacked_bar({"reproduced": 1, "differs": 0, "not run": 3})
+    found = re.findall(r'<rect class="([\w-]+)" x="([\d.]+)" y="0" width="([\d.]+)"', bar)
+    assert found == [("reproduced", "0.0", "160.0"), ("not-run", "160.0", "480.0")]
+    assert 'aria-label="1 reproduced, 3 not run"' in bar
+    assert stacked_bar({"reproduced": 0}) == ""
 
 
 def test_each_printed_number_that_ran_is_a_mark_on_a_scatter(study, tmp_path):

@@ -131,6 +131,6 @@ def test_every_reference_file_reads():
 
 
 def test_the_reference_is_the_transcription(shared):
-    for path in sorted(REFERENCE.glob("*/*.csv")):
+    for path in sorted(set(REFERENCE.glob("*/*.csv")) - set(REFERENCE.glob("*/margins.csv"))):
         original = shared / "reference" / path.relative_to(REFERENCE)
         assert path.read_bytes() == original.read_bytes()

@@ -105,6 +105,7 @@ RULES = {
     "audit_all": Rule("audit/all", _formats("audit/all", "csv", "md")),
     "agreement_document": Rule("agreement/{study}", {"": "agreement/{study}.csv"}),
     "agreement_all": Rule("agreement/all", _formats("agreement", "csv", "md")),
+    "agreement": Rule("agreement/counts", {}),
     "report": Rule("report", {"": "report.html"}),
     "help": Rule("help", {}),
     "status": Rule("status", {}),

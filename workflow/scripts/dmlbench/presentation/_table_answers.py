@@ -75,9 +75,18 @@ def _on_one_dataset(
         f"{on}{'compared' if on else 'Compared'} with {against}, {_count(up)} of {len(losses)} "
         f"{_are(up)} significantly higher in {metric}, {_count(len(sure) - up)} significantly "
         f"lower and {_count(len(losses) - len(sure))} not significantly different "
-        f"(p < {SIGNIFICANT:g} after Holm's correction); {_range(found, unit)}."
+        f"(p < {SIGNIFICANT:g} after Holm's correction"
+        f"{_possible(losses.drop(sure.index), unit)}); {_range(found, unit)}."
     )
     return sentences
+
+
+def _possible(unsure: pd.DataFrame, unit: str) -> str:
+    """How large the differences may be that were not found."""
+    bounds = [str(text).lstrip("+-") for text in [*unsure["low"], *unsure["high"]] if str(text)]
+    if not bounds:
+        return ""
+    return f"; differences of up to {max(bounds, key=float)}{unit} remain possible"
 
 
 def _reference(options: Mapping[str, Any], titles: Mapping[str, str]) -> str:
@@ -132,7 +141,9 @@ def _on_one_cloud(frame: pd.DataFrame, on: str) -> str:
     low, high = _numbers(frame["low"]), _numbers(frame["high"])
     order = _numbers(frame["pearson"]).abs().sort_values(ascending=False).index
     sure = [index for index in order if low[index] * high[index] > 0]
-    rest = [frame[label][index] for index in order if index not in sure]
+    rest = [
+        f"{frame[label][index]} {_bounds(frame.loc[index])}" for index in order if index not in sure
+    ]
     metric, count = label.removeprefix("With "), frame["points"].iloc[0]
     found = "does not correlate significantly"
     if sure:
@@ -145,8 +156,11 @@ def _on_one_cloud(frame: pd.DataFrame, on: str) -> str:
 
 
 def _correlation(row: pd.Series, label: str) -> str:
-    interval = f"[{minus(row['low'])}, {minus(row['high'])}]"
-    return f"{row[label]}, r = {minus(row['pearson'])} {interval}"
+    return f"{row[label]}, r = {minus(row['pearson'])} {_bounds(row)}"
+
+
+def _bounds(row: pd.Series) -> str:
+    return f"[{minus(row['low'])}, {minus(row['high'])}]"
 
 
 def _of_spread(

@@ -59,12 +59,14 @@ def _of_tournament(study: StudyPage) -> list[str]:
     trend = rank_by_year(board, study["years"])
     if trend is not None:
         found = "no significantly better or worse ranks"
+        missed = f"; weaker ones than {rounded(trend.detectable, 2)} may be missed"
         if trend.p_value < SIGNIFICANT:
             found = f"significantly {'better' if trend.correlation < 0 else 'worse'} ranks"
+            missed = ""
         sentences.append(
             f"Later losses have {found}: Spearman's correlation of year and mean rank is "
             f"{_signed(trend.correlation)}, p = {trend.p_value:.3g}, {trend.losses} losses "
-            "(below 0: later is better)."
+            f"(below 0: later is better{missed})."
         )
     return sentences
 
@@ -79,8 +81,11 @@ def _test(study: StudyPage, board: pd.DataFrame, lead: str, seeds: str) -> str:
     among = f"{len(board)} losses in {best.experiments} experiments"
     if not p_value < SIGNIFICANT:
         found = f": {test}" if p_value == p_value else ""
+        apart = (
+            "" if pd.isna(difference) else f"; mean ranks {rounded(difference, 2)} apart would be"
+        )
         return (
-            f"No significant difference between {among} (Friedman test{found}). "
+            f"No significant difference between {among} (Friedman test{found}{apart}). "
             f"{rank}, which may be due to chance{seeds}."
         )
     limit = f"critical difference {rounded(difference, 2)}"

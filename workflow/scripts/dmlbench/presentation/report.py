@@ -16,15 +16,17 @@ from dmlbench.machine import PROVENANCE, commit, lock, machine, software
 from dmlbench.parquet import read_metadata
 from dmlbench.plan import paths
 from dmlbench.presentation._scatter import scatter
+from dmlbench.presentation._stacked_bar import stacked_bar
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.run_facts import ending_of, endings
 from dmlbench.presentation.study import StudyPage, headline, read_tournament
-from dmlbench.statistics.agreement import RULE, summary
+from dmlbench.statistics.agreement import summary
 from dmlbench.statistics.audit import RULES
 from dmlbench.statistics.audit.check import AGREES
 from dmlbench.statistics.printed import display_table
+from dmlbench.statistics.verdicts import RULE, VERDICTS
 
 _MANY = 12
 """Number of findings of one check above which they are collapsed."""
@@ -119,15 +121,17 @@ def _endings(study: StudyPage) -> dict[str, int]:
 
 
 def _verdicts(study: StudyPage) -> dict:
-    """How many printed numbers were reproduced, in total and by table, and a plot of both."""
+    """How many printed numbers have which verdict, in total and by table, and two pictures."""
     found = pd.read_csv(study["agreement"], dtype={"table": str})
+    counts = summary(found)
     tables = {
         display_table(table.removeprefix("table_")): summary(cells)
         for table, cells in found.groupby("table")
     }
-    return summary(found) | {
+    return counts | {
         "tables": tables,
         "rule": RULE,
+        "bar": stacked_bar({verdict: counts[verdict] for verdict in VERDICTS}),
         "scatter": scatter(
             found,
             lambda method, metric: escape(

@@ -14,6 +14,7 @@ from dmlbench.files import atomic_write
 from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, collect
 from dmlbench.statistics.confidence import rank_confidence, read_answers
+from dmlbench.statistics.equivalence import POWER
 from dmlbench.statistics.friedman import critical_difference, friedman
 
 
@@ -133,6 +134,16 @@ class Trend(NamedTuple):
     correlation: float
     p_value: float
     losses: int
+
+    @property
+    def detectable(self) -> float:
+        """The correlation that the test finds with a probability of 80 %.
+
+        Source: Fieller, Hartley and Pearson, Tests for rank correlation coefficients, Biometrika
+        44, 1957: the variance of Spearman's after Fisher's transformation.
+        """
+        quantiles = stats.norm.ppf(0.975) + stats.norm.ppf(POWER)
+        return float(np.tanh(quantiles * np.sqrt(1.06 / (self.losses - 3))))
 
 
 def rank_by_year(board: pd.DataFrame, years: Mapping[str, int]) -> Trend | None:

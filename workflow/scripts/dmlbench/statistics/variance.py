@@ -1,11 +1,12 @@
 """Shares of the scores' variance due to one factor, to another, and to their interaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import chdtr, chndtrinc
 
 from dmlbench.errors import UserError
 from dmlbench.statistics.summary import half_width
@@ -13,13 +14,15 @@ from dmlbench.statistics.summary import half_width
 FIRST, SECOND, TOGETHER, REST = "first", "second", "together", "rest"
 """Sources of variance: two factors, their interaction, and differences between repetitions."""
 
+_DRAWS = 2000
+
 
 class Source(NamedTuple):
     """One source of variance.
 
     Attributes:
         share: of the total variance, in [0, 1]: omega squared, negative values set to 0.
-        low, high: its 95 % interval; NaN for fewer than three repetitions.
+        low, high: its 95 % interval over repetitions; NaN for fewer than three.
         deviation: the corresponding standard deviation, in the unit of the values.
         f, p_value: of the F test that it is zero; NaN for the rest.
     """
@@ -37,7 +40,10 @@ def variance_shares(values: pd.DataFrame, first: str, second: str) -> dict[str, 
 
     Shares are omega squared, which unlike eta squared has expectation 0 if a factor has no effect;
     the rest makes them add up to 1. With one repetition the interaction cannot be separated from
-    the rest and is part of it. Intervals are a jackknife's over repetitions (Student's t).
+    the rest and is part of it. Intervals are for these levels and other repetitions, the wider of
+    two at each end: a jackknife over repetitions (Student's t), which is too narrow for shares near
+    0, and draws of the error variance (chi-squared) and of noncentralities (noncentral chi-squared)
+    given the sums of squares, which is too narrow if some trainings fail (docs/intervals.md).
 
     Args:
         values: one row for each combination and repetition, with the columns named here, `seed`
@@ -51,16 +57,24 @@ def variance_shares(values: pd.DataFrame, first: str, second: str) -> dict[str, 
         UserError: a factor has one level, or combinations lack a repetition that others have.
 
     Source: W. L. Hays, Statistics for Psychologists, 1963 (omega squared); B. Efron, The
-    Jackknife, the Bootstrap and Other Resampling Plans, 1982.
+    Jackknife, the Bootstrap and Other Resampling Plans, 1982; S. Weerahandi, Generalized confidence
+    intervals, Journal of the American Statistical Association 88, 1993.
     """
     cube = _cube(values, [first, second, "seed"])
-    sources = _of_cube(cube)
     count = cube.shape[2]
+    sources = _sources(_of_cube(cube))
     if count < 3:
         return sources
-    left_out = [_of_cube(np.delete(cube, place, axis=2)) for place in range(count)]
+    drawn = _drawn(_of_cube(cube), cube.size)
+    left_out = [_sources(_of_cube(np.delete(cube, place, axis=2))) for place in range(count)]
+    bounds = {
+        source: [_jackknife(found.share, [each[source].share for each in left_out]), drawn[source]]
+        for source, found in sources.items()
+    }
     return {
-        source: found._replace(**_jackknife(found.share, [each[source].share for each in left_out]))
+        source: found._replace(
+            low=min(low for low, _ in bounds[source]), high=max(high for _, high in bounds[source])
+        )
         for source, found in sources.items()
     }
 
@@ -79,7 +93,7 @@ def shares_of_summaries(
     Returns and raises: as `variance_shares`.
     """
     means = _cube(summaries, [first, second])
-    return _analysis(means, float((summaries["std"] ** 2).mean()), repetitions)
+    return _sources(_sums(means, float((summaries["std"] ** 2).mean()), repetitions))
 
 
 def _cube(values: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
@@ -102,14 +116,18 @@ def _cube(values: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     return table["mean"].reindex(full).to_numpy().reshape(levels)
 
 
-def _of_cube(cube: np.ndarray) -> dict[str, Source]:
+Sums = dict[str, tuple[float, int]]
+"""Source -> its sum of squares and degrees of freedom."""
+
+
+def _of_cube(cube: np.ndarray) -> Sums:
     count = cube.shape[2]
     within = float(cube.var(axis=2, ddof=1).mean()) if count > 1 else np.nan
-    return _analysis(cube.mean(axis=2), within, count)
+    return _sums(cube.mean(axis=2), within, count)
 
 
-def _analysis(means: np.ndarray, within: float, count: int) -> dict[str, Source]:
-    """Analysis of means [A, B] of `count` values each, whose variance is `within` on average."""
+def _sums(means: np.ndarray, within: float, count: int) -> Sums:
+    """Sums of squares of means [A, B] of `count` values each, whose variance is `within`."""
     rows, columns = means.shape
     mean = means.mean()
     by_row, by_column = means.mean(1, keepdims=True), means.mean(0, keepdims=True)
@@ -126,10 +144,10 @@ def _analysis(means: np.ndarray, within: float, count: int) -> dict[str, Source]
     }
     if count == 1:
         sums[REST] = sums.pop(TOGETHER)
-    return _sources(sums)
+    return sums
 
 
-def _sources(sums: Mapping[str, tuple[float, int]]) -> dict[str, Source]:
+def _sources(sums: Sums) -> dict[str, Source]:
     left, free = sums[REST]
     error = left / free
     total = sum(squares for squares, _ in sums.values()) + error
@@ -148,8 +166,38 @@ def _sources(sums: Mapping[str, tuple[float, int]]) -> dict[str, Source]:
     return sources | {REST: Source(rest, np.nan, np.nan, deviation, np.nan, np.nan)}
 
 
-def _jackknife(share: float, left_out: list[float]) -> dict[str, float]:
+def _jackknife(share: float, left_out: list[float]) -> tuple[float, float]:
     count = len(left_out)
     pseudo = count * share - (count - 1) * np.asarray(left_out)
     half = half_width(pseudo.std(ddof=1), count)
-    return {"low": max(float(share - half), 0.0), "high": min(float(share + half), 1.0)}
+    return max(float(share - half), 0.0), min(float(share + half), 1.0)
+
+
+def _drawn(sums: Sums, size: int) -> dict[str, tuple[float, float]]:
+    """95 % of the drawn shares of each source, of `size` values."""
+    left, free = sums[REST]
+    if not left:
+        return dict.fromkeys(sums, (np.nan, np.nan))
+    generator = np.random.default_rng(0)
+    error = left / generator.chisquare(free, _DRAWS)
+    effects = {source: found for source, found in sums.items() if source != REST}
+    together = tuple(map(sum, zip(*effects.values(), strict=True)))
+    # What is not the rest has one noncentrality, so that the rest's share can be near 1.
+    shares = {REST: 1 / (1 + _noncentral(*together, error, generator) / size)}
+    drawn = {source: _noncentral(*found, error, generator) for source, found in effects.items()}
+    shares |= {source: found / (sum(drawn.values()) + size) for source, found in drawn.items()}
+    return {
+        source: tuple(map(float, np.quantile(share, [0.025, 0.975])))
+        for source, share in shares.items()
+    }
+
+
+def _noncentral(
+    squares: float, degrees: int, error: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """Draws of the noncentrality of a sum of squares, given draws of the error variance."""
+    scaled, level = squares / error, generator.random(len(error))
+    shown = chdtr(degrees, scaled) > level
+    found = np.zeros(len(error))
+    found[shown] = chndtrinc(scaled[shown], degrees, level[shown])
+    return found

@@ -118,7 +118,7 @@ class VarianceShares(Kind):
         )
         if seeds < 2:
             return f"{caption}: what both do together is in its row."
-        return f"{caption}; in 95 %: jackknife over them." if seeds > 2 else f"{caption}."
+        return f"{caption}; in 95 %: over other seeds." if seeds > 2 else f"{caption}."
 
 
 def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> TableRow:
