@@ -132,5 +132,7 @@ def test_every_reference_file_reads():
 
 def test_the_reference_is_the_transcription(shared):
     for path in sorted(REFERENCE.glob("*/*.csv")):
+        if path.stem.startswith("settings_table_optima"):
+            continue  # Not of a document, but of its authors' code.
         original = shared / "reference" / path.relative_to(REFERENCE)
         assert path.read_bytes() == original.read_bytes()

@@ -216,7 +216,12 @@ def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> view_row
     if options.get("printed"):
         files = views.printed_files(plan, study, view)
         tables = [file for file in files if file.stem.startswith("table_")]
-        printed = fitting(read_numbers(tables), view.where)
+        numbers = read_numbers(tables)
+        if renamed := options.get("compared_with"):
+            numbers = [
+                each._replace(variant=renamed.get(each.variant, each.variant)) for each in numbers
+            ]
+        printed = fitting(numbers, view.where)
 
     @functools.cache
     def metrics(dataset: str, role: str, together: bool) -> set[str]:
