@@ -117,6 +117,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "selection": {"selection": "last_epoch"},
     "selection: test": {"selection": "best_test_epoch"},
     "selection_metric": {"selection_metric": "map_at_r"},
+    "epoch_metrics": {"epoch_metrics": ["r_precision", "nmi"]},
     "patience": {"patience": 1, "epochs": 4, "optimizer": {"learning_rate": 1e-30}},
 }
 # Fields whose other values need another device or compiler, or change no number of the toy.

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import torch
-from dmlbench.plan import Row
+from dmlbench.plan import Row, views
 from dmlbench.plan.where import Where
 from project import load_studies
 from torchvision.models import GoogLeNet
@@ -90,6 +90,19 @@ def test_hyperparameters_are_those_of_appendix_a(loaded, printed):
     tuples = {"lower_cutoff": 0.5, "upper_cutoff": 1.4, "positives": "one"}
     for method in ("contrastive", "margin", "triplet", "quadruplet", "snr"):
         assert spec(loaded, method, variant="miner=D").miner.hyperparameters == tuples, method
+
+
+def test_tables_4_to_6_are_also_shown_as_they_were_made(loaded):
+    """Each metric at its own best test epoch, which every training records."""
+    for table, name in (("04", "cub200"), ("05", "cars196"), ("06", "sop")):
+        view = loaded.studies[STUDY].tables[f"own_best_{name}"]
+        options = view.kind.hyperparameters
+        assert options["printed"] == [table]
+        assert views.selection_of(loaded, STUDY, view) == "own_best_test_epoch"
+        for row, found in trained(loaded, dataset=name).items():
+            assert found.own_best_metrics == options["metrics"], row
+    plain = loaded.studies[STUDY].tables["04"]
+    assert views.selection_of(loaded, STUDY, plain) == "best_test_epoch"
 
 
 def test_an_anchor_without_hard_tuples_gives_any_as_in_the_public_code(loaded):

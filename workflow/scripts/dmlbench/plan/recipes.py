@@ -145,6 +145,8 @@ class Training(Model):
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: the rule that selects the epoch whose weights are scored.
         selection_metric: what "best" means, the higher the better.
+        epoch_metrics: metrics that are also scored in every evaluation, for the history. With
+            `best_test_epoch`, each one's best epoch is a score of its own (`own_best_test_epoch`).
         patience: evaluations without improvement after which training stops.
     """
 
@@ -169,6 +171,7 @@ class Training(Model):
     evaluate_every: PositiveInt = 1
     selection: Selection
     selection_metric: MaximizedMetric = "recall_at_1"
+    epoch_metrics: Annotated[list[MaximizedMetric], Added()] = []
     patience: PositiveInt | None = None
 
 
