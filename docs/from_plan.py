@@ -189,7 +189,11 @@ def _together(loaded: Plan, rows: Protocol) -> str:
 
 
 def _seeds(loaded: Plan, rows: Protocol) -> str:
-    return f"{len({row.seed for row, _ in rows})}"
+    """The seeds of a training, without those of settings that are one training under two names."""
+    found: dict[Row, set[int]] = {}
+    for row in loaded.rows(rows[0][0].study):
+        found.setdefault(replace(row, seed=0), set()).add(row.seed)
+    return f"{max(map(len, found.values()))}"
 
 
 def _searches(loaded: Plan, rows: Protocol) -> str:

@@ -1,4 +1,5 @@
 # Needs:  <results>/runs/<run>/embeddings.parquet; of training images for some measures
+#         <results>/runs/<run>/history.parquet, if metrics are also shown at their own best epoch
 # Leaves: <results>/runs/<run>/scores.parquet               one row per role, selection and metric
 #         <results>/runs/<run>/queries.parquet              one row per role, selection and query
 #         <results>/runs/<run>/measures/<measure>.parquet   additional scores that a study requests
@@ -8,7 +9,7 @@
 
 rule evaluate:
     input:
-        embeddings=made("embed"),
+        unpack(inputs_of("evaluate")),
     output:
         scores=made("evaluate", "scores"),
         queries=made("evaluate", "queries"),
@@ -16,6 +17,7 @@ rule evaluate:
     threads: threads_of
     params:
         metrics=lambda wildcards: PLAN.metrics(run_of(wildcards)),
+        epoch_metrics=lambda wildcards: run_of(wildcards).spec.own_best_metrics,
         source=stage_digest("evaluate.py"),
     script:
         "../workflow/scripts/evaluate.py"

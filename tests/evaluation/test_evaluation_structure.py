@@ -7,28 +7,45 @@ import pytest
 from dmlbench.evaluation import evaluate
 from dmlbench.evaluation.structure import (
     class_spectrum,
-    class_spread,
+    cosine_spread,
+    euclidean_spread,
     singular_values,
     spectral_decay,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 5))
-def test_distances_are_means_over_pairs(seed, classes, dim):
+def test_euclidean_distances_are_means_over_pairs(seed, classes, dim):
     rng = np.random.default_rng(seed)
     y = np.sort(np.concatenate([np.arange(classes), rng.integers(0, classes, 12)]))
     x = rng.normal(size=(len(y), dim))
-    found = class_spread(x, y)
+    found = euclidean_spread(x, y)
     pairs = itertools.combinations(range(len(y)), 2)
     intra = [np.linalg.norm(x[i] - x[j]) for i, j in pairs if y[i] == y[j]]
     centers = [x[y == c].mean(0) for c in range(classes)]
     inter = [np.linalg.norm(a - b) for a, b in itertools.combinations(centers, 2)]
-    assert found.pi_intra == pytest.approx(np.mean(intra), rel=1e-12)
-    assert found.pi_inter == pytest.approx(np.mean(inter), rel=1e-12)
-    assert found.pi_ratio == pytest.approx(np.mean(intra) / np.mean(inter), rel=1e-12)
+    assert found.intra == pytest.approx(np.mean(intra), rel=1e-12)
+    assert found.inter == pytest.approx(np.mean(inter), rel=1e-12)
+    assert found.ratio == pytest.approx(np.mean(intra) / np.mean(inter), rel=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 5))
+def test_cosine_distances_are_averaged_per_class_first(seed, classes, dim):
+    rng = np.random.default_rng(seed)
+    y = np.sort(np.concatenate([np.arange(classes), rng.integers(0, classes, 12)]))
+    x = rng.normal(size=(len(y), dim))
+    found = cosine_spread(x, y)
+    members = [x[y == c] for c in range(classes)]
+    within = [pdist(rows, "cosine").mean() for rows in members if len(rows) > 1]
+    between = pdist(np.stack([rows.mean(0) for rows in members]), "cosine").mean()
+    assert found.intra == pytest.approx(np.mean(within), rel=1e-9)
+    assert found.inter == pytest.approx(between, rel=1e-9)
+    assert found.ratio == pytest.approx(np.mean(within) / between, rel=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(50, 6), (6, 50), (9, 9)])

@@ -6,6 +6,7 @@ from dmlbench.evaluation import score
 from dmlbench.evaluation.names import metric_names, quantity
 
 PLAIN = {"pi_inter", "pi_intra", "pi_ratio", "rho"}
+PLAIN |= {f"{name}_euclidean" for name in PLAIN - {"rho"}}
 NAMES = [name.replace("<k>", "2") for name in metric_names()]
 
 

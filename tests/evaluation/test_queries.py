@@ -39,6 +39,28 @@ def images(seed, count=40, classes=5, first_id=100):
 
 
 @pytest.mark.filterwarnings("ignore:.*left out")
+def test_each_metric_of_the_history_is_shown_at_its_own_best_epoch(tmp_path):
+    """And is labeled as what it is: a score that the test labels chose."""
+    write_embeddings(tmp_path / "e.parquet", {"best_test_epoch": {"test": images(0)}}, {})
+    epochs = {"epoch": [1, 2, 3], "recall_at_1": [0.2, 0.5, 0.4], "nmi": [0.6, 0.1, None]}
+    pd.DataFrame(epochs).to_parquet(tmp_path / "history.parquet")
+    write_scores(
+        embeddings=tmp_path / "e.parquet",
+        metrics=METRICS,
+        threads=1,
+        output=tmp_path / "scores.parquet",
+        queries=tmp_path / "queries.parquet",
+        history=tmp_path / "history.parquet",
+        epoch_metrics=["recall_at_1", "nmi"],
+    )
+    scores = pd.read_parquet(tmp_path / "scores.parquet")
+    found = scores[scores.selection == "own_best_test_epoch"]
+    assert dict(zip(found.metric, found.value, strict=True)) == {"recall_at_1": 0.5, "nmi": 0.6}
+    assert set(found.role) == {"test"}
+    assert len(scores) == len(METRICS) + 2
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
 def test_every_query_against_brute_force(written):
     test = images(0)
     _, queries = written({"last_epoch": {"test": test}})

@@ -99,6 +99,7 @@ OTHER: dict[str, Any] = {
     "samplers/class_balanced.images_per_class": 4,
     "samplers/class_balanced_with_replacement.images_per_class": 4,
     "samplers/spc.images_per_class": 4,
+    "samplers/spc_with_replacement.images_per_class": 4,
     "samplers/profs.images_per_class": 4,
     "samplers/profs_hncm.images_per_class": 4,
     "search/strategies/coordinate.start": {"b": "y"},

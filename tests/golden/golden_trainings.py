@@ -96,9 +96,11 @@ CHANGES: dict[str, dict[str, Any]] = {
     "schedule": {"schedule": {"step": 1, "gamma": 0.1}},
     "head_initialization": {"head_initialization": "torch_default"},
     "head_initialization: components": {"head_initialization": "principal_components"},
+    "head_initialization: standardized": {"head_initialization": "standardized_components"},
     "head_factor": {"head_factor": 3.0},
     "loss_factor": {"loss_factor": 10.0},
     "loss_learning_rate": {"loss_learning_rate": 0.5},
+    "loss_weight_decay": {"loss_weight_decay": 0.5},
     "warmup_epochs": {"warmup_epochs": 1},
     "clip_value": {"clip_value": 0.01},
     "frozen_batchnorm": {"frozen_batchnorm": "statistics"},
@@ -115,6 +117,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "selection": {"selection": "last_epoch"},
     "selection: test": {"selection": "best_test_epoch"},
     "selection_metric": {"selection_metric": "map_at_r"},
+    "epoch_metrics": {"epoch_metrics": ["r_precision", "nmi"]},
     "patience": {"patience": 1, "epochs": 4, "optimizer": {"learning_rate": 1e-30}},
 }
 # Fields whose other values need another device or compiler, or change no number of the toy.

@@ -8,7 +8,8 @@ from dmlbench.miners import available, build_miner
 from dmlbench.tuples import Pairs
 
 MINERS = [name for name in available() if not name.startswith("karaman_")]
-RANDOM = {"random", "semi_hard_random", "soft_hard", "distance_weighted", "distance_weighted_pairs"}
+RANDOM = {"random", "semi_hard_random", "soft_hard", "one_positive", "distance_weighted"}
+RANDOM |= {"distance_weighted_of_batch", "distance_weighted_pairs"}
 
 
 @pytest.mark.parametrize("name", MINERS)

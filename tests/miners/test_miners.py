@@ -90,6 +90,20 @@ def test_semi_hard_random_is_farther_than_the_positive(batch, positives_kept, ma
 
 
 @example(40)
+@given(batches(), st.sampled_from(["soft_hard", "semi_hard_random"]))
+def test_with_a_fallback_every_anchor_gives_a_triplet(batch, name):
+    _, _, positives, negatives = facts(*batch)
+    torch.manual_seed(0)
+    found = triplets_of(build_miner(name, fallback="any")(*batch))
+    assert {a for a, _ in found} == {
+        a for a in range(len(batch[1])) if positives[a] and negatives[a]
+    }
+    for (a, p), n in found.items():
+        assert p in positives[a]
+        assert n in negatives[a]
+
+
+@example(40)
 @given(batches(), st.sampled_from(["hardest", "all"]))
 def test_hard_takes_the_farthest_positive_and_the_nearest_negative(batch, positives_kept):
     _, distance, positives, negatives = facts(*batch)

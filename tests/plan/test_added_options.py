@@ -315,9 +315,6 @@ def absent_row(method):
 RECORDED = {
     ("psomas2020", "psomas_proxy_1", "absent_negatives"): "d41218e709c88328",
     ("psomas2020", "psomas_proxy_2", "absent_negatives"): "310324266764b251",
-    ("roth2020", "margin", "miner=D,beta=1.2,sampler=ddm_pairs"): "4d490b5e798cf195",
-    ("roth2020", "margin", "miner=D,beta=1.2,sampler=frd_pairs"): "83ee1c6ad60e5ea6",
-    ("roth2020", "margin", "miner=D,beta=1.2,sampler=gc_pairs"): "6c564005033435b0",
     ("roth2020_omniglot_batches", "proxy_nca", "sampler=ddm_4"): "0355586c17e9f8ad",
     ("roth2020_omniglot_batches", "proxy_nca", "sampler=frd_4"): "83313280b2647736",
     ("roth2020_omniglot_batches", "proxy_nca", "sampler=gc_4"): "d6213c9447f71c22",

@@ -37,3 +37,18 @@ def test_a_ranking_view_needs_a_direction(configured, views, kind, key):
     assert key in message
     assert "a metric of which higher or lower is better (ami, f1, " in message
     assert "\n" not in message
+
+
+def test_a_view_at_each_metrics_own_best_epoch_needs_it_in_every_epoch(configured):
+    configured.change("recipes", ["glyphs", "epoch_metrics"], ["nmi"])
+    kind = {"name": "scores_by_method", "metrics": ["recall_at_1", "nmi"]}
+    own = RANKED | {"selection": "own_best_test_epoch"}
+    configured.change("datasets", ["glyphs", "metrics"], ["recall_at_1", "nmi", "map_at_r"])
+    configured.change("studies/mine", ["tables"], {"a": own | {"kind": kind}})
+    configured.load()
+    kind = {"name": "scores_by_method", "metrics": ["recall_at_1", "map_at_r"]}
+    configured.change("studies/mine", ["tables"], {"a": own | {"kind": kind}})
+    assert configured.problem().endswith(
+        "mine.yaml: tables.a.selection: own_best_test_epoch needs map_at_r in the recipe's "
+        "epoch_metrics; allowed: recall_at_1, nmi"
+    )

@@ -1,11 +1,14 @@
 """musgrave2020's studies against the paper's protocol: searches, reruns, shared runs."""
 
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 import torch
 from dmlbench.losses import build_loss
 from dmlbench.plan import combinations, searches
-from dmlbench.plan.places import place_value
-from project import load_studies
+from dmlbench.plan.places import place_value, with_values
+from project import CONFIG, load_studies
 
 STUDY, OMNIGLOT = "musgrave2020", "musgrave2020_omniglot"
 # Table 6, by its column "Loss type".
@@ -38,7 +41,8 @@ BOUNDS = {
     ("multi_similarity_miner", "miner.epsilon"): (0, 1),
     ("soft_triple", "loss.alpha"): (0.01, 200),
     ("soft_triple", "loss.margin"): (0, 1),
-    ("soft_triple", "loss.tau"): (0, 1),
+    # Twice the code's weight.
+    ("soft_triple", "loss.tau"): (0, 2),
 }
 
 
@@ -89,6 +93,9 @@ def test_every_loss_that_learns_has_its_rate_searched(loaded):
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_ranges_are_those_of_the_published_trials(loaded, dataset):
     for (loss, place), (low, high) in BOUNDS.items():
+        if (dataset, place) == ("sop", "loss.tau"):
+            assert place not in loaded.searches["sop_soft_triple"].parameters
+            continue
         parameter = loaded.searches[f"{dataset}_{loss}"].parameters[place]
         if dataset == "sop" and place in ("loss.alpha", "loss.beta"):
             high = 200
@@ -123,11 +130,83 @@ def test_proxy_nca_is_a_cross_entropy_over_all_proxies(loaded, dataset):
         torch.testing.assert_close(loss(x, labels).detach(), expected)
 
 
+def test_no_center_is_pulled_to_another_on_sop(loaded):
+    """The authors publish four best values of SoftTriple on SOP and five elsewhere."""
+    for dataset in DATASETS:
+        search = loaded.searches[f"{dataset}_soft_triple"]
+        assert len(search.parameters) == (4 if dataset == "sop" else 5)
+        taus = {
+            spec.loss.hyperparameters["tau"]
+            for spec in searches.trial_specs(loaded, f"{dataset}_soft_triple")
+        }
+        assert (taus == {0}) == (dataset == "sop")
+
+
 def test_the_folds_of_a_rerun_are_scored_together(loaded):
     found = combinations.combinations(loaded, STUDY)
     assert {row.fold for row in found} == {"concatenated", "separated"}
     assert {len(together.folds) for together in found.values()} == {4}
-    assert len(found) == 3 * 12 * 10 * 2
+    # Tuned, published, and on one data set as in the authors' code.
+    assert len(found) == (3 * 12 + 3 * 12 + 12) * 10 * 2
+
+
+def optima():
+    """(data set, method, place) -> the authors' best value, with its published name and number."""
+    for file in sorted((CONFIG / "reference" / STUDY).glob("settings_table_optima_*.csv")):
+        for row in pd.read_csv(file, dtype=str).itertuples():
+            yield (row.dataset, row.method, row.place), row
+
+
+def test_the_36_published_optima_are_what_the_variant_trains(loaded):
+    best = dict(optima())
+    assert len({key[:2] for key in best}) == 36
+    rows = [row for row in loaded.rows(STUDY) if row.variant == "published"]
+    assert len(rows) == 3 * 12 * 4 * 10
+    for row in rows:
+        if row.seed == row.fold == 0:
+            spec = loaded.spec(row).as_dict()
+            tuned = loaded.spec(replace(row, variant="tuned")).as_dict()
+            for key, found in best.items():
+                if key[:2] == (row.dataset, row.method):
+                    assert place_value(spec, key[2]) == float(found.optimal_value), key
+                    tuned = with_values(tuned, {key[2]: float(found.optimal_value)})
+            assert spec == tuned | {"search": None}
+
+
+def test_an_optimum_is_the_published_number_in_our_terms():
+    """Their scale is the inverse of ProxyNCA's temperature, as SoftTriple's gammas are."""
+    for (_, method, place), found in optima():
+        published = float(found.published_value)
+        if (method, place) in (("proxy_nca", "loss.temperature"), ("soft_triple", "loss.gamma")):
+            expected = 1 / published
+        else:
+            expected = published * (2 if (method, place) == ("soft_triple", "loss.tau") else 1)
+        assert float(found.optimal_value) == pytest.approx(expected, rel=1e-5)
+
+
+def test_searches_reach_the_published_optima(loaded):
+    places = {}
+    for (dataset, method, place), found in optima():
+        parameter = loaded.searches[f"{dataset}_{method}"].parameters[place]
+        assert parameter.low <= float(found.optimal_value) <= parameter.high, (dataset, method)
+        assert found.hyperparameter == parameter.title
+        places.setdefault((dataset, method), set()).add(place)
+    for (dataset, method), found in places.items():
+        assert found == loaded.searches[f"{dataset}_{method}"].parameters.keys()
+
+
+def test_the_code_variant_is_the_code_where_it_differs(loaded):
+    rows = [row for row in loaded.rows(STUDY) if row.variant == "code,published"]
+    assert {row.dataset for row in rows} == {"cub200"}
+    assert {row.method for row in rows} == EMBEDDING | CLASSIFICATION
+    for row in rows:
+        spec = loaded.spec(row)
+        assert spec.transforms.train[0].hyperparameters["scale"] == [0.16, 1.0]
+        assert spec.frozen_batchnorm == "statistics"
+        assert spec.loss_weight_decay == (0 if row.method == "margin" else None)
+        if row.method == "margin":
+            expected = {"margin": 0.0878, "beta": 0.7838, "boundary": "learned", "number": "terms"}
+            assert spec.loss.hyperparameters == expected
 
 
 def test_untrained_networks_learn_nothing(loaded):
@@ -136,7 +215,7 @@ def test_untrained_networks_learn_nothing(loaded):
             spec = loaded.spec(row)
             assert spec.epochs == 0
             assert (spec.network.weights is None) == (row.variant == "random_init")
-            reduced = spec.head_initialization == "principal_components"
+            reduced = spec.head_initialization == "standardized_components"
             assert reduced == (row.variant == "pca")
 
 

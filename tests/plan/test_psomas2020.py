@@ -80,16 +80,34 @@ def test_the_codes_values_differ_where_it_contradicts_the_text(loaded):
     text, code = (
         {
             method: spec(loaded, "cub200", "bninception", method, recipe=recipe)
-            for method in ("arcface", "multi_similarity")
+            for method in ("arcface", "multi_similarity", "proxy_nca")
         }
         for recipe in (STUDY, "psomas2020_code")
     )
     assert text["arcface"].loss.hyperparameters["scale"] == 64
     assert code["arcface"].loss.hyperparameters["scale"] == 220
-    similarity = code["multi_similarity"]
-    assert similarity.loss.hyperparameters == {"alpha": 17.97, "beta": 75.66, "margin": 0.77}
-    assert similarity.miner.hyperparameters == {"epsilon": 0.39}
+    # Table 4's values made table 7.
+    assert code["multi_similarity"].loss == text["multi_similarity"].loss
+    assert code["proxy_nca"].loss.name == "proxy_nca_plus_plus"
+    assert code["proxy_nca"].loss.hyperparameters == {"temperature": 1 / 32}
     assert (text["arcface"].schedule.gamma, code["arcface"].schedule.gamma) == (0.1, 0.5)
+
+
+def test_the_codes_own_losses_are_those_that_the_authors_code_computes(loaded):
+    """tests/authors holds each of them to recorded values and gradients."""
+    names = {
+        method: spec(loaded, "cub200", "bninception", method, "psomas2020_code", "code_losses")
+        for method in ("triplet", "lifted_structure", "margin", "multi_similarity")
+    }
+    assert names["triplet"].loss.name == "triplet_semi_hard"
+    assert names["triplet"].miner is None
+    assert names["lifted_structure"].loss.name == "lifted_structure_two_scales"
+    assert names["lifted_structure"].miner.hyperparameters["epsilon"] == 0.1
+    assert names["margin"].loss.hyperparameters["boundary"] == "fixed"
+    assert names["margin"].miner.name == "distance_weighted_of_batch"
+    similarity = names["multi_similarity"]
+    assert similarity.loss.hyperparameters == {"alpha": 17.97, "beta": 75.66, "margin": 0.77}
+    assert similarity.miner.hyperparameters == {"epsilon": 0.39, "itself": True}
 
 
 def test_every_printed_score_of_a_grid_has_its_row(loaded):
@@ -117,6 +135,8 @@ def test_each_view_has_one_selection_rule(loaded):
     }
     honest = {name for name, rule in rules.items() if rule == "best_validation_epoch"}
     assert honest == {"12", "13", "14", "15", "16"}
+    # Table 1 is computed without a training.
+    assert rules.pop("01") == "none"
     assert {rules[name] for name in set(rules) - honest} == {"best_test_epoch"}
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import torch
-from dmlbench.plan import Row
+from dmlbench.plan import Row, views
 from dmlbench.plan.where import Where
 from project import load_studies
 from torchvision.models import GoogLeNet
@@ -61,7 +61,7 @@ def test_every_training_has_the_printed_protocol(loaded):
         assert optimizer.weight_decay == 4e-4 or "weight_decay=" in changed, row
         assert found.schedule is None
         assert found.epochs == (100 if row.dataset == "sop" else 150), row
-        assert found.frozen_batchnorm == "both"
+        assert found.frozen_batchnorm == ("statistics" if "code" in changed else "both")
         assert found.selection == "best_test_epoch"
         if "sampler=" not in changed:
             assert found.sampler.hyperparameters == {"images_per_class": 2}, row
@@ -86,10 +86,46 @@ def test_hyperparameters_are_those_of_appendix_a(loaded, printed):
     assert centers["tau"] / 2 == float(printed["soft_triple", "tau"])
     assert spec(loaded, "histogram").loss.hyperparameters["bins"] == 65
     assert spec(loaded, "histogram", "sop").loss.hyperparameters["bins"] == 11
-    assert spec(loaded, "multi_similarity").miner.hyperparameters == {"epsilon": 0.1}
+    assert spec(loaded, "multi_similarity").miner.hyperparameters["epsilon"] == 0.1
     tuples = {"lower_cutoff": 0.5, "upper_cutoff": 1.4, "positives": "one"}
     for method in ("contrastive", "margin", "triplet", "quadruplet", "snr"):
         assert spec(loaded, method, variant="miner=D").miner.hyperparameters == tuples, method
+
+
+def test_tables_4_to_6_are_also_shown_as_they_were_made(loaded):
+    """Each metric at its own best test epoch, which every training records."""
+    for table, name in (("04", "cub200"), ("05", "cars196"), ("06", "sop")):
+        view = loaded.studies[STUDY].tables[f"own_best_{name}"]
+        options = view.kind.hyperparameters
+        assert options["printed"] == [table]
+        assert views.selection_of(loaded, STUDY, view) == "own_best_test_epoch"
+        for row, found in trained(loaded, dataset=name).items():
+            assert found.own_best_metrics == options["metrics"], row
+    plain = loaded.studies[STUDY].tables["04"]
+    assert views.selection_of(loaded, STUDY, plain) == "best_test_epoch"
+
+
+def test_an_anchor_without_hard_tuples_gives_any_as_in_the_public_code(loaded):
+    assert spec(loaded, "triplet", variant="miner=H").miner.hyperparameters == {"fallback": "any"}
+
+
+def test_the_code_variant_is_the_code_where_it_differs(loaded):
+    """tests/authors holds its losses and miners to what the code computed."""
+    rows = [row for row in loaded.rows(STUDY) if "code" in row.variant]
+    assert {row.dataset for row in rows} == {"cub200"}
+    assert {row.method for row in rows} == {
+        row.method for row in loaded.rows(STUDY, Where(dataset="cub200"))
+    } - {"untrained", "soft_triple", "quadruplet"}
+    for row in rows:
+        found = loaded.spec(row)
+        assert found.sampler.name == "spc_with_replacement"
+        assert found.loss_weight_decay == 0
+        if found.miner and found.miner.name.startswith("distance_weighted"):
+            assert found.miner.hyperparameters["upper_cutoff"] == 2
+            assert found.miner.hyperparameters["positives"] == "one"
+    regularized = spec(loaded, "margin", variant="miner=D,code,beta=0.6,regularizer=rho_anchor")
+    assert regularized.regularizers[0].hyperparameters == {"p_switch": 0.4}
+    assert regularized.loss.hyperparameters["beta"] == 0.6
 
 
 def test_losses_whose_embeddings_are_printed_unnormalized_get_them_so(loaded):

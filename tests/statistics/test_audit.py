@@ -131,6 +131,8 @@ def test_every_reference_file_reads():
 
 
 def test_the_reference_is_the_transcription(shared):
-    for path in sorted(set(REFERENCE.glob("*/*.csv")) - set(REFERENCE.glob("*/margins.csv"))):
+    # What is ours, or the authors' code's, is no transcription.
+    others = {*REFERENCE.glob("*/margins.csv"), *REFERENCE.glob("*/settings_table_optima*.csv")}
+    for path in sorted(set(REFERENCE.glob("*/*.csv")) - others):
         original = shared / "reference" / path.relative_to(REFERENCE)
         assert path.read_bytes() == original.read_bytes()

@@ -183,6 +183,17 @@ def _roth(number):
     return printed(number, mean={"runs": 5, "spread": "standard_deviation"}, std="0.8")
 
 
+def test_a_printed_spread_over_n_is_that_of_n_minus_one_times_a_root():
+    """roth2020's tables: NumPy's default."""
+    over_n = {"runs": 5, "spread": "standard_deviation_over_n"}
+    runs = ours(0.58, 0.60, 0.61, 0.63)
+    found = only(compare(runs, printed(62, mean=over_n, std="0.8")))
+    usual = {"runs": 5, "spread": "standard_deviation"}
+    expected = only(compare(runs, printed(62, mean=usual, std=str(0.8 * (5 / 4) ** 0.5))))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.printed_std == 0.8
+
+
 def test_a_printed_half_width_is_an_error_of_the_mean():
     theirs = printed(60, mean={"runs": "unknown", "spread": "half_interval_95"}, std="1.96")
     row = only(compare(ours(0.60, 0.60, 0.60), theirs))

@@ -5,6 +5,7 @@ import pytest
 import torch
 from dmlbench.errors import UserError
 from dmlbench.plan.spec import Spec, merged
+from dmlbench.training.data import read_roles
 from dmlbench.training.embedding import embed_images
 from dmlbench.training.principal_components import principal_components
 from hypothesis import given
@@ -43,6 +44,24 @@ def test_training_images_are_uncorrelated_and_centered(toy_data):
     assert (variances[:-1] >= variances[1:]).all()
     off_diagonal = covariance - variances.diag()
     assert off_diagonal.abs().max() < 1e-4 * variances.max()
+
+
+def test_standardized_components_are_those_of_the_test_images(toy_data):
+    """As musgrave2020's code: each feature standardized, then the components of what is scored."""
+    raw = PCA | {"normalize": False}
+    untouched = trainer(toy_data, raw | {"head_initialization": "torch_default"})
+    made = trainer(toy_data, raw | {"head_initialization": "standardized_components"})
+    spec = Spec.model_validate(merged(VALUES, raw))
+    feed = made.batches.inputs.feed
+    ids = read_roles(toy_data.index, toy_data.split, None)["test"].ids
+    untouched.network.head = torch.nn.Identity()
+    features = embed_images(spec, untouched.network, feed, ids).double().numpy()
+    features = (features - features.mean(0)) / features.std(0)
+    _, _, directions = np.linalg.svd(features)
+    expected = features @ directions[:5].T
+    found = embed_images(spec, made.network, feed, ids).double().numpy()
+    signs = np.sign(np.sum(expected * found, axis=0))
+    np.testing.assert_allclose(found, expected * signs, atol=1e-4)
 
 
 def test_equal_seeds_give_equal_heads(toy_data, tmp_path):

@@ -82,6 +82,16 @@ def test_the_selected_epoch_is_the_best_and_the_last_is_kept(tmp_path, toy_data)
     assert equal(load_file(tmp_path / "model.safetensors"), at_best)
 
 
+def test_metrics_of_every_epoch_are_in_the_history_and_change_nothing_else(tmp_path, toy_data):
+    plain = train(tmp_path / "plain", toy_data)
+    more = train(tmp_path / "more", toy_data, {"epoch_metrics": ["recall_at_2", "nmi", "f1"]})
+    assert equal(plain, more)
+    for row, longer in zip(history(tmp_path / "plain"), history(tmp_path / "more"), strict=True):
+        assert longer.items() >= row.items()
+        assert 0 <= longer["nmi"] <= 1
+        assert longer["recall_at_2"] >= longer["recall_at_1"]
+
+
 def test_last_epoch_selects_the_last(tmp_path, toy_data):
     last = train(tmp_path, toy_data, {"selection": "last_epoch"})
     assert equal(load_file(tmp_path / "model.safetensors"), last)

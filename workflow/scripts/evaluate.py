@@ -15,5 +15,7 @@ with job(snakemake):
         threads=snakemake.threads,
         output=snakemake.output.scores,
         queries=snakemake.output.queries,
+        history=snakemake.input.get("history"),
+        epoch_metrics=snakemake.params.epoch_metrics,
     )
     remove_checkpoints(Path(snakemake.output.scores).parent)

@@ -50,7 +50,18 @@ RETRIEVAL = dict.fromkeys(
 )
 RETRIEVAL_AT_K = dict.fromkeys(("precision_at_<k>", "recall_at_<k>"), _SCORE)
 CLUSTERING = dict.fromkeys(("ami", "f1", "nmi"), _SCORE)
-STRUCTURE = dict.fromkeys(("pi_inter", "pi_intra", "pi_ratio", "rho"), _NUMBER)
+STRUCTURE = dict.fromkeys(
+    (
+        "pi_inter",
+        "pi_inter_euclidean",
+        "pi_intra",
+        "pi_intra_euclidean",
+        "pi_ratio",
+        "pi_ratio_euclidean",
+        "rho",
+    ),
+    _NUMBER,
+)
 EXPERIMENTS = {"violated_constraints": Quantity(percent=True, better="lower")}
 """Metrics of experiments alone; those not listed are plain numbers without a better direction."""
 _STATED = RETRIEVAL | RETRIEVAL_AT_K | CLUSTERING | STRUCTURE | EXPERIMENTS

@@ -2,19 +2,23 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from dmlbench.data.embeddings import Embedded, read_embeddings
+from dmlbench.evaluation.names import quantity
 from dmlbench.evaluation.roles import scored, spaces
 from dmlbench.evaluation.scoring import Evaluation, caveats, evaluate
 from dmlbench.files import atomic_write
 
+OWN_BEST = "own_best_test_epoch"
+"""The rule by which each metric is that of its own best test epoch, as roth2020's tables are."""
 _OF_A_QUERY = ("mrr", "r_precision", "map_at_r")
 
 
@@ -25,10 +29,14 @@ def write_scores(
     threads: int,
     output: Path,
     queries: Path,
+    history: Path | None = None,
+    epoch_metrics: Sequence[str] = (),
 ) -> None:
     """Score a run's embeddings under every selection; one row per role, selection and metric.
 
-    Columns: role (`test` or `validation`), selection, metric, value (a fraction).
+    Columns: role (`test` or `validation`), selection, metric, value (a fraction). Metrics that were
+    scored on the test images after every epoch are also there under `own_best_test_epoch`: each
+    one's best value over all evaluated epochs.
 
     Args:
         embeddings: Parquet file of `dmlbench.data.embeddings`.
@@ -38,6 +46,8 @@ def write_scores(
         queries: written, too: one row per query that has a positive, with image_id, label, role,
             selection, first_rank (of the nearest positive, counted from 1), r_precision and
             map_at_r (fractions).
+        history: Parquet file of the training, of which `epoch_metrics` are read.
+        epoch_metrics: those of the history that are shown at their own best epoch.
     """
     limit_threads(threads)
     rows, found = [], []
@@ -49,6 +59,8 @@ def write_scores(
             rows += score_rows(scores, role, selection)
             images = embedded[scored(embedded)[role][0]]
             found.append(_per_query(result, images, role, selection))
+    if epoch_metrics:
+        rows += score_rows(_own_best(history, epoch_metrics), "test", OWN_BEST)
     write_rows(rows, output)
     with atomic_write(queries) as unfinished:
         pq.write_table(pa.concat_tables(found), unfinished)
@@ -78,6 +90,13 @@ def limit_threads(threads: int) -> None:
     """Limit NumPy now, and faiss and torch when they load: few spaces need them."""
     threadpool_limits(threads)
     os.environ["OMP_NUM_THREADS"] = str(threads)
+
+
+def _own_best(history: Path, metrics: Sequence[str]) -> dict[str, float]:
+    """Each metric's best value over the evaluated epochs of a training."""
+    table = pq.read_table(history, columns=list(metrics))
+    best = {name: pc.min if quantity(name).better == "lower" else pc.max for name in metrics}
+    return {name: best[name](table[name]).as_py() for name in metrics}
 
 
 def _per_query(result: Evaluation, images: Embedded, role: str, selection: str) -> pa.Table:

@@ -6,29 +6,49 @@ import numpy as np
 
 
 class Spread(NamedTuple):
-    """Mean distances within and between classes.
+    """Mean distances within and between classes: roth2020, section 5, implications (i) to (iii).
 
     Attributes:
-        pi_intra: mean Euclidean distance between two images of one class, over all such pairs.
-        pi_inter: mean Euclidean distance between the centers of two classes, over all pairs.
+        intra: mean distance between two images of one class.
+        inter: mean distance between the centers of two classes.
 
-    Both are at least 0, and at most 2 for rows of unit norm.
+    Both are from 0 to 2 for rows of unit norm.
     """
 
-    pi_intra: float
-    pi_inter: float
+    intra: float
+    inter: float
 
     @property
-    def pi_ratio(self) -> float:
-        """pi_intra / pi_inter: the density of the space; infinite if centers coincide."""
-        return self.pi_intra / self.pi_inter if self.pi_inter != 0 else float("inf")
+    def ratio(self) -> float:
+        """intra / inter: the density of the space; infinite if centers coincide."""
+        return self.intra / self.inter if self.inter != 0 else float("inf")
 
 
-def class_spread(vectors: np.ndarray, classes: np.ndarray) -> Spread:
-    """Distances within and between classes (roth2020, section 5, implications (i) to (iii)).
+def cosine_spread(vectors: np.ndarray, classes: np.ndarray) -> Spread:
+    """Cosine distances, 1 - cos, within and between classes, as in the public code of roth2020.
 
-    The paper leaves the normalization Z open; here both are means over pairs. A class of one image
-    has no pair. NaN if no class has a pair, or if there is one class.
+    Within classes the mean over the pairs of each class, then over classes; between classes the
+    mean over pairs of centers, each of unit length. A class of one image has no pair. NaN if no
+    class has a pair, or if there is one class.
+
+    Args:
+        vectors: [N, D], rows of a class next to each other.
+        classes: [N].
+    """
+    groups = [_unit(group.astype(np.float64)) for group in _groups(vectors, classes)]
+    within = [_mean_cosine_distance(group) for group in groups if len(group) > 1]
+    centers = np.stack([group.mean(0) for group in _groups(vectors.astype(np.float64), classes)])
+    return Spread(
+        float(np.mean(within)) if within else float("nan"),
+        _mean_cosine_distance(_unit(centers)) if len(centers) > 1 else float("nan"),
+    )
+
+
+def euclidean_spread(vectors: np.ndarray, classes: np.ndarray) -> Spread:
+    """Euclidean distances within and between classes, means over all pairs.
+
+    The paper leaves the normalization Z and the distance open; its code has `cosine_spread`. A
+    class of one image has no pair. NaN if no class has a pair, or if there is one class.
 
     Args:
         vectors: [N, D], rows of a class next to each other.
@@ -97,14 +117,32 @@ def spectral_decay(spectrum: np.ndarray) -> float:
 def structure_scores(
     vectors: np.ndarray, classes: np.ndarray, metrics: list[str]
 ) -> dict[str, float]:
-    """The structure metrics of these names; for arguments see `class_spread`."""
+    """The structure metrics of these names; for arguments see `cosine_spread`."""
     scores = {}
-    if any(name.startswith("pi_") for name in metrics):
-        spread = class_spread(vectors, classes)
-        scores |= {name: getattr(spread, name) for name in ("pi_intra", "pi_inter", "pi_ratio")}
+    for suffix, measured in _SPREADS.items():
+        names = {f"pi_{each}{suffix}": each for each in ("intra", "inter", "ratio")}
+        if names.keys() & set(metrics):
+            spread = measured(vectors, classes)
+            scores |= {name: getattr(spread, each) for name, each in names.items()}
     if "rho" in metrics:
         scores["rho"] = spectral_decay(singular_values(vectors))
     return {name: scores[name] for name in metrics}
+
+
+_SPREADS = {"": cosine_spread, "_euclidean": euclidean_spread}
+"""What follows the names of the distances -> how they are measured."""
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    """Rows at unit length; a zero row stays zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)
+
+
+def _mean_cosine_distance(rows: np.ndarray) -> float:
+    """Mean of 1 - cos over the pairs of rows of unit length: from their sum alone."""
+    pairs = len(rows) * (len(rows) - 1)
+    return float(1 - (np.square(rows.sum(0)).sum() - np.square(rows).sum()) / pairs)
 
 
 def _groups(vectors: np.ndarray, classes: np.ndarray) -> list[np.ndarray]:

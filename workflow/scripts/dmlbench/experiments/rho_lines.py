@@ -19,6 +19,7 @@ from dmlbench.values import Count, Interval, PairMiner, Positive, Share
 
 METHODS = ("contrastive",)
 METRICS = ("recall_at_1", "nmi", "pi_intra", "pi_inter", "pi_ratio", "second_singular_value")
+VERSION = 2
 STRUCTURE = ("pi_intra", "pi_inter", "pi_ratio")
 
 _OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}

@@ -1,14 +1,15 @@
 """ArcFace loss."""
 
 import math
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._geometry import unit
+from dmlbench.losses._geometry import NEVER, products, unit
 from dmlbench.losses._proxies import new_proxies, own_and_others
-from dmlbench.values import Angle, Positive
+from dmlbench.values import Added, Angle, Positive
 
 
 class ArcFace(nn.Module):
@@ -23,18 +24,32 @@ class ArcFace(nn.Module):
         embedding_dim: size D of the embeddings.
         scale: factor on the cosines.
         margin: angle added to theta_y, in degrees, in [0, 180].
+        clamped: whether a negative cosine counts as 0, without a gradient, as in the public code of
+            roth2020. Until February 2021 that code had no margin: it added one to all logits.
     """
 
     def __init__(
-        self, num_classes: int, embedding_dim: int, *, scale: Positive = 64, margin: Angle = 28.6
+        self,
+        num_classes: int,
+        embedding_dim: int,
+        *,
+        scale: Positive = 64,
+        margin: Angle = 28.6,
+        clamped: Annotated[bool, Added()] = False,
     ):
         super().__init__()
-        self.scale, self.margin = scale, math.radians(margin)
+        self.scale, self.margin, self.clamped = scale, math.radians(margin), clamped
         self.proxies = new_proxies(num_classes, embedding_dim)
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
-        own, others = own_and_others(unit(embeddings) * self.scale, unit(self.proxies), labels)
+        x, proxies = unit(embeddings) * self.scale, unit(self.proxies)
+        if self.clamped:
+            logits = products(x, proxies).relu()
+            own = logits.gather(1, labels[:, None]).squeeze(1)
+            others = logits.scatter(1, labels[:, None], NEVER).logsumexp(1)
+        else:
+            own, others = own_and_others(x, proxies, labels)
         cosine = own / self.scale
         # the smallest sine keeps the slope finite if embedding and weight are parallel
         sine = (1 - cosine.square()).clamp_min(torch.finfo(cosine.dtype).eps).sqrt()

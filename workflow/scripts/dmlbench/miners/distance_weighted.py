@@ -11,8 +11,8 @@ from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Interval, Positive
 
-# Weights are counted in units of 2^-30 of an anchor's largest.
-_RESOLUTION = 2**30
+RESOLUTION = 2**30
+"""Weights are counted in units of an anchor's largest weight divided by this."""
 
 
 class DistanceWeighted:
@@ -22,7 +22,9 @@ class DistanceWeighted:
     lower cutoff, u the upper cutoff, and q(d) = d^(D-2) (1 - d^2/4)^((D-3)/2) the density of the
     distances of points on the unit sphere: roth2020, equations 23 and 24 (23 is printed without
     the square), psomas2020, section 2.3.1.5. roth2020's lambda = 0.5 is the distance below which
-    the weight stays constant. Its authors' code has no upper cutoff: `upper_cutoff = 2`.
+    the weight stays constant. Its authors' code has no upper cutoff: `upper_cutoff = 2`,
+    which is its draw unless a negative is nearly opposite to the anchor: farther than 1.94 in 128
+    dimensions, where 1/q is above 1/q(l) again, the code's weights go on growing.
 
     An anchor without a negative within the upper cutoff gives no triplet. Embeddings must be
     L2-normalized, D >= 2. Draws come from torch's global generator of the embeddings' device.
@@ -54,8 +56,8 @@ class DistanceWeighted:
         candidate = negative & (distance <= self.upper_cutoff)
 
         dimension = embeddings.shape[1]
-        cap = -_log_density(distance.new_full((), self.lower_cutoff), dimension)
-        log_weight = torch.minimum(-_log_density(distance, dimension), cap)
+        cap = -log_density(distance.new_full((), self.lower_cutoff), dimension)
+        log_weight = torch.minimum(-log_density(distance, dimension), cap)
         # In two dimensions the density is infinite at distance 2: a weight of 0, but still a
         # candidate, to be drawn where there is no other.
         log_weight = log_weight.clamp_min(torch.finfo(log_weight.dtype).min)
@@ -63,12 +65,12 @@ class DistanceWeighted:
         largest = log_weight.amax(1, keepdim=True)
         weight = torch.where(candidate, (log_weight - largest).exp(), 0)
 
-        counts = (weight * _RESOLUTION).round().long()
+        counts = (weight * RESOLUTION).round().long()
         valid = choose_positives(positive, self.positives) & candidate.any(1, keepdim=True)
         return Triplets(negative=draw_columns(counts, valid), valid=valid)
 
 
-def _log_density(distance: Tensor, dimension: int) -> Tensor:
+def log_density(distance: Tensor, dimension: int) -> Tensor:
     """log q(d), up to a constant, on the unit sphere of a space of this dimension."""
     remainder = (1 - distance.square() / 4).clamp(min=0)
     return torch.xlogy(dimension - 2, distance) + torch.xlogy((dimension - 3) / 2, remainder)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dmlbench.miners._geometry import similarities
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import Interval
+from dmlbench.values import Added, Interval
 
 
 class MultiSimilarity:
@@ -20,10 +20,18 @@ class MultiSimilarity:
 
     Args:
         epsilon: slack, in units of similarity; finite. 0.1 in psomas2020 and roth2020.
+        itself: whether an anchor is among its positives, where a negative is more similar than
+            1 - epsilon. So it is in pytorch-metric-learning, which the public code of musgrave2020
+            and psomas2020 calls.
     """
 
-    def __init__(self, *, epsilon: Annotated[float, Interval(-2, 2)] = 0.1):
-        self.epsilon = epsilon
+    def __init__(
+        self,
+        *,
+        epsilon: Annotated[float, Interval(-2, 2)] = 0.1,
+        itself: Annotated[bool, Added()] = False,
+    ):
+        self.epsilon, self.itself = epsilon, itself
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:
         """Embeddings [B, D] and labels [B] to the pairs that are kept."""
@@ -31,6 +39,8 @@ class MultiSimilarity:
         positive, negative = all_pairs(labels)
         hardest_positive = similarity.masked_fill(~positive, torch.inf).amin(1, keepdim=True)
         hardest_negative = similarity.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)
+        if self.itself:
+            positive = positive.clone().fill_diagonal_(True)
         return Pairs(
             positive=positive & (similarity < hardest_negative + self.epsilon),
             negative=negative & (similarity > hardest_positive - self.epsilon),

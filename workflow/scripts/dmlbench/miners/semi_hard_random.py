@@ -1,14 +1,14 @@
 """Semi-hard mining: a random one of the semi-hard negatives for each anchor and positive."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
-from dmlbench.miners._draw import choose_positives
+from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Infinity, Positive
+from dmlbench.values import Added, Infinity, Positive
 
 
 class SemiHardRandom:
@@ -18,12 +18,13 @@ class SemiHardRandom:
     distance: roth2020, equation 20, which has no margin; with one, as in Schroff et al. and in the
     public code of roth2020. The other semi-hard definition, the hardest, is `semi_hard`.
 
-    A pair (a, p) without such a negative gives no triplet; that code takes any negative instead.
     Draws come from torch's global generator of the embeddings' device.
 
     Args:
         margin: how much farther than the positive a negative may be, > 0.
         positives: "one" positive of each anchor, drawn at random (roth2020), or "all".
+        fallback: what a pair (a, p) without such a negative gives: `none`, or `any` negative, as in
+            that code.
     """
 
     def __init__(
@@ -31,9 +32,11 @@ class SemiHardRandom:
         *,
         margin: Positive | Infinity = float("inf"),
         positives: Literal["all", "one"] = "one",
+        fallback: Annotated[Literal["none", "any"], Added()] = "none",
     ):
         self.margin = margin
         self.positives = positives
+        self.fallback = fallback
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
@@ -48,7 +51,9 @@ class SemiHardRandom:
 
         drawn = (torch.rand_like(distance, dtype=torch.float64) * count).long()
         position = (first + torch.minimum(drawn, count - 1)).clamp(0, len(labels) - 1)
-        return Triplets(
-            negative=order.gather(1, position),
-            valid=count > 0,
-        )
+        mined = Triplets(negative=order.gather(1, position), valid=count > 0)
+        if self.fallback == "none":
+            return mined
+        valid = positive & negative.any(1, keepdim=True)
+        anything = draw_columns(negative, valid & ~mined.valid)
+        return Triplets(negative=torch.where(mined.valid, mined.negative, anything), valid=valid)

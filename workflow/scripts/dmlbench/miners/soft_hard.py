@@ -1,11 +1,14 @@
 """Soft-hard mining: a random one of the hard positives and of the hard negatives."""
 
+from typing import Annotated, Literal
+
 import torch
 from torch import Tensor
 
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
+from dmlbench.values import Added
 
 
 class SoftHard:
@@ -16,9 +19,15 @@ class SoftHard:
     the Euclidean distance: roth2020, equations 21 and 22 (printed with arg max and arg min where
     the maximum and the minimum are meant, and 22 with the roles of a and p mixed up).
 
-    An anchor whose positives are all nearer than its negatives gives no triplet. Draws come from
-    torch's global generator of the embeddings' device.
+    Draws come from torch's global generator of the embeddings' device.
+
+    Args:
+        fallback: what an anchor whose positives are all nearer than its negatives gives: `none`, or
+            `any` positive with any negative, as in the public code of roth2020.
     """
+
+    def __init__(self, *, fallback: Annotated[Literal["none", "any"], Added()] = "none"):
+        self.fallback = fallback
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to at most one triplet for each anchor."""
@@ -28,5 +37,8 @@ class SoftHard:
         nearest_negative = distance.masked_fill(~negative, torch.inf).amin(1, keepdim=True)
         hard_positive = positive & (distance > nearest_negative)
         hard_negative = negative & (distance < farthest_positive)
+        if self.fallback == "any":
+            hard_positive = torch.where(hard_positive.any(1, keepdim=True), hard_positive, positive)
+            hard_negative = torch.where(hard_negative.any(1, keepdim=True), hard_negative, negative)
         valid = choose_positives(hard_positive, "one") & hard_negative.any(1, keepdim=True)
         return Triplets(negative=draw_columns(hard_negative, valid), valid=valid)

@@ -146,6 +146,8 @@ def check_view(plan: Plan, study: str, view, where: str) -> None:
         views.selection_of(plan, study, view)
     except UserError as error:
         raise UserError(f"{where}.where: {error}") from None
+    if getattr(view, "selection", None):
+        _check_own_best(plan, view, rows, where)
     for file in printed:
         if not file.is_file():
             kind, _, name = file.stem.rpartition("table_")
@@ -153,6 +155,19 @@ def check_view(plan: Plan, study: str, view, where: str) -> None:
             allowed = sorted(other.stem.removeprefix(f"{kind}table_") for other in there)
             raise UserError(f"{where}.kind.printed: {unknown('printed table', name, allowed)}")
     _check_needs(plan, study, view, where)
+
+
+def _check_own_best(plan: Plan, view, rows: list[Row], where: str) -> None:
+    """Every trained row has each of the view's metrics in every evaluated epoch."""
+    shown = set(view.kind.hyperparameters.get("metrics", ()))
+    for spec in map(plan.spec, rows):
+        known = spec.own_best_metrics
+        missing = ", ".join(sorted(shown - set(known)))
+        if spec.epochs and missing:
+            raise UserError(
+                f"{where}.selection: {view.selection} needs {missing} in the recipe's "
+                f"epoch_metrics; allowed: {', '.join(known) or 'none'}"
+            )
 
 
 def _check_needs(plan: Plan, study: str, view, where: str) -> None:
@@ -216,7 +231,12 @@ def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> view_row
     if options.get("printed"):
         files = views.printed_files(plan, study, view)
         tables = [file for file in files if file.stem.startswith("table_")]
-        printed = fitting(read_numbers(tables), view.where)
+        numbers = read_numbers(tables)
+        if renamed := options.get("compared_with"):
+            numbers = [
+                each._replace(variant=renamed.get(each.variant, each.variant)) for each in numbers
+            ]
+        printed = fitting(numbers, view.where)
 
     @functools.cache
     def metrics(dataset: str, role: str, together: bool) -> set[str]:

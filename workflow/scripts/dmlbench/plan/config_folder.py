@@ -11,6 +11,7 @@ from dmlbench.plan.catalogues import Dataset, Network
 from dmlbench.plan.choices import IDENTIFIER, Identifier
 from dmlbench.plan.experiments import Experiment
 from dmlbench.plan.measures import Measure
+from dmlbench.plan.optima import with_optima
 from dmlbench.plan.read import checked, read_mapping, read_yaml
 from dmlbench.plan.recipes import Method, Recipe, built_on_bases
 from dmlbench.plan.search_lists import expanded
@@ -76,7 +77,8 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
             f"{', '.join(sorted(RULES))}"
         )
     found = read_yaml(file, Study)
-    return found.model_copy(update={"variants": {**variants, **found.variants}})
+    own = with_optima(found.variants, folder)
+    return found.model_copy(update={"variants": {**variants, **own}})
 
 
 def study_file(folder: Path, study: str) -> Path:

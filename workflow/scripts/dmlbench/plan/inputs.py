@@ -76,6 +76,12 @@ class Inputs:
             raise UserError(f"search {folder}: is now {self._search(name)}")
         return found
 
+    def evaluate(self, run: str) -> Files:
+        found = {"embeddings": made("embed", run=run)}
+        if self.runs.find(run).spec.own_best_metrics:
+            found["history"] = made("train", "history", run=run)
+        return found
+
     def measure(self, run: str, measure: str) -> Files:
         role = entry("measure", measure, self.plan.measures).role
         return {"embeddings": made("embed_train" if role == "train" else "embed", run=run)}

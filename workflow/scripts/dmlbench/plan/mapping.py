@@ -129,13 +129,13 @@ class Mean(Model):
 
     Attributes:
         runs: how many runs it is the mean of.
-        spread: what is printed with it: the n-1 standard deviation of those runs, or half of a
-            95 % confidence interval of their mean.
+        spread: what is printed with it: the n-1 standard deviation of those runs, the one over n,
+            or half of a 95 % confidence interval of their mean.
     """
 
     when: When = When()
     runs: PositiveInt | Literal["unknown"]
-    spread: Literal["standard_deviation", "half_interval_95"]
+    spread: Literal["standard_deviation", "standard_deviation_over_n", "half_interval_95"]
 
 
 class Mapping(Model):

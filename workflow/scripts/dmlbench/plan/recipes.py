@@ -27,6 +27,9 @@ from dmlbench.plan.places import merged
 from dmlbench.plan.variants import Change
 from dmlbench.values import Added
 
+HeadInitialization = Literal[
+    "kaiming_outputs", "torch_default", "principal_components", "standardized_components"
+]
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
 
 
@@ -124,10 +127,13 @@ class Training(Model):
     Attributes:
         iterations_per_epoch: None for one pass of the sampler.
         head_initialization: how the embedding layer is drawn: Kaiming's normal distribution over
-            its outputs with zero bias, or torch's default for linear layers.
+            its outputs with zero bias, or torch's default for linear layers. Or it is computed:
+            principal components of the training images' features, or of the standardized features
+            of the test images, as musgrave2020's code does.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
             parameters, as multiples of the optimizer's; 0 leaves them as they are.
         loss_learning_rate: absolute rate of the loss's own parameters, instead of `loss_factor`.
+        loss_weight_decay: weight decay of the loss's own parameters; none for the optimizer's.
         warmup_epochs: number of first epochs in which only head and loss learn.
         clip_value: largest absolute gradient; none for no clipping.
         frozen_batchnorm: the parts of BatchNorm that do not learn: its running statistics (which
@@ -139,6 +145,8 @@ class Training(Model):
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: the rule that selects the epoch whose weights are scored.
         selection_metric: what "best" means, the higher the better.
+        epoch_metrics: metrics that are also scored in every evaluation, for the history. With
+            `best_test_epoch`, each one's best epoch is a score of its own (`own_best_test_epoch`).
         patience: evaluations without improvement after which training stops.
     """
 
@@ -147,12 +155,11 @@ class Training(Model):
     batch_size: PositiveInt
     optimizer: Optimizer
     schedule: StepSchedule | None = None
-    head_initialization: Literal["kaiming_outputs", "torch_default", "principal_components"] = (
-        "kaiming_outputs"
-    )
+    head_initialization: HeadInitialization = "kaiming_outputs"
     head_factor: PositiveFloat = 1.0
     loss_factor: NonNegativeFloat = 1.0
     loss_learning_rate: NonNegativeFloat | None = None
+    loss_weight_decay: Annotated[NonNegativeFloat | None, Added()] = None
     warmup_epochs: NonNegativeInt = 0
     clip_value: PositiveFloat | None = None
     frozen_batchnorm: Literal["none", "statistics", "affine", "both"] = "none"
@@ -164,6 +171,7 @@ class Training(Model):
     evaluate_every: PositiveInt = 1
     selection: Selection
     selection_metric: MaximizedMetric = "recall_at_1"
+    epoch_metrics: Annotated[list[MaximizedMetric], Added()] = []
     patience: PositiveInt | None = None
 
 

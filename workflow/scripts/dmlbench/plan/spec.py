@@ -100,6 +100,13 @@ class Spec(_Training):
         if self.sampler.name.startswith("profs"):
             raise ValueError(f"memory: sampler {self.sampler.name}; allowed: any but profs")
 
+    @property
+    def own_best_metrics(self) -> list[str]:
+        """The metrics that are also shown at their own best test epoch; none for most specs."""
+        if not self.epoch_metrics or self.selection != "best_test_epoch" or not self.epochs:
+            return []
+        return list(dict.fromkeys([self.selection_metric, *self.epoch_metrics]))
+
     def as_dict(self) -> dict:
         """Plain values, in a fixed order: what is written to YAML and compared between runs."""
         return self.model_dump(mode="json")
@@ -154,7 +161,7 @@ def resolve(
 
 def without_training(values: dict) -> dict:
     """The values of a spec whose network is scored untrained."""
-    nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None}
+    nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None, "epoch_metrics": []}
     return values | nothing | {"epochs": 0, "warmup_epochs": 0}
 
 

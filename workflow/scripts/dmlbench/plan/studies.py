@@ -1,5 +1,7 @@
 """The schema of a file in config/studies: runs, and views of their scores."""
 
+from typing import Literal
+
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dmlbench.plan.choices import FigureKind, Identifier, Model, RankingMetric, TableKind, ViewName
@@ -44,11 +46,14 @@ class View(Model):
         where: which rows it shows; those of combined folds if `fold` names their form.
         measures: measures whose scores it also shows.
         experiments: experiments of the study whose results it shows.
+        selection: another selection rule than the runs' own: each metric at its own best test
+            epoch, for runs whose recipe lists the view's metrics as `epoch_metrics`.
     """
 
     title: str
     caption: str = ""
     where: Where = Where()
+    selection: Literal["own_best_test_epoch"] | None = None
     measures: list[Identifier] = []
     experiments: list[Identifier] = []
 

@@ -48,6 +48,8 @@ class Variant(Model):
         values: of an axis of places or searches, in order.
         rehearsed: the number that represents all of them in a rehearsal; the first if not given.
         choices: the values of an axis by name, each with its changes of the spec.
+        optima: data set -> a file below `reference/` of published best values, a row for each
+            method and place. They become `overrides` when a study is read (`plan.optima`).
     """
 
     title: str | None = None
@@ -58,13 +60,16 @@ class Variant(Model):
     values: list[Value] = []
     rehearsed: int | float | None = None
     choices: dict[ChoiceName, Alternative] = {}
+    optima: dict[str, str] = {}
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> "Variant":
         changes = bool(self.set or self.overrides)
         kinds = [changes, self.search is not None, self.place is not None, bool(self.choices)]
-        if kinds.count(True) != 1:
-            raise ValueError("needs exactly one of set (or overrides), search, place and choices")
+        if [*kinds, bool(self.optima)].count(True) != 1:
+            raise ValueError(
+                "needs exactly one of set (or overrides), search, place, choices and optima"
+            )
         if self.values and (self.choices or not self.is_axis):
             raise ValueError(
                 "has values but is not an axis; allowed: with place, or `{value}` in search"

@@ -218,7 +218,8 @@ def selection_of(plan: Plan, study: str, view: View) -> str:
     """The selection rule of what a view shows; raises as `selection`."""
     if searches_of(view):
         return "best_validation_epoch"
-    return selection(plan, study, view.where)
+    own = selection(plan, study, view.where)
+    return getattr(view, "selection", None) or own
 
 
 def titles(plan: Plan, study: str) -> dict[str, str]:

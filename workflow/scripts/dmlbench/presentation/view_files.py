@@ -137,7 +137,9 @@ def _build(package: str, facts: dict, printed: Sequence[Path]):
     options = dict(facts["options"])
     if "printed" in options:
         scores = [file for file in printed if Path(file).name.startswith("table_")]
-        options["printed"] = _fitting(read_placed(scores), facts["where"])
+        placed = read_placed(scores)
+        placed["variant"] = placed["variant"].replace(options.get("compared_with") or {})
+        options["printed"] = _fitting(placed, facts["where"])
     if "printed_settings" in options:
         settings = [file for file in printed if Path(file).name.startswith("settings_")]
         options["printed_settings"] = read_printed_settings(settings)

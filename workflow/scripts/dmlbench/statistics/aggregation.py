@@ -39,7 +39,13 @@ COLUMNS = tuple(SCHEMA.names)
 ROLES = ("train", "validation", "test")
 SAME_SCORE = 12
 """Decimals of a fraction up to which two scores are the same (a mean over seeds adds noise)."""
-SELECTIONS = ("best_test_epoch", "best_validation_epoch", "last_epoch", "none")
+SELECTIONS = (
+    "best_test_epoch",
+    "own_best_test_epoch",
+    "best_validation_epoch",
+    "last_epoch",
+    "none",
+)
 """Rules by which an epoch was selected; `none` if nothing was trained in epochs."""
 
 

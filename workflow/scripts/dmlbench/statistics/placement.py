@@ -140,4 +140,6 @@ def _runs_and_errors(mean: Mean | None) -> tuple[float, float]:
     runs = np.inf if mean.runs == "unknown" else mean.runs
     if mean.spread == "standard_deviation":
         return runs, runs**0.5
+    if mean.spread == "standard_deviation_over_n":
+        return runs, (runs - 1) ** 0.5
     return runs, float(stdtrit(runs - 1, 0.975) if np.isfinite(runs) else ndtri(0.975))

@@ -57,8 +57,8 @@ def assemble(
     seed_everything(spec.seed, "initial weights")
     network = Embedder(spec).to(device)
     load_weights(network.backbone, spec.network.weights, weights)
-    if spec.head_initialization == "principal_components":
-        use_principal_components(spec, network, feed, train.ids)
+    if spec.head_initialization.endswith("_components"):
+        use_principal_components(spec, network, feed, roles)
     loss = _loss(spec, num_classes=int(train.classes.max()) + 1).to(device)
 
     sampler = build_sampler(
@@ -127,4 +127,5 @@ def _optimizer(spec: Spec, network: Embedder, loss: nn.Module) -> torch.optim.Op
         (network.head, rate * spec.head_factor),
         (loss, rate * spec.loss_factor if loss_rate is None else loss_rate),
     ]
-    return build_optimizer(spec.optimizer, rates)
+    decay = spec.loss_weight_decay
+    return build_optimizer(spec.optimizer, rates, {} if decay is None else {loss: decay})

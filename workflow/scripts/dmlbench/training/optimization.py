@@ -1,7 +1,7 @@
 """Optimizers, learning rates by parameter group, and the step schedule."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import nn
@@ -10,7 +10,9 @@ from dmlbench.plan.recipes import Optimizer, StepSchedule
 
 
 def build_optimizer(
-    settings: Optimizer, rates: Iterable[tuple[nn.Module, float]]
+    settings: Optimizer,
+    rates: Iterable[tuple[nn.Module, float]],
+    decays: Mapping[nn.Module, float] | None = None,
 ) -> torch.optim.Optimizer:
     """An optimizer with a group for each module that has parameters.
 
@@ -19,15 +21,19 @@ def build_optimizer(
     Args:
         settings: which optimizer; its learning rate is ignored.
         rates: modules with their learning rates of the first epoch.
+        decays: modules with a weight decay of their own.
     """
     groups = [
-        {"params": list(module.parameters()), "lr": rate, "first_rate": rate}
+        {
+            "params": list(module.parameters()),
+            "lr": rate,
+            "first_rate": rate,
+            "weight_decay": (decays or {}).get(module, settings.weight_decay),
+        }
         for module, rate in rates
     ]
     groups = [group for group in groups if group["params"]]
-    common = {"weight_decay": settings.weight_decay}
-    if settings.fused:
-        common["fused"] = True
+    common = {"fused": True} if settings.fused else {}
     match settings.name:
         case "adamw":
             return _eager(torch.optim.AdamW)(groups, betas=settings.betas, **common)

@@ -51,8 +51,8 @@ class Trainer:
         batches: what is trained on.
         optimizer: its groups hold `first_rate`, as those of `build_optimizer` do.
         settings: for how long, and how.
-        watch: scores the current network after an epoch, returning a metric's name and value;
-            None to watch nothing.
+        watch: scores the current network after an epoch, returning metrics' names and values, the
+            one that selects first; None to watch nothing.
         selection: selects the scored epoch whose weights are kept.
 
     Attributes:
@@ -127,8 +127,8 @@ class Trainer:
         """Add the epoch to the history, and offer its weights for selection if it was scored."""
         row = {"epoch": 0} if self.running is None else self.running.row()
         if scores:
-            (value,) = scores.values()
-            self.selection.offer(self.epoch, value, self.network.state_dict())
+            selecting = next(iter(scores.values()))
+            self.selection.offer(self.epoch, selecting, self.network.state_dict())
         self.history.append(row | scores)
         self.running = None
 

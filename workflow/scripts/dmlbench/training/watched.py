@@ -14,7 +14,7 @@ from dmlbench.training.selection import Selection
 
 
 class WatchedImages:
-    """Scores the current network by the spec's metric.
+    """Scores the current network by the spec's metrics, the one that selects first.
 
     Args:
         spec: the run's.
@@ -41,10 +41,11 @@ class WatchedImages:
         self.embedded: dict[int, dict[str, Embedded]] = {}
 
     def __call__(self, epoch: int) -> dict[str, float]:
-        """The metric's name and value after an epoch."""
+        """The metrics' names and values after an epoch."""
         now = embed_roles(self.spec, self.network, self.feed, self.roles)
         selected = self.selection.epoch
         self.embedded = {key: kept for key, kept in self.embedded.items() if key == selected}
         self.embedded[epoch] = now
         (space,) = spaces(now).values()
-        return score(**space, metrics=[self.spec.selection_metric], device=self.feed.device)
+        metrics = dict.fromkeys([self.spec.selection_metric, *self.spec.epoch_metrics])
+        return score(**space, metrics=list(metrics), device=self.feed.device)

@@ -1,6 +1,6 @@
 """Scores of every method and variant next to the printed ones, in panels and groups of columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import pandas as pd
@@ -34,6 +34,8 @@ class ScoresNextToPrinted(Kind):
     Attributes:
         metrics: the groups of columns.
         printed: the printed numbers at their places; none for scores that are not printed.
+        compared_with: variants of printed numbers -> the variant of ours that this table shows next
+            to them instead.
         panel: what has one value per panel: a column of the long table (`embedding_dim`,
             `recipe`, `dataset`, ...) or an axis of the variants (`rho`, for `rho=0.1,m=40`).
         column: what has one value per group of columns, likewise; None for metrics alone.
@@ -42,6 +44,7 @@ class ScoresNextToPrinted(Kind):
 
     metrics: Sequence[Metric]
     printed: Printed | None = None
+    compared_with: Mapping[str, str] | None = None
     panel: str = "embedding_dim"
     column: str | None = None
     role: Literal["train", "validation", "test"] = "test"

@@ -45,9 +45,10 @@ class SearchOptima(Kind):
                 ]
                 rows.append(TableRow(label, tuple(map(Cell, cells)), panel=self.name(method)))
                 if printed is not None and not _on_grid(printed, parameter):
+                    range_ = "range and step" if parameter["step"] else "range"
                     notes.append(
                         f"{self.name(method)}'s printed {label}, {printed}, is not a value of "
-                        "its range and step."
+                        f"its {range_}."
                     )
         columns = (
             Column("range", "Range"),
@@ -75,7 +76,7 @@ def _number(number: float | None) -> str | None:
 
 
 def _on_grid(printed: str, parameter: dict) -> bool:
-    low, high, step = (Decimal(str(parameter[key])) for key in ("low", "high", "step"))
+    low, high = (Decimal(str(parameter[key])) for key in ("low", "high"))
     value = Decimal(printed)
     inside = low < value <= high if parameter["open"] else low <= value <= high
-    return inside and (value - low) % step == 0
+    return inside and not (parameter["step"] and (value - low) % Decimal(str(parameter["step"])))
