@@ -1,5 +1,6 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
+from dmlbench.plan.defaults import complete
 from dmlbench.plan.targets import unknown_target
 
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
@@ -24,6 +25,11 @@ def inputs_of(rule):
 
 def threads_of(wildcards):
     return PLAN.threads(run_of(wildcards).spec)
+
+
+def torch_threads(wildcards, output):
+    """CPU threads of torch, which change the last digits: `--cores` limits a job's threads, not these."""
+    return threads_of(wildcards)
 
 
 def code_of_embedding(wildcards):
@@ -67,9 +73,17 @@ def sources_of_weights(wildcards, output):
     return weights_entry(wildcards).model_dump(include=SOURCES)
 
 
-def counts_of(wildcards, output):
-    """The numbers of images and classes that an index must have."""
-    return data_entry(wildcards).model_dump(include={"images", "classes"})
+@in_one_line
+def expected_of(wildcards, output):
+    """What an index must find: numbers of images and classes, and the contents of a user's folder.
+
+    The layout's options are here as well, so that a new option indexes nothing again: the folder's
+    name has their digest.
+    """
+    found = PLAN.find_data(wildcards.data)
+    numbers = found.entry.model_dump(include={"images", "classes"})
+    options = {key: value for key, value in complete(found.entry.layout).items() if key != "name"}
+    return numbers | {"contents": found.contents, "options": options}
 
 
 # Runs and searches
@@ -106,6 +120,11 @@ def search_state(wildcards):
 @in_one_line
 def searched_threads(wildcards):
     return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
+
+
+def torch_threads_of_search(wildcards, output):
+    """As `torch_threads`."""
+    return searched_threads(wildcards)
 
 
 # Studies

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from dmlbench.data.account import account_of
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, lock, machine, software
@@ -67,6 +68,7 @@ def report(studies: Sequence[StudyPage], output: str | os.PathLike) -> None:
 
 def _view(study: StudyPage) -> dict:
     view = study | {
+        "accounts": _accounts(study),
         "answer": answer(study),
         "board": [],
         "endings": _endings(study),
@@ -87,6 +89,15 @@ def _view(study: StudyPage) -> dict:
     }
 
 
+def _accounts(study: StudyPage) -> dict[str, dict[str, str]]:
+    """The account of each data set of the user's own whose index and split exist."""
+    return {
+        title: account_of(Path(files["index"]), Path(files["split"]))
+        for title, files in study.get("folders", {}).items()
+        if all(Path(file).is_file() for file in files.values())
+    }
+
+
 def _trained_on(study: StudyPage) -> list[str]:
     """What the study's trainings ran on, from their histories; one line for each machine.
 
@@ -99,12 +110,18 @@ def _trained_on(study: StudyPage) -> list[str]:
         known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
         if known:
             where = json.loads(known)
-            keys = ("device", "machine", "software", "lock", "commit")
+            keys = ("device", "machine", "threads", "resumed", "software", "lock", "commit")
             found[tuple(where.get(key, "") for key in keys)] += 1
     return [
-        f"{count} on {device}: {on}; {_versions(made_with, locked, code)}"
-        for (device, on, made_with, locked, code), count in found.items()
+        f"{count} on {device}: {_on(on, threads, resumed)}; {_versions(made_with, locked, code)}"
+        for (device, on, threads, resumed, made_with, locked, code), count in found.items()
     ]
+
+
+def _on(machine: str, threads: str, resumed: str) -> str:
+    parts = [machine, f"{threads} threads" if threads else ""]
+    parts.append(f"resumed under other conditions ({resumed})" if resumed else "")
+    return ", ".join(filter(None, parts))
 
 
 def _versions(packages: str, locked: str, code: str) -> str:

@@ -7,6 +7,8 @@ from dmlbench.data.layouts._folders import in_folders
 from dmlbench.data.layouts._rows import rows
 from dmlbench.errors import UserError
 
+IMAGES_ONLY = True
+
 SUBSETS = {
     "train": "train",
     "training": "train",
@@ -19,7 +21,7 @@ SUBSETS = {
 }
 """A folder's name -> the subset of its images, a role of the split `official`."""
 
-_ORDER = ["train", "validation", "test", "query", "gallery"]
+ORDER = ["train", "validation", "test", "query", "gallery"]
 
 
 class SubsetFolders:
@@ -42,4 +44,4 @@ class SubsetFolders:
                     f"allowed: <subset>/<class>/<image> with {', '.join(SUBSETS)}"
                 )
             found.append((archive, member, below.partition("/")[0], SUBSETS[subset.lower()]))
-        return rows(found, _ORDER)
+        return rows(found, ORDER)
