@@ -20,13 +20,14 @@ from dmlbench.statistics.audit import (
     repeated,
     whole_queries,
 )
-from dmlbench.statistics.audit.check import AGREES, CERTAIN, SURE
+from dmlbench.statistics.audit.check import AGREES, BLAMED, CERTAIN, FORMULA, SURE
 from dmlbench.statistics.printed import read_printed
 
 REFERENCE = Path(__file__).parents[2] / "config" / "reference"
 STUDIES = ["can2019", "karaman2021", "musgrave2020", "psomas2020", "roth2020"]
 COUNTS = Path(__file__).parent / "audit_counts.csv"
-"""How many checks and findings each rule has in each document, as of the last careful reading."""
+"""How many checks, findings and defects each rule has in each document, as of the last careful
+reading."""
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,10 @@ def frames(documents):
 def counts(frames: dict) -> pd.DataFrame:
     every = pd.concat(frames.values())
     every["finding"] = every["kind"] != AGREES
-    grouped = every.groupby(["study", "rule"])["finding"].agg(checks="count", findings="sum")
-    return grouped.reset_index()
+    every["defect"] = every["defect"].where(every["finding"])
+    return every.groupby(["study", "rule"], as_index=False).agg(
+        checks=("finding", "count"), findings=("finding", "sum"), defects=("defect", "nunique")
+    )
 
 
 def test_what_is_found_is_what_was_read(frames):
@@ -56,8 +59,21 @@ def test_each_finding_says_how_sure_it_is_and_why(frames):
         assert set(found["sure"]) <= set(SURE)
         assert found["explanation"].str.endswith(".").all()
         assert (frame[frame["kind"] == AGREES]["explanation"] == "").all()
+        assert set(found["blames"]) <= set(BLAMED)
+        assert (frame[frame["kind"] == AGREES]["blames"] == "").all()
         likely = found[found["sure"] == "likely"]["explanation"]
         assert likely.str.lower().str.contains("assum").all()
+
+
+def test_a_misprinted_formula_is_one_defect_and_blames_no_number(frames):
+    roth = frames["roth2020"]
+    misprinted = roth[roth["blames"] == FORMULA]
+    assert (misprinted["rule"] == "bounds").sum() > 6
+    assert misprinted["metric"][misprinted["rule"] == "bounds"].isin(["nmi", "map_at_1000"]).all()
+    assert set(misprinted["defect"]) >= {
+        "roth2020: bounds: equation 27",
+        "roth2020: bounds: equation 30",
+    }
 
 
 def test_every_rule_has_something_to_check(frames):

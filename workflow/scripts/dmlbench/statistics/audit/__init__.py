@@ -30,11 +30,11 @@ from dmlbench.statistics.audit import (
     whole_queries,
     zero_spread,
 )
-from dmlbench.statistics.audit.check import Check
+from dmlbench.statistics.audit.check import AGREES, Check
 from dmlbench.statistics.audit.document import Document, read_document
 from dmlbench.statistics.audit.summary import summary, summary_of_all
 
-COLUMNS = ["study", "rule", *Check._fields]
+COLUMNS = ["study", "rule", "defect", *(name for name in Check._fields if name != "cause")]
 
 _MODULES = (
     claims,
@@ -88,14 +88,23 @@ def audit_frame(document: Document) -> pd.DataFrame:
     """Every check of every rule as one frame of strings.
 
     Returns:
-        study, rule, and the fields of `Check`: `kind` is `agrees`, or the kind of finding.
+        study, rule and the fields of `Check`: `kind` is `agrees`, or the kind of finding. `defect`
+        is the id that findings with one cause share, the same in every audit; empty for a check
+        that agrees.
     """
     rows = [
-        (document.study, name, *check)
+        {"study": document.study, "rule": name, "defect": _defect(document, name, check)}
+        | check._asdict()
         for name, module in _RULES.items()
         for check in module.check(document)
     ]
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def _defect(document: Document, rule: str, check: Check) -> str:
+    if check.kind == AGREES:
+        return ""
+    return f"{document.study}: {rule}: {check.cause or check.where()}"
 
 
 def audit_all(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from dmlbench.statistics.audit.check import CERTAIN, Check, place
+from dmlbench.statistics.audit.check import CERTAIN, SENTENCE, Check, place
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Claim
 from dmlbench.statistics.audit.selection import (
@@ -75,7 +75,13 @@ def _one(claim: Claim, cells: Mapping, group: dict[str, str], what: str) -> Chec
     if _HOLDS[claim.relation](left - right, claim.within):
         return one
     assuming = "" if claim.sure == CERTAIN else f" Assumes {claim.assuming}."
-    return one.found(KIND, claim.sure, f"The text says: {claim.says}.{assuming}")
+    return one.found(
+        KIND,
+        claim.sure,
+        f"The text says: {claim.says}.{assuming}",
+        blames=SENTENCE,
+        cause=f"line {claim.line}: {claim.says}",
+    )
 
 
 def _short(number: float) -> str:

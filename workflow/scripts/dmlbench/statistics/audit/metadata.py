@@ -95,9 +95,17 @@ class Bold(StrictModel):
 
 
 class Bound(StrictModel):
-    """The least or the largest value that cells can have, and why."""
+    """The least or the largest value that cells can have, and why.
+
+    Attributes:
+        formula: the printed formula that is to blame, such as `equation 27`; None if the numbers
+            are.
+        id: what is wrong, where it is not a formula.
+    """
 
     where: Where
+    id: str = ""
+    formula: str | None = None
     at_least: float | None = None
     at_most: float | None = None
     why: str
