@@ -20,27 +20,29 @@ from dmlbench.statistics.audit import (
     claims,
     facts,
     falling_recall,
+    formulas,
     means,
     precision_and_map,
     ranks,
-    recall_gains,
+    recall_curves,
     repeated,
     reruns,
     search_grid,
+    twins,
     whole_queries,
     zero_spread,
 )
 from dmlbench.statistics.audit.check import AGREES, Check
+from dmlbench.statistics.audit.defects import defects_of, says
 from dmlbench.statistics.audit.document import Document, read_document
 from dmlbench.statistics.audit.summary import summary, summary_of_all
 
 COLUMNS = ["study", "rule", "defect", *(name for name in Check._fields if name != "cause")]
 
 _MODULES = (
-    claims,
-    facts,
     falling_recall,
     bounds,
+    formulas,
     precision_and_map,
     ranks,
     means,
@@ -49,8 +51,11 @@ _MODULES = (
     bold,
     search_grid,
     zero_spread,
+    twins,
     whole_queries,
-    recall_gains,
+    recall_curves,
+    facts,
+    claims,
 )
 _RULES = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 RULES = {name: module.TITLE for name, module in _RULES.items()}
@@ -128,6 +133,17 @@ def audit_all(
     _write(pd.concat(frames), output_csv)
     with atomic_write(output_md) as unfinished:
         unfinished.write_text(summary_of_all(frames), encoding="utf-8")
+
+
+def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
+    """Lines for the terminal: the defects of each document, and which file to open.
+
+    Args:
+        csv, md: what `audit_all` wrote.
+    """
+    frame = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    lines = [f"{study}: {says(defects_of(own))}" for study, own in frame.groupby("study")]
+    return [*lines, f"{md}: the counts; {csv}: every check, and why"]
 
 
 def _write(frame: pd.DataFrame, path: str | os.PathLike) -> None:

@@ -14,7 +14,7 @@ from dmlbench.statistics.audit.selection import (
     numbers_of,
 )
 
-TITLE = "What the text says about its tables holds in them"
+TITLE = "Claims of the text about its tables hold in them"
 KIND = "claim does not hold"
 
 _SIDES = ("left", "minus", "right")

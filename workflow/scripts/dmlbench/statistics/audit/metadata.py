@@ -113,6 +113,40 @@ class Bound(StrictModel):
     line: int | None = None
 
 
+class Spread(StrictModel):
+    """Cells that are means over runs, with their standard deviation.
+
+    Attributes:
+        runs: how many runs each has.
+    """
+
+    where: Where
+    runs: int = Field(gt=1)
+
+
+class Law(StrictModel):
+    """A value that a printed formula must have.
+
+    Attributes:
+        formula: its name, such as `equation 23`.
+        line: the line of the text that prints it.
+        says: what is wrong if it has another value, as a sentence without its full stop.
+        given: name -> expression in the notation of SymPy: the formula as it is printed, and what
+            it is compared with. An expression may use names before it.
+        at: name of a variable -> the value at which both are evaluated.
+        value: an expression of the printed formula.
+        must_be: the expression that it must equal.
+    """
+
+    formula: str
+    line: int
+    says: str
+    given: dict[str, str]
+    at: dict[str, float] = {}
+    value: str
+    must_be: str
+
+
 class Claim(StrictModel):
     """A sentence of the text about its tables: a relation of left (minus another term) to right.
 
@@ -197,9 +231,11 @@ class Metadata(StrictModel):
     """Tables that omit a part of their rows' settings, so that equal coordinates do not imply one
     run."""
     reruns: list[Rerun] = []
+    spreads: list[Spread] = []
     means: list[Mean] = []
     ranks: list[Ranks] = []
     bold: list[Bold] = []
     bounds: list[Bound] = []
+    formulas: list[Law] = []
     claims: list[Claim] = []
     facts: list[StatedFact] = []
