@@ -17,7 +17,6 @@ from dmlbench.files import atomic_write
 from dmlbench.statistics.audit import (
     bold,
     bounds,
-    claims,
     facts,
     falling_recall,
     formulas,
@@ -32,7 +31,7 @@ from dmlbench.statistics.audit import (
     whole_queries,
     zero_spread,
 )
-from dmlbench.statistics.audit.check import AGREES, Check
+from dmlbench.statistics.audit.check import AGREES, FORMULA, Check
 from dmlbench.statistics.audit.defects import defects_of, says
 from dmlbench.statistics.audit.document import Document, read_document
 from dmlbench.statistics.audit.summary import summary, summary_of_all
@@ -55,7 +54,6 @@ _MODULES = (
     whole_queries,
     recall_curves,
     facts,
-    claims,
 )
 _RULES = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 RULES = {name: module.TITLE for name, module in _RULES.items()}
@@ -109,6 +107,9 @@ def audit_frame(document: Document) -> pd.DataFrame:
 def _defect(document: Document, rule: str, check: Check) -> str:
     if check.kind == AGREES:
         return ""
+    if check.blames == FORMULA:
+        # Numbers of several tables and a law of its own can contradict one formula.
+        return f"{document.study}: {check.cause}"
     return f"{document.study}: {rule}: {check.cause or check.where()}"
 
 

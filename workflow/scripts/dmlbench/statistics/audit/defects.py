@@ -4,9 +4,6 @@ import pandas as pd
 
 from dmlbench.statistics.audit.check import AGREES, SURE
 
-CLAIMS = "claims"
-"""The rule of hand-written claims of the text; all other rules are arithmetic."""
-
 
 def findings_of(frame: pd.DataFrame) -> pd.DataFrame:
     """The checks that do not agree."""
@@ -34,22 +31,11 @@ def defects_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def says(defects: pd.DataFrame) -> str:
-    """The counts in a sentence's part, such as `3 defects in 4 places (2 certain, 1 likely)`."""
-    parts = []
-    for name, own in (
-        ("defect", defects[defects["rule"] != CLAIMS]),
-        ("claim that its tables do not bear out", defects[defects["rule"] == CLAIMS]),
-    ):
-        if len(own):
-            counts = own["sure"].value_counts()
-            sure = ", ".join(f"{counts[each]} {each}" for each in SURE if each in counts)
-            places = int(own["places"].sum())
-            named = name if len(own) == 1 else _plural(name)
-            where = "" if places == len(own) else f" in {places} places"
-            parts.append(f"{len(own)} {named}{where} ({sure})")
-    return " and ".join(parts) or "no defect"
-
-
-def _plural(name: str) -> str:
-    first, _, rest = name.partition(" ")
-    return f"{first}s {rest}".strip().replace("its tables", "their tables")
+    """The counts in a part of a sentence, such as `3 defects in 4 places: 2 certain, 1 likely`."""
+    if not len(defects):
+        return "no defect"
+    counts = defects["sure"].value_counts()
+    sure = ", ".join(f"{counts[each]} {each}" for each in SURE if each in counts)
+    places = int(defects["places"].sum())
+    where = "" if places == len(defects) else f" in {places} places"
+    return f"{len(defects)} defect{'s' if len(defects) > 1 else ''}{where}: {sure}"

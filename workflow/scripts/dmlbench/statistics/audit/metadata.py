@@ -5,10 +5,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dmlbench.statistics.audit.check import CERTAIN
-from dmlbench.statistics.audit.selection import Coordinate, Term, Where
+from dmlbench.statistics.audit.selection import Coordinate, Where
 
 Sure = Literal["certain", "likely", "note"]
-Relation = Literal["less", "at_most", "equal", "at_least", "greater"]
 
 
 class StrictModel(BaseModel):
@@ -147,42 +146,6 @@ class Law(StrictModel):
     must_be: str
 
 
-class Claim(StrictModel):
-    """A sentence of the text about its tables: a relation of left (minus another term) to right.
-
-    Attributes:
-        id: a name.
-        line: the line of the text that says so.
-        says: the claim in our words.
-        left, minus, right: terms; right may be a number.
-        relation: what is claimed.
-        within: slack of `at_most`, `equal` and `at_least`, such as half of a last printed digit.
-        each: checked for each combination of these coordinates in the left cells.
-        sure: how certain a violation of the claim is an error.
-        assuming: the assumption of a claim that is not certain.
-    """
-
-    id: str
-    line: int
-    says: str
-    left: Term
-    minus: Term | None = None
-    relation: Relation
-    right: Term | float
-    within: float = 0.0
-    each: list[Coordinate] = []
-    sure: Sure = CERTAIN
-    assuming: str = ""
-
-    @model_validator(mode="after")
-    def _named_assumption(self) -> "Claim":
-        if self.sure != CERTAIN and not self.assuming:
-            raise ValueError(
-                f"claim {self.id}: a claim that is not certain must name its assumption"
-            )
-        return self
-
-
 class Statement(StrictModel):
     """One place that states a fact: a value, or numbers from which it follows.
 
@@ -237,5 +200,4 @@ class Metadata(StrictModel):
     bold: list[Bold] = []
     bounds: list[Bound] = []
     formulas: list[Law] = []
-    claims: list[Claim] = []
     facts: list[StatedFact] = []
