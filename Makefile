@@ -117,6 +117,10 @@ record-training: .venv/ready ## record what every part computes, once versions a
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
 
+.PHONY: audit-pages
+audit-pages: .venv/ready ## write what README.md, docs/results.md and docs/audit.md say of the audit again
+	@$(BIN)/python docs/from_audit.py
+
 .PHONY: map
 map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
 	@$(BIN)/python docs/from_rules.py

@@ -1,15 +1,18 @@
 # Needs:  config/reference/<study>/: printed tables, and audit.yaml, their metadata for the rules
 # Leaves: <results>/audit/<study>.{csv,md}   the printed numbers of one document, checked
-#         <results>/audit/all.{csv,md}       all of them together (target: audit)
+#         <results>/audit/all.{csv,md}       all of them together (target: audit, which prints
+#                                            their counts)
 
 AUDITED = sorted(path.parent.name for path in (CONFIG / "reference").glob("*/audit.yaml"))
 
 
 rule audit:
     input:
-        made("audit_all", "csv"),
-        made("audit_all", "md"),
+        csv=made("audit_all", "csv"),
+        md=made("audit_all", "md"),
     localrule: True
+    script:
+        "../workflow/scripts/audit_counts.py"
 
 
 rule audit_document:

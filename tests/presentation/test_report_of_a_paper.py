@@ -21,7 +21,11 @@ def test_the_printed_numbers_have_their_section(study, tmp_path):
     words = Page(tmp_path / "results" / "report.html").words()
     assert "Printed numbers, checked" in words
     assert "27 of 30 agree" in words
-    assert "Triplet tournament average rank 8.85 8.5833 certain" in words
+    assert "3 defects in 3 places" in words
+    found = pd.read_csv(study["audit"]["csv"], keep_default_na=False)["defect"]
+    found = found[found != ""]
+    assert f"{found.nunique()} defects in {len(found)} places: " in words
+    assert "Triplet tournament average rank 8.85 8.5833 number certain" in words
     assert "R@10 is lower than R@1" in words
 
 

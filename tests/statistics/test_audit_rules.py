@@ -1,5 +1,8 @@
 """Each rule of the audit on small hand-made tables, right and wrong."""
 
+import itertools
+
+import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
@@ -8,20 +11,21 @@ from dmlbench.statistics.audit import (
     audit_frame,
     bold,
     bounds,
-    claims,
     facts,
     falling_recall,
+    formulas,
     means,
     precision_and_map,
     ranks,
-    recall_gains,
+    recall_curves,
     repeated,
     reruns,
     search_grid,
+    twins,
     whole_queries,
     zero_spread,
 )
-from dmlbench.statistics.audit.check import AGREES, CERTAIN, LIKELY, place
+from dmlbench.statistics.audit.check import AGREES, CERTAIN, FORMULA, LIKELY, NOTE, place
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Metadata
 from dmlbench.statistics.audit.rounding import (
@@ -88,10 +92,18 @@ def test_recall_that_falls_is_found():
     assert "R@8 is lower than R@4" in found.explanation
 
 
-def test_recall_that_gains_more_later_is_noted_where_it_is_high():
-    assert not findings(recall_gains, document(*series("70", "80", "86", "90")))
-    assert not findings(recall_gains, document(*series("30", "40", "50", "65")))
-    assert len(findings(recall_gains, document(*series("70", "80", "84", "90")))) == 1
+def test_a_curve_unlike_the_others_is_noted_once():
+    def curve(low, lift, **cell):
+        logits = (low, low + 0.7 + lift, low + 1.4)
+        values = [f"{100 / (1 + np.exp(-logit)):.2f}" for logit in logits]
+        names = ("recall_at_2", "recall_at_4", "recall_at_8")
+        return row(dict(zip(names, values, strict=True)), **cell)
+
+    rows = [curve(n / 30, 0.01 * (-1) ** n, variant=f"m={n}") for n in range(40)]
+    assert not findings(recall_curves, document(*itertools.chain(*rows)))
+    odd = [curve(0.5, -0.2, variant="m=40"), curve(0.5, -0.2, variant="m=40", table="02")]
+    (found,) = findings(recall_curves, document(*itertools.chain(*rows, *odd)))
+    assert (found.variant, found.sure) == ("m=40", NOTE)
 
 
 @pytest.mark.parametrize(
@@ -263,80 +275,69 @@ def test_chance_is_the_share_of_numbers_that_miss(digits, queries):
     assert whole_queries.chance(digits, queries) == pytest.approx(missed / len(numbers))
 
 
-def test_misses_are_findings_only_where_the_others_are_counts():
-    shares = [f"{100 * m / 997:.2f}" for m in range(300, 340)]
+def shares(numbers, table="01") -> list[dict]:
+    return [
+        {"variant": f"m={n}", "value": value, "table": table} for n, value in enumerate(numbers)
+    ]
+
+
+def test_misses_of_a_table_are_one_defect_where_the_others_are_shares():
+    rounded = [f"{100 * m / 997:.2f}" for m in range(300, 340)]
     given = [{"where": {"table": "01"}, "queries": 997}]
-    cells = [{"variant": f"m={n}", "value": value} for n, value in enumerate(shares)]
-    assert not findings(whole_queries, document(*cells, counts=given))
-    cells[7]["value"] = f"{float(cells[7]['value']) + 0.05:.2f}"
-    (found,) = findings(whole_queries, document(*cells, counts=given))
-    assert (found.variant, found.kind) == ("m=7", whole_queries.KIND)
-    # Numbers that have nothing to do with the queries are one finding.
-    cells = [{"variant": f"m={n}", "value": f"{40 + n * 0.37:.2f}"} for n in range(40)]
-    (found,) = findings(whole_queries, document(*cells, counts=given))
-    assert found.kind == whole_queries.KIND_OF_ALL
-    # Means over runs are not expected to be counts.
-    assert not findings(whole_queries, document(*cells, counts=[given[0] | {"runs": 5}]))
+    assert not findings(whole_queries, document(*shares(rounded), counts=given))
+    wrong = [*rounded]
+    for n in (7, 9):
+        wrong[n] = f"{float(wrong[n]) + 0.05:.2f}"
+    found = findings(whole_queries, document(*shares(wrong), counts=given))
+    assert [each.variant for each in found] == ["m=7", "m=9"]
+    assert {(each.cause, each.sure) for each in found} == {("table 1", NOTE)}
+    assert "explain 0 of the 2" in found[0].explanation
+    # Numbers that have nothing to do with the queries are none, and means are not expected to be.
+    others = [f"{40 + n * 0.37:.2f}" for n in range(40)]
+    assert not findings(whole_queries, document(*shares(others), counts=given))
+    means_ = [given[0] | {"runs": 5}]
+    assert not findings(whole_queries, document(*shares(wrong), counts=means_))
 
 
-def claim(**parts) -> dict:
-    term = {"where": {"method": "margin"}}
-    return {"id": "a", "line": 1, "says": "so", "left": term, "relation": "equal"} | parts
+def test_truncation_is_tested_against_chance():
+    cut = [f"{100_00 * m // 997 / 100:.2f}" for m in range(300, 360)]
+    mixed = [f"{100 * m / 997:.2f}" if n % 3 else cut[n] for n, m in enumerate(range(300, 360))]
+    given = [{"where": {"table": "01"}, "queries": 997}]
+    found = findings(whole_queries, document(*shares(mixed), counts=given))
+    assert found
+    assert "so it is the likely cause" in found[0].explanation
+    # Of 997, a tenth of the percentages are shares; 85.14 is 5044 of 5924, cut off.
+    assert whole_queries.truncated_by_chance(2, 997) == pytest.approx(0.055, abs=0.01)
+    cell = document({"value": "85.14"}).cells.iloc[0]
+    assert whole_queries.is_truncated(cell, 5924)
+    assert not whole_queries.is_truncated(document({"value": "85.13"}).cells.iloc[0], 5924)
 
 
-@pytest.mark.parametrize(
-    ("relation", "right", "holds"),
-    [
-        ("less", 60, True),
-        ("less", 50, False),
-        ("at_most", 50, True),
-        ("equal", 50, True),
-        ("equal", 50.1, False),
-        ("at_least", 50, True),
-        ("greater", 50, False),
-        ("greater", {"where": {"method": "triplet"}}, True),
-    ],
-)
-def test_claims_are_held_against_cells(relation, right, holds):
-    given = document(
-        {}, {"method": "triplet", "value": "40.00"}, claims=[claim(relation=relation, right=right)]
-    )
-    assert (not findings(claims, given)) == holds
+def test_two_settings_with_one_mean_and_spread_are_found_unless_by_chance():
+    given = [{"where": {"table": "01"}, "runs": 5}]
+    cells = [{"variant": name, "std": "0.61"} for name in ("spc_2", "spc_4")]
+    (found,) = findings(twins, document(*cells, spreads=given))
+    assert (found.variant, found.sure) == ("spc_4", LIKELY)
+    small = [cell | {"std": "0.01"} for cell in cells]
+    assert not findings(twins, document(*small, spreads=given))
+    assert not findings(twins, document(cells[0], cells[1] | {"std": "0.60"}, spreads=given))
 
 
-def test_claims_of_differences_ranks_counts_and_shares():
-    cells = [
-        {"method": name, "value": value}
-        for name, value in (("margin", "50.00"), ("triplet", "40.00"), ("n_pair", "45.00"))
-    ]
-    one = {"table": "01", "metric": "recall_at_1"}
-    margin, n_pair = one | {"method": "margin"}, one | {"method": "n_pair"}
-    true = [
-        claim(left={"where": margin}, minus={"where": {"method": "triplet"}}, right=10),
-        claim(left={"where": n_pair, "rank_within": ["table"]}, right=2),
-        claim(left={"where": {"dataset": "fishes"}, "of": "cells"}, right=0),
-        claim(left={"of": "method"}, right=3),
-        claim(left={"where": n_pair, "share_of": ["table"]}, right=90),
-        claim(left={"where": one, "but": {"method": "margin"}, "of": "max"}, right=45),
-        claim(left={"where": one}, relation="at_least", right={"of": "min"}, each=["method"]),
-    ]
-    assert not findings(claims, document(*cells, claims=true))
-    false = [
-        part | {"right": 77, "each": [], "left": part["left"] | {"of": "cells"}} for part in true
-    ]
-    assert len(findings(claims, document(*cells, claims=false))) == len(true)
-
-
-def test_a_claim_about_nothing_is_an_error():
-    with pytest.raises(
-        UserError, match="unknown method in claim a of made_up 'margn'; did you mean"
-    ):
-        findings(claims, document({}, claims=[claim(left={"where": {"method": "margn"}}, right=1)]))
-    two = document({}, {"method": "triplet"}, claims=[claim(left={"of": "only"}, right=1)])
-    with pytest.raises(UserError, match=r"claim a of made_up: 2 cells at .*; allowed: one"):
-        findings(claims, two)
-    with pytest.raises(UserError, match="a claim that is not certain must name its assumption"):
-        document({}, claims=[claim(right=1, sure="likely")])
+def test_a_formula_is_held_against_its_law():
+    law = {
+        "formula": "equation 1",
+        "line": 1,
+        "says": "it has the wrong sign",
+        "given": {"loss": "exp(-a * s)", "printed": "a * loss"},
+        "at": {"a": 2, "s": 0.5},
+        "value": "printed",
+        "must_be": "Derivative(loss, s)",
+    }
+    (found,) = findings(formulas, document({}, formulas=[law]))
+    assert (found.blames, found.cause, found.recomputed) == (FORMULA, "equation 1", "-0.7358")
+    assert not findings(formulas, document({}, formulas=[law | {"value": "-printed"}]))
+    with pytest.raises(UserError, match="formula equation 1: 'printed' is not a number at"):
+        findings(formulas, document({}, formulas=[law | {"at": {"a": 2}}]))
 
 
 def test_facts_that_are_stated_twice():

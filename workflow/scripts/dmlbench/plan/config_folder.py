@@ -29,7 +29,7 @@ CATALOGUES = {
 }
 """The files that map each id to its definition, and contain nothing else."""
 
-RULES = frozenset(paths.RULES) | {"all", "audit", "data_all", "unknown_target"}
+RULES = frozenset(paths.RULES) | {"all", "data_all", "unknown_target"}
 """The rules of the workflow: a study is a rule too, and needs another name."""
 
 

@@ -103,6 +103,7 @@ RULES = {
     "document": Rule("document/{study}", {"": f"{STUDY}/study.tex"}),
     "audit_document": Rule("audit/{study}", _formats("audit/{study}", "csv", "md")),
     "audit_all": Rule("audit/all", _formats("audit/all", "csv", "md")),
+    "audit": Rule("audit/counts", {}),
     "agreement_document": Rule("agreement/{study}", {"": "agreement/{study}.csv"}),
     "agreement_all": Rule("agreement/all", _formats("agreement", "csv", "md")),
     "agreement": Rule("agreement/counts", {}),

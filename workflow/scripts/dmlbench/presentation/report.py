@@ -25,7 +25,7 @@ from dmlbench.presentation.run_facts import ending_of, endings
 from dmlbench.presentation.study import StudyPage, headline, read_tournament
 from dmlbench.statistics.agreement import summary
 from dmlbench.statistics.audit import RULES
-from dmlbench.statistics.audit.check import AGREES
+from dmlbench.statistics.audit.defects import defects_of, findings_of, says
 from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.verdicts import RULE, VERDICTS
 
@@ -181,15 +181,17 @@ def _stages(timings: str | os.PathLike | None) -> list[dict]:
 def _audit(study: StudyPage) -> dict:
     frame = pd.read_csv(study["audit"]["csv"], dtype=str, keep_default_na=False)
     frame["title"] = [name(study["titles"], method) for method in frame["method"]]
+    defects = defects_of(frame)
     checks = []
     for rule, title in RULES.items():
         cells = frame[frame["rule"] == rule]
-        wrong = cells[cells["kind"] != AGREES]
+        wrong = findings_of(cells)
         checks.append(
             {
                 "description": title,
                 "checked": len(cells),
                 "wrong": wrong.to_dict("records"),
+                "defects": int((defects["rule"] == rule).sum()),
                 "fold": len(wrong) > _MANY,
             }
         )
@@ -197,6 +199,7 @@ def _audit(study: StudyPage) -> dict:
         "document": frame["study"].iloc[0],
         "checks": [check for check in checks if check["checked"]],
         "checked": len(frame),
+        "says": says(defects),
         "files": study["audit"],
     }
 

@@ -17,30 +17,31 @@ from dmlbench.files import atomic_write
 from dmlbench.statistics.audit import (
     bold,
     bounds,
-    claims,
     facts,
     falling_recall,
+    formulas,
     means,
     precision_and_map,
     ranks,
-    recall_gains,
+    recall_curves,
     repeated,
     reruns,
     search_grid,
+    twins,
     whole_queries,
     zero_spread,
 )
-from dmlbench.statistics.audit.check import Check
+from dmlbench.statistics.audit.check import AGREES, FORMULA, Check
+from dmlbench.statistics.audit.defects import defects_of, says
 from dmlbench.statistics.audit.document import Document, read_document
 from dmlbench.statistics.audit.summary import summary, summary_of_all
 
-COLUMNS = ["study", "rule", *Check._fields]
+COLUMNS = ["study", "rule", "defect", *(name for name in Check._fields if name != "cause")]
 
 _MODULES = (
-    claims,
-    facts,
     falling_recall,
     bounds,
+    formulas,
     precision_and_map,
     ranks,
     means,
@@ -49,8 +50,10 @@ _MODULES = (
     bold,
     search_grid,
     zero_spread,
+    twins,
     whole_queries,
-    recall_gains,
+    recall_curves,
+    facts,
 )
 _RULES = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 RULES = {name: module.TITLE for name, module in _RULES.items()}
@@ -88,14 +91,26 @@ def audit_frame(document: Document) -> pd.DataFrame:
     """Every check of every rule as one frame of strings.
 
     Returns:
-        study, rule, and the fields of `Check`: `kind` is `agrees`, or the kind of finding.
+        study, rule and the fields of `Check`: `kind` is `agrees`, or the kind of finding. `defect`
+        is the id that findings with one cause share, the same in every audit; empty for a check
+        that agrees.
     """
     rows = [
-        (document.study, name, *check)
+        {"study": document.study, "rule": name, "defect": _defect(document, name, check)}
+        | check._asdict()
         for name, module in _RULES.items()
         for check in module.check(document)
     ]
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def _defect(document: Document, rule: str, check: Check) -> str:
+    if check.kind == AGREES:
+        return ""
+    if check.blames == FORMULA:
+        # Numbers of several tables and a law of its own can contradict one formula.
+        return f"{document.study}: {check.cause}"
+    return f"{document.study}: {rule}: {check.cause or check.where()}"
 
 
 def audit_all(
@@ -119,6 +134,17 @@ def audit_all(
     _write(pd.concat(frames), output_csv)
     with atomic_write(output_md) as unfinished:
         unfinished.write_text(summary_of_all(frames), encoding="utf-8")
+
+
+def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
+    """Lines for the terminal: the defects of each document, and which file to open.
+
+    Args:
+        csv, md: what `audit_all` wrote.
+    """
+    frame = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    lines = [f"{study}: {says(defects_of(own))}" for study, own in frame.groupby("study")]
+    return [*lines, f"{md}: the counts; {csv}: every check, and why"]
 
 
 def _write(frame: pd.DataFrame, path: str | os.PathLike) -> None:

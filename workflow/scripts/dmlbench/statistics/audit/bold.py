@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, MARK, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Bold
 from dmlbench.statistics.audit.selection import select
@@ -34,4 +34,4 @@ def _cell(cell: pd.Series, column: pd.DataFrame, bold: Bold) -> Check:
     if any(cell["number"] == pool["number"].max() for pool in pools):
         return one._replace(recomputed=cell["value"])
     name = " ".join(filter(None, [best["method"], best["variant"]]))
-    return one.found(KIND, CERTAIN, f"{name} is higher.")
+    return one.found(KIND, CERTAIN, f"{name} is higher.", blames=MARK)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, FORMULA, NUMBER, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Bound
 from dmlbench.statistics.audit.selection import ROW, select
@@ -94,4 +94,10 @@ def _defined(cells: pd.DataFrame, bound: Bound) -> Check:
         return one
     line = f" (line {bound.line})" if bound.line else ""
     count = f"{outside.sum()} of {len(cells)} cells: " if several else ""
-    return one.found(KIND, bound.sure, f"{count}{bound.why}{line}.")
+    return one.found(
+        KIND,
+        bound.sure,
+        f"{count}{bound.why}{line}.",
+        blames=FORMULA if bound.formula else NUMBER,
+        cause=bound.formula or bound.id,
+    )

@@ -12,6 +12,14 @@ SURE = (CERTAIN, LIKELY, NOTE)
 """How sure a finding is: arithmetic allows nothing else; it follows from an assumption that the
 explanation names; or it only says where to look."""
 
+NUMBER = "number"
+FORMULA = "formula"
+SENTENCE = "sentence"
+MARK = "mark"
+BLAMED = (NUMBER, FORMULA, SENTENCE, MARK)
+"""What is wrong if a finding is right: a printed number, a printed formula that the numbers do not
+follow, a sentence of the text, or how a number is marked (bold)."""
+
 
 class Check(NamedTuple):
     """One thing that was checked.
@@ -24,6 +32,9 @@ class Check(NamedTuple):
         kind: `AGREES`, else the kind of finding.
         sure: one of `SURE` for a finding, else empty.
         explanation: a plain sentence for a finding, else empty.
+        blames: one of `BLAMED` for a finding, else empty.
+        cause: what the findings of one rule that have one cause share, such as the name of a
+            misprinted formula; empty if the place is the cause.
     """
 
     table: str = ""
@@ -36,10 +47,21 @@ class Check(NamedTuple):
     kind: str = AGREES
     sure: str = ""
     explanation: str = ""
+    blames: str = ""
+    cause: str = ""
 
-    def found(self, kind: str, sure: str, explanation: str) -> "Check":
+    def found(
+        self, kind: str, sure: str, explanation: str, *, blames: str = NUMBER, cause: str = ""
+    ) -> "Check":
         """The same check as a finding."""
-        return self._replace(kind=kind, sure=sure, explanation=explanation)
+        return self._replace(
+            kind=kind, sure=sure, explanation=explanation, blames=blames, cause=cause
+        )
+
+    def where(self) -> str:
+        """The place, as a reader writes it."""
+        cell = (self.method, self.variant, self.dataset, self.metric)
+        return ", ".join(filter(None, [f"table {self.table}" if self.table else "", *cell]))
 
 
 def check_of(cell: pd.Series, recomputed: str = "") -> Check:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from dmlbench.statistics.audit.check import CERTAIN, Check
+from dmlbench.statistics.audit.check import CERTAIN, SENTENCE, Check
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import StatedFact, Statement
 
@@ -27,7 +27,13 @@ def _pair(fact: StatedFact, first: Statement, other: Statement) -> Check:
     if _agree(_value(first), _value(other), fact.within):
         return one
     assuming = "" if fact.sure == CERTAIN else f" Assumes {fact.assuming}."
-    return one.found(KIND, fact.sure, f"Two places differ in {fact.says}.{assuming}")
+    return one.found(
+        KIND,
+        fact.sure,
+        f"Two places differ in {fact.says}.{assuming}",
+        blames=SENTENCE,
+        cause=fact.id,
+    )
 
 
 def _value(statement: Statement) -> float | str:

@@ -5,10 +5,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dmlbench.statistics.audit.check import CERTAIN
-from dmlbench.statistics.audit.selection import Coordinate, Term, Where
+from dmlbench.statistics.audit.selection import Coordinate, Where
 
 Sure = Literal["certain", "likely", "note"]
-Relation = Literal["less", "at_most", "equal", "at_least", "greater"]
 
 
 class StrictModel(BaseModel):
@@ -95,9 +94,17 @@ class Bold(StrictModel):
 
 
 class Bound(StrictModel):
-    """The least or the largest value that cells can have, and why."""
+    """The least or the largest value that cells can have, and why.
+
+    Attributes:
+        formula: the printed formula that is to blame, such as `equation 27`; None if the numbers
+            are.
+        id: what is wrong, where it is not a formula.
+    """
 
     where: Where
+    id: str = ""
+    formula: str | None = None
     at_least: float | None = None
     at_most: float | None = None
     why: str
@@ -105,40 +112,38 @@ class Bound(StrictModel):
     line: int | None = None
 
 
-class Claim(StrictModel):
-    """A sentence of the text about its tables: a relation of left (minus another term) to right.
+class Spread(StrictModel):
+    """Cells that are means over runs, with their standard deviation.
 
     Attributes:
-        id: a name.
-        line: the line of the text that says so.
-        says: the claim in our words.
-        left, minus, right: terms; right may be a number.
-        relation: what is claimed.
-        within: slack of `at_most`, `equal` and `at_least`, such as half of a last printed digit.
-        each: checked for each combination of these coordinates in the left cells.
-        sure: how certain a violation of the claim is an error.
-        assuming: the assumption of a claim that is not certain.
+        runs: how many runs each has.
     """
 
-    id: str
+    where: Where
+    runs: int = Field(gt=1)
+
+
+class Law(StrictModel):
+    """A value that a printed formula must have.
+
+    Attributes:
+        formula: its name, such as `equation 23`.
+        line: the line of the text that prints it.
+        says: what is wrong if it has another value, as a sentence without its full stop.
+        given: name -> expression in the notation of SymPy: the formula as it is printed, and what
+            it is compared with. An expression may use names before it.
+        at: name of a variable -> the value at which both are evaluated.
+        value: an expression of the printed formula.
+        must_be: the expression that it must equal.
+    """
+
+    formula: str
     line: int
     says: str
-    left: Term
-    minus: Term | None = None
-    relation: Relation
-    right: Term | float
-    within: float = 0.0
-    each: list[Coordinate] = []
-    sure: Sure = CERTAIN
-    assuming: str = ""
-
-    @model_validator(mode="after")
-    def _named_assumption(self) -> "Claim":
-        if self.sure != CERTAIN and not self.assuming:
-            raise ValueError(
-                f"claim {self.id}: a claim that is not certain must name its assumption"
-            )
-        return self
+    given: dict[str, str]
+    at: dict[str, float] = {}
+    value: str
+    must_be: str
 
 
 class Statement(StrictModel):
@@ -189,9 +194,10 @@ class Metadata(StrictModel):
     """Tables that omit a part of their rows' settings, so that equal coordinates do not imply one
     run."""
     reruns: list[Rerun] = []
+    spreads: list[Spread] = []
     means: list[Mean] = []
     ranks: list[Ranks] = []
     bold: list[Bold] = []
     bounds: list[Bound] = []
-    claims: list[Claim] = []
+    formulas: list[Law] = []
     facts: list[StatedFact] = []

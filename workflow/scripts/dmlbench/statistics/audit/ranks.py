@@ -1,12 +1,15 @@
 """A printed table of ranks follows from the tables that it ranks."""
 
+import math
 from collections.abc import Iterator
 
+import pandas as pd
+
 from dmlbench.evaluation.names import quantity
-from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, LIKELY, NOTE, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Ranks
-from dmlbench.statistics.audit.rounding import DIFFERS, EQUAL, verdict
+from dmlbench.statistics.audit.rounding import DIFFERS, EQUAL, TRUNCATED, verdict
 from dmlbench.statistics.audit.selection import select
 
 TITLE = "Ranks follow from the tables that are ranked"
@@ -31,13 +34,34 @@ def _table(document: Document, ranks: Ranks) -> Iterator[Check]:
         # Such a table omits trailing zeros: a column's precision is that of its longest cell.
         digits = int(cells["decimals"].max())
         values = by_method.agg(statistic)
-        for _, cell in cells.iterrows():
-            value = values[cell["method"]]
-            one = check_of(cell, f"{value:.{digits + 2 if digits else 0}f}")
-            found = verdict(cell["number"], value, digits)
-            if found != EQUAL:
-                size = "" if found == DIFFERS else f" (the last digit is {found})"
-                one = one.found(
-                    KIND, CERTAIN, f"It is not the {statistic} of this method's ranks{size}."
-                )
-            yield one
+        relations = {
+            name: verdict(cell["number"], values[cell["method"]], digits)
+            for name, cell in cells.iterrows()
+        }
+        for name, cell in cells.iterrows():
+            one = check_of(cell, f"{values[cell['method']]:.{digits + 2 if digits else 0}f}")
+            if relations[name] == EQUAL:
+                yield one
+                continue
+            rounded = cells.loc[[other for other in cells.index if relations[other] == EQUAL]]
+            yield _found(one, relations[name], statistic, rounded, values)
+
+
+def _found(
+    one: Check, relation: str, statistic: str, rounded: pd.DataFrame, values: pd.Series
+) -> Check:
+    """A rank that is not the nearest number; cutting off must fit the rest of its column."""
+    if relation == DIFFERS:
+        return one.found(KIND, CERTAIN, f"It is not the {statistic} of this method's ranks.")
+    to_whole = math.floor if relation == TRUNCATED else math.ceil
+    against = sum(
+        to_whole(round(values[cell["method"]] * 10.0 ** cell["decimals"], 6))
+        != round(cell["number"] * 10.0 ** cell["decimals"])
+        for _, cell in rounded.iterrows()
+    )
+    return one.found(
+        KIND,
+        LIKELY if against else NOTE,
+        f"It is the {statistic} of this method's ranks with the last digit {relation}; assumes "
+        f"that numbers are rounded to the nearest, which {against} others of the column show.",
+    )

@@ -50,8 +50,14 @@ def check(document: Document) -> Iterator[Check]:
                 sure,
                 f"Table {place(other['table'], other['panel'])} prints the other number for the "
                 f"same run: {reason}.",
+                # Two tables of other runs differ in every row that they share.
+                cause="" if sure == CERTAIN else f"{_name_of(first)} and {_name_of(other)}",
             )
         )
+
+
+def _name_of(cell: pd.Series) -> str:
+    return f"table {place(cell['table'], cell['panel'])}"
 
 
 def _elsewhere(document: Document, *cells: pd.Series) -> str:

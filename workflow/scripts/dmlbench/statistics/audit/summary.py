@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from dmlbench.statistics.audit.check import AGREES, SURE
+from dmlbench.statistics.audit.check import BLAMED, SURE
+from dmlbench.statistics.audit.defects import defects_of, findings_of, says
 
 _MANY = 10
 _SAYS = {
@@ -12,6 +13,11 @@ _SAYS = {
     "likely": "follows from an assumption that is named",
     "note": "says where to look",
 }
+_HOW_SURE = (
+    "Findings with one cause are one defect. How sure: "
+    + "; ".join(f"*{sure}*: {meaning}" for sure, meaning in _SAYS.items())
+    + "."
+)
 
 
 def summary(study: str, frame: pd.DataFrame, rules: Mapping[str, str], remarks: Mapping) -> str:
@@ -22,15 +28,16 @@ def summary(study: str, frame: pd.DataFrame, rules: Mapping[str, str], remarks: 
         rules: name of each rule -> its title.
         remarks: name of a rule -> lines of Markdown that its section opens with.
     """
-    findings = frame[frame["kind"] != AGREES]
+    findings, defects = findings_of(frame), defects_of(frame)
     lines = [f"# Printed numbers of {study}, checked", ""]
-    lines += [f"{len(frame):,} checks, {len(findings)} findings: {_sure(findings)}.", ""]
-    lines += ["| rule | checked | agree | findings |", "|:--|--:|--:|--:|"]
+    lines += [f"{len(frame):,} checks, {says(defects)}. {_HOW_SURE}", ""]
+    lines += ["| rule | checked | agree | defects |", "|:--|--:|--:|--:|"]
     for rule, title in rules.items():
         own = frame[frame["rule"] == rule]
         if len(own):
-            wrong = int((own["kind"] != AGREES).sum())
-            lines.append(f"| {title} | {len(own):,} | {len(own) - wrong:,} | {wrong} |")
+            agree = len(own) - int((findings["rule"] == rule).sum())
+            count = int((defects["rule"] == rule).sum())
+            lines.append(f"| {title} | {len(own):,} | {agree:,} | {count} |")
     for rule, title in rules.items():
         own = findings[findings["rule"] == rule]
         if len(own) or remarks.get(rule):
@@ -42,32 +49,24 @@ def summary(study: str, frame: pd.DataFrame, rules: Mapping[str, str], remarks: 
 
 
 def summary_of_all(frames: Iterable[pd.DataFrame]) -> str:
-    """How many findings each study has, by kind."""
+    """How many defects each study has, by how sure they are, what they blame, and rule."""
     frames = list(frames)
+    defects = [defects_of(frame) for frame in frames]
+    studies = [frame["study"].iloc[0] for frame in frames]
+    every = pd.concat(defects, ignore_index=True)
     lines = ["# Printed numbers of all documents, checked", ""]
-    lines += ["| document | checks | findings | certain | likely | note |"]
-    lines += ["|:--|--:|--:|--:|--:|--:|"]
-    for frame in frames:
-        findings = frame[frame["kind"] != AGREES]
-        counts = [int((findings["sure"] == sure).sum()) for sure in SURE]
-        lines.append(
-            f"| {frame['study'].iloc[0]} | {len(frame):,} | {len(findings)} "
-            f"| {' | '.join(map(str, counts))} |"
-        )
-    findings = pd.concat(frames)
-    findings = findings[findings["kind"] != AGREES]
-    lines += ["", "How sure: " + "; ".join(f"*{sure}*: {_SAYS[sure]}" for sure in SURE) + ".", ""]
-    studies = list(dict.fromkeys(frame["study"].iloc[0] for frame in frames))
-    lines += [f"| kind | {' | '.join(studies)} |", "|:--|" + "--:|" * len(studies)]
-    for kind, own in findings.groupby("kind", sort=True):
-        counts = [int((own["study"] == study).sum()) for study in studies]
-        lines.append(f"| {kind} | {' | '.join(map(str, counts))} |")
+    lines += [f"{sum(map(len, frames)):,} checks, {says(every)}. {_HOW_SURE}", ""]
+    lines += [f"| document | checks | defects | {' | '.join(SURE)} | {' | '.join(BLAMED)} |"]
+    lines += ["|:--" + "|--:" * (2 + len(SURE) + len(BLAMED)) + "|"]
+    for study, frame, own in zip(studies, frames, defects, strict=True):
+        counts = [int((own["sure"] == sure).sum()) for sure in SURE]
+        counts += [int((own["blames"] == blamed).sum()) for blamed in BLAMED]
+        lines.append(f"| {study} | {len(frame):,} | {len(own)} | {' | '.join(map(str, counts))} |")
+    lines += ["", f"| rule | {' | '.join(studies)} |", "|:--|" + "--:|" * len(studies)]
+    for rule, found in every.groupby("rule", sort=True):
+        counts = [int((found["study"] == study).sum()) for study in studies]
+        lines.append(f"| {rule.replace('_', ' ')} | {' | '.join(map(str, counts))} |")
     return "\n".join([*lines, ""])
-
-
-def _sure(findings: pd.DataFrame) -> str:
-    counts = findings["sure"].value_counts()
-    return ", ".join(f"{counts.get(sure, 0)} {sure} ({_SAYS[sure]})" for sure in SURE)
 
 
 def _table(findings: pd.DataFrame) -> list[str]:
@@ -82,12 +81,12 @@ def _table(findings: pd.DataFrame) -> list[str]:
 
 
 def _rows(findings: pd.DataFrame, reasons: list[str] | None) -> list[str]:
-    columns = ["table", "cell", "printed", "recomputed", "kind", "how sure"]
+    columns = ["table", "cell", "printed", "recomputed", "blames", "how sure"]
     columns += [] if reasons is None else ["why"]
     lines = [f"| {' | '.join(columns)} |", "|:--|:--|--:|--:|" + ":--|" * (len(columns) - 4)]
     for number, row in enumerate(findings.itertuples()):
         cell = ", ".join(filter(None, [row.method, row.variant, row.dataset, row.metric]))
-        fields = [row.table, cell, row.printed, row.recomputed, row.kind, row.sure]
+        fields = [row.table, cell, row.printed, row.recomputed, row.blames, row.sure]
         fields += [] if reasons is None else [reasons[number]]
         lines.append(f"| {' | '.join(fields)} |")
     return lines
