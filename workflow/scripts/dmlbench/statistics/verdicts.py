@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri, stdtrit
 
-from dmlbench.statistics.audit.check import CERTAIN, place
+from dmlbench.statistics.audit.check import CERTAIN, NUMBER, place
 from dmlbench.statistics.comparison import BOTH, CITED, OURS_ALONE, compare
 from dmlbench.statistics.equivalence import (
     ALPHA,
@@ -40,9 +40,6 @@ NOISIER = 0.01
 """The p-value of the F test below which the noise of our runs is not that of the document."""
 
 _JUDGED_BY = ["noise", "printed_error", "freedom", "decimals", "margin", "nearest"]
-
-_NOT_NUMBERS = ("bold", "bounds", "claims", "facts")
-"""Rules of the audit that are about text, typography and formulas, not about a printed number."""
 
 
 def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame) -> pd.DataFrame:
@@ -132,7 +129,7 @@ def _seeds_needed(found: pd.DataFrame, deviation: pd.Series, margin: pd.Series) 
 
 def _impossible(placed: pd.DataFrame, findings: pd.DataFrame) -> np.ndarray:
     """Which printed numbers arithmetic alone contradicts."""
-    of_numbers = ~findings["rule"].isin(_NOT_NUMBERS) & (findings["method"] != "")
+    of_numbers = (findings["blames"] == NUMBER) & (findings["method"] != "")
     several = findings["method"].str.fullmatch(r"\d+ methods").astype(bool)
     certain = findings[(findings["sure"] == CERTAIN) & of_numbers & ~several]
     tables = [
