@@ -34,10 +34,12 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) demo
 	@$(BIN)/python workflow/scripts/summarize.py demo
 
+# By the environment, so that the shell reads no sign of the folder's name.
+export FOLDER
 .PHONY: study
 study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (NETWORK=..., NAME=..., LAYOUT=...)
-	@$(if $(FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
-	@$(BIN)/python workflow/scripts/new_study.py "$(FOLDER)" $(if $(NAME),--name "$(NAME)") \
+	@$(if $(value FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
+	@$(BIN)/python workflow/scripts/new_study.py "$$FOLDER" $(if $(NAME),--name "$(NAME)") \
 		$(if $(NETWORK),--network "$(NETWORK)") $(if $(LAYOUT),--layout "$(LAYOUT)")
 
 .PHONY: test

@@ -42,7 +42,7 @@ rule index:
         made("index"),
     params:
         layout=lambda wildcards: data_entry(wildcards).layout.name,
-        counts=counts_of,
+        expected=expected_of,
     script:
         "../workflow/scripts/index.py"
 

@@ -67,9 +67,11 @@ def sources_of_weights(wildcards, output):
     return weights_entry(wildcards).model_dump(include=SOURCES)
 
 
-def counts_of(wildcards, output):
-    """The numbers of images and classes that an index must have."""
-    return data_entry(wildcards).model_dump(include={"images", "classes"})
+@in_one_line
+def expected_of(wildcards, output):
+    """What an index must find: numbers of images and classes, and the contents of a user's folder."""
+    found = PLAN.find_data(wildcards.data)
+    return found.entry.model_dump(include={"images", "classes"}) | {"contents": found.contents}
 
 
 # Runs and searches

@@ -24,7 +24,7 @@ def write_index(path, labels, subsets=None):
             "height": 1,
         }
     )
-    _tables.write(rows, SCHEMA, {}, path)
+    _tables.write(rows.assign(sha256=""), SCHEMA, {}, path)
     return path
 
 

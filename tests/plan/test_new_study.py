@@ -9,7 +9,9 @@ import yaml
 from dmlbench import plan
 from dmlbench.data.generate import generate
 from dmlbench.errors import UserError
+from dmlbench.plan.contents import Contents
 from dmlbench.plan.new_study import Pictures, write_study
+from PIL import Image
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 BIRDS = Pictures("~/my birds", "class_folders", "half", [30] * 100, [29] * 100)
@@ -27,7 +29,8 @@ def config(configured):
 @pytest.fixture(autouse=True)
 def unread(monkeypatch):
     """The folder need not exist: its content is given."""
-    monkeypatch.setattr("dmlbench.plan.data.contents_digest", lambda folder: "0" * 16)
+    known = Contents("0" * 16, absent=None)
+    monkeypatch.setattr("dmlbench.plan.data.read_contents", lambda folder, lists: known)
 
 
 def loaded(config, *studies):
@@ -105,7 +108,8 @@ def test_what_cannot_be_a_study_changes_nothing(config, name, network, pictures,
 def test_a_folder_is_surveyed(tmp_path):
     drawn = tmp_path / "drawn.zip"
     generate("glyphs", drawn, characters=9, images_per_character=3, size=16)
-    found = new_study.surveyed(str(drawn), "class_folders")
+    found, account = new_study.surveyed(str(drawn), "class_folders")
+    assert account["Images"] == "27 of 9 classes"
     assert (found.split, found.train, found.test) == ("half", [3] * 5, [3] * 4)
     folder = tmp_path / "folder"
     shutil.unpack_archive(drawn, folder / "train")
@@ -125,8 +129,8 @@ def test_a_folder_without_images_names_what_is_an_image(tmp_path):
 def test_subsets_are_split_as_they_come(tmp_path, tested, split):
     for folder in ("train/a", f"test/{tested}"):
         (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "1.png").touch()
-    found = new_study.surveyed(str(tmp_path), "subset_folders")
+        Image.new("L", (1, 1)).save(tmp_path / folder / "1.png")
+    found, _ = new_study.surveyed(str(tmp_path), "subset_folders")
     assert (found.split, found.train, found.test) == (split, [1], [1])
 
 

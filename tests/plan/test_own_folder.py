@@ -1,5 +1,7 @@
 """A user's folder is identified by its images: a changed image counts, a touched one does not."""
 
+import hashlib
+import json
 import os
 import shutil
 
@@ -8,6 +10,10 @@ from dmlbench.errors import UserError
 from dmlbench.files import digest
 from dmlbench.plan import contents
 from dmlbench.plan.contents import contents_digest
+from PIL import Image
+
+CLASSES = ("rose", "tulip")
+ENTRY = {"title": "Flowers", "splits": {"half": "half"}, "metrics": ["recall_at_1"]}
 
 
 @pytest.fixture
@@ -16,6 +22,9 @@ def memory(tmp_path, monkeypatch):
     folder = tmp_path / "memory"
     monkeypatch.setattr(contents, "MEMORY", folder)
     monkeypatch.setattr(contents_digest, "__defaults__", (folder,))
+    monkeypatch.setattr(contents.read_contents, "__defaults__", (folder,))
+    # The files of these tests are no older than a tick.
+    monkeypatch.setattr(contents, "_TICK", 0)
     return folder
 
 
@@ -23,7 +32,7 @@ def memory(tmp_path, monkeypatch):
 def photos(tmp_path, memory):
     """Two classes of three images."""
     folder = tmp_path / "photos"
-    for name in ("rose", "tulip"):
+    for name in CLASSES:
         (folder / name).mkdir(parents=True)
         for number in range(3):
             (folder / name / f"{number}.png").write_bytes(f"{name} {number}".encode())
@@ -68,26 +77,54 @@ def touch(photos):
     os.utime(photos / "rose" / "0.png", (1, 1))
 
 
+def replace_in_place(photos):
+    """Other content of the same size, with the same time of modification."""
+    file = photos / "rose" / "0.png"
+    status = file.stat()
+    file.write_bytes(b"ROSE 0")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def swap(photos):
+    """Two images of one size and time change their classes."""
+    first, second = photos / "rose" / "0.png", photos / "tulip" / "00.png"
+    second.write_bytes(b"tulip0")
+    for file in (first, second):
+        os.utime(file, (1, 1))
+    contents_digest(str(photos))
+    first.rename(photos / "other")
+    second.rename(first)
+    (photos / "other").rename(second)
+
+
 def hide(photos):
     (photos / "rose" / ".thumbnails").write_bytes(b"of no interest")
 
 
-@pytest.mark.parametrize("edit", [change, add, remove, rename, move, touch, hide])
+def leave_other_files(photos):
+    for name in ("rose/Thumbs.db", "desktop.ini", "notes.txt", "rose/0.xmp", "labels.csv"):
+        (photos / name).write_bytes(b"of no interest")
+    (photos / "rose" / "@eaDir" / "0.png").mkdir(parents=True)
+    (photos / "rose" / "@eaDir" / "0.png" / "SYNOPHOTO_THUMB_M.jpg").write_bytes(b"small")
+    os.mkfifo(photos / "rose" / "fifo.png")
+    (photos / "rose" / "zero.png").symlink_to("/dev/zero")
+    (photos / "tulip" / "loop").symlink_to(photos)
+
+
+SAME = (touch, hide, leave_other_files)
+EDITS = [change, add, remove, rename, move, replace_in_place, swap, *SAME]
+
+
+@pytest.mark.parametrize("edit", EDITS)
 def test_another_content_is_another_data_set_and_another_run(configured, photos, tmp_path, edit):
-    entry = {
-        "title": "Flowers",
-        "folder": str(photos),
-        "splits": {"half": "half"},
-        "metrics": ["recall_at_1"],
-    }
-    configured.change("datasets", ["flowers"], entry)
+    configured.change("datasets", ["flowers"], ENTRY | {"folder": str(photos)})
     configured.grid(dataset="flowers")
 
     def folders():
         return configured.load().data("flowers").folder, configured.folders()
 
     kept = shutil.copytree(photos, tmp_path / "kept")
-    (data, runs), another = folders(), edit not in (touch, hide)
+    (data, runs), another = folders(), edit not in SAME
     edit(photos)
     (new_data, new_runs) = folders()
     assert (new_data != data) == another
@@ -138,5 +175,90 @@ def test_what_is_not_there_is_one_line(memory, tmp_path):
     with pytest.raises(UserError, match=r"nowhere: No such file.*allowed: a folder or an archive"):
         contents_digest(str(tmp_path / "nowhere"), memory)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="empty: has no files; allowed"):
+    with pytest.raises(UserError, match="empty: has no images; allowed"):
         contents_digest(str(tmp_path / "empty"), memory)
+
+
+def test_the_identity_of_images_in_folders_is_that_of_earlier_versions(photos, memory):
+    """Names and digests of all files, as the first version listed them."""
+    listed = [[f"{c}/{n}.png", digest(photos / c / f"{n}.png")] for c in CLASSES for n in range(3)]
+    former = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
+    assert contents_digest(str(photos), memory) == former
+
+
+def test_what_earlier_versions_left_out_or_turned_twice_is_another_data_set(photos, memory):
+    def named_formerly(*files):
+        listed = sorted([[each.relative_to(photos).as_posix(), digest(each)] for each in files])
+        return hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
+
+    shutil.rmtree(photos)
+    (photos / "rose").mkdir(parents=True)
+    file = photos / "rose" / "0.tif"
+    exif = Image.Exif()
+    for orientation, same in ((1, True), (6, False)):
+        exif[0x0112] = orientation
+        Image.new("L", (3, 2)).save(file, exif=exif)
+        assert (contents_digest(str(photos), memory) == named_formerly(file)) is same
+    file.unlink()
+    file = photos / "rose" / "0.jfif"
+    file.write_bytes(b"rose")
+    assert contents_digest(str(photos), memory) != named_formerly(file)
+
+
+@pytest.mark.parametrize("layout", ["class_folders", "grocery"])
+def test_lists_count_where_a_layout_reads_them(configured, photos, layout):
+    entry = ENTRY | {"folder": str(photos), "layout": layout}
+    (photos / "index.csv").write_text("first")
+    configured.change("datasets", ["flowers"], entry)
+    first = configured.load().data("flowers").folder
+    (photos / "index.csv").write_text("second")
+    assert (configured.load().data("flowers").folder == first) is (layout == "class_folders")
+
+
+@pytest.mark.parametrize("missing", ["folder", "images", "target of a link"])
+def test_without_its_disk_a_folder_is_what_it_was(configured, photos, missing, tmp_path):
+    if missing == "target of a link":
+        (photos / "tulip").rename(tmp_path / "disk")
+        (photos / "tulip").symlink_to(tmp_path / "disk")
+    configured.change("datasets", ["flowers"], ENTRY | {"folder": str(photos)})
+    plan = configured.load()
+    first = plan.data("flowers").folder
+    assert plan.warnings() == []
+    if missing == "folder":
+        photos.rename(tmp_path / "unplugged")
+    elif missing == "images":
+        shutil.rmtree(photos)
+        photos.mkdir()
+    else:
+        (tmp_path / "disk").rename(tmp_path / "unplugged")
+    plan = configured.load()
+    assert plan.data("flowers").folder == first
+    (warning,) = plan.warnings()
+    assert warning.startswith("warning: data set flowers: ")
+
+
+def test_an_image_without_a_utf_8_name_is_named(photos, memory):
+    with open(os.fsencode(photos / "rose") + b"/caf\xe9.txt", "w"):
+        pass
+    contents_digest(str(photos), memory)
+    with open(os.fsencode(photos / "rose") + b"/caf\xe9.png", "w"):
+        pass
+    with pytest.raises(UserError, match=r"'rose/caf\\xe9\.png' is not UTF-8; rename it"):
+        contents_digest(str(photos), memory)
+
+
+def test_a_link_to_nothing_is_named_with_its_target(photos, memory):
+    (photos / "rose" / "3.png").symlink_to("gone.png")
+    with pytest.raises(
+        UserError, match=r"'rose/3\.png' is a link to gone\.png, which is not there"
+    ):
+        contents_digest(str(photos), memory)
+
+
+def test_a_file_that_may_have_changed_within_a_tick_is_read_again(photos, memory, monkeypatch):
+    monkeypatch.setattr(contents, "_TICK", 10**15)
+    first = contents_digest(str(photos), memory)
+    seen = contents._seen
+    monkeypatch.setattr(contents, "_seen", lambda status: [*seen(status)[:2], 0, 0])
+    (photos / "rose" / "0.png").write_bytes(b"ROSE 0")
+    assert contents_digest(str(photos), memory) != first

@@ -84,11 +84,16 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
         Archive(tmp_path / "bad.zip")
 
 
-def test_a_link_out_of_a_folder_is_refused(tmp_path):
+def test_a_link_out_of_a_users_own_folder_is_followed(tmp_path):
     (tmp_path / "data" / "a").mkdir(parents=True)
-    (tmp_path / "data" / "a" / "1.png").symlink_to("/etc/passwd")
-    with pytest.raises(UserError, match="is a link out of the folder"):
-        Archive(tmp_path / "data")
+    (tmp_path / "elsewhere.png").write_bytes(picture())
+    (tmp_path / "data" / "a" / "1.png").symlink_to(tmp_path / "elsewhere.png")
+    with Archive(tmp_path / "data") as archive:
+        assert archive.read("a/1.png") == picture()
+    # A link to what is not an image is read, and refused.
+    (tmp_path / "data" / "a" / "2.png").symlink_to("/etc/passwd")
+    with pytest.raises(UserError, match=r"1 damaged image: data: a/2\.png"):
+        index([tmp_path / "data"], "class_folders", tmp_path / "out" / "images.parquet")
 
 
 @WRITERS

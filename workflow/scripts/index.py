@@ -7,6 +7,6 @@ with job(snakemake):
     index(
         snakemake.input.archives,
         layout=snakemake.params.layout,
-        **snakemake.params.counts,
+        **snakemake.params.expected,
         output=snakemake.output[0],
     )

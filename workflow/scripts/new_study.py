@@ -10,17 +10,21 @@ from pathlib import Path
 
 import yaml
 from dmlbench import registry
-from dmlbench.data.archives import IMAGE_SUFFIXES, Archive
+from dmlbench.data.account import account
+from dmlbench.data.archives import Archive
+from dmlbench.data.index import described
 from dmlbench.errors import UserError
+from dmlbench.image_folder import IMAGE_SUFFIXES
 from dmlbench.plan.new_study import Pictures, write_study
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
-def surveyed(folder: str, layout: str) -> Pictures:
-    """What is in a folder of images, or in a zip or tar of it."""
-    archive = Archive(Path(folder).expanduser())
-    rows = registry.build("data/layouts", layout)([archive])
+def surveyed(folder: str, layout: str) -> tuple[Pictures, dict[str, str]]:
+    """What is in a folder of images, or in a zip or tar of it, and the account of it."""
+    with Archive(Path(folder).expanduser()) as archive:
+        rows = registry.build("data/layouts", layout)([archive])
+        rows, found = described(rows, [archive])
     if rows.empty:
         raise UserError(
             f"{folder}: no image found with the layout {layout}; allowed: files that end in "
@@ -31,12 +35,13 @@ def surveyed(folder: str, layout: str) -> Pictures:
         shared = rows.groupby("label")["subset"].nunique().max() > 1
         split = "official_closed" if shared else "official"
     rows.insert(0, "image_id", range(len(rows)))
-    roles = registry.build("data/splits", split)(rows).merge(rows, on="image_id")
-    counts = roles.groupby(["role", "label"]).size()
+    roles = registry.build("data/splits", split)(rows)
+    counts = roles.merge(rows, on="image_id").groupby(["role", "label"]).size()
     test = [role for role in ("test", "query", "gallery") if role in counts.index]
     tested = counts.loc[test].groupby("label").sum()
     trained = counts.loc["train"] if "train" in counts.index else []
-    return Pictures(folder, layout, split, list(trained), list(tested))
+    pictures = Pictures(folder, layout, split, list(trained), list(tested))
+    return pictures, account(rows, roles, found)
 
 
 def pretrained() -> list[str]:
@@ -54,11 +59,13 @@ def main() -> None:
     given = parser.parse_args()
     stem = Path(given.folder).expanduser().resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
-    pictures = surveyed(given.folder, given.layout)
+    pictures, lines = surveyed(given.folder, given.layout)
     written = write_study(CONFIG, name, given.network, pictures)
     counts = [(sum(pictures.train), len(pictures.train)), (sum(pictures.test), len(pictures.test))]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
     print(f"{given.folder}: {words[0]} train, {words[1]} test")
+    for label, text in lines.items():
+        print(f"  {label}: {text}")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
     print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (NETWORK=...)")
     print(f"before any training:     snakemake --cores all {name}_table_zero_shot")

@@ -1,11 +1,12 @@
 """Image headers and pixels, upright."""
 
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 from PIL import Image
 
 _ORIENTATION = 0x0112
+_DEPTHS = {"1": 1, "I": 32, "F": 32}
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -17,11 +18,37 @@ _UPRIGHT = {
 }
 
 
+class Storage(NamedTuple):
+    """How an image is stored.
+
+    Attributes:
+        turned: whether in another orientation than upright.
+        depth: bits of a value: 1, 8, 16 or 32.
+    """
+
+    turned: bool
+    depth: int
+
+
 def size(file: IO[bytes]) -> tuple[int, int]:
     """Width and height of an image as it is seen upright, from its header alone."""
-    with Image.open(file) as image:
+    with _opened(file) as image:
         width, height = image.size
-        return (height, width) if _orientation(image) >= 5 else (width, height)
+        swapped = _orientation(image) >= 5 and not _turns_itself(image)
+        return (height, width) if swapped else (width, height)
+
+
+def storage(file: IO[bytes]) -> Storage:
+    """How an image is stored, from its header alone."""
+    with _opened(file) as image:
+        depth = 16 if image.mode.startswith("I;16") else _DEPTHS.get(image.mode, 8)
+        return Storage(_orientation(image) in _UPRIGHT, depth)
+
+
+def peak(file: IO[bytes]) -> int:
+    """The largest value of an image."""
+    with _opened(file) as image:
+        return int(np.asarray(image).max())
 
 
 def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
@@ -31,8 +58,8 @@ def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
         The image; its own mode ("CMYK", "P", ...), "turned" for a rotation by its EXIF data, or
         both, separated by a comma, or None if nothing was converted.
     """
-    with Image.open(file) as image:
-        orientation = _orientation(image)
+    with _opened(file) as image:
+        orientation, turns_itself = _orientation(image), _turns_itself(image)
         image.load()
         done = [image.mode] if image.mode != mode else []
         if image.mode.startswith("I;16"):
@@ -42,9 +69,21 @@ def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
         else:
             upright = image.convert(mode)
     if orientation in _UPRIGHT:
-        upright = upright.transpose(_UPRIGHT[orientation])
+        upright = upright if turns_itself else upright.transpose(_UPRIGHT[orientation])
         done.append("turned")
     return upright, ", ".join(done) or None
+
+
+def _opened(file: IO[bytes]) -> Image.Image:
+    try:
+        return Image.open(file)
+    except Image.DecompressionBombError as error:
+        raise ValueError(f"is too large: {error}") from None
+
+
+def _turns_itself(image: Image.Image) -> bool:
+    """Whether Pillow turns an image upright while it loads it, and gives its size upright."""
+    return image.format == "TIFF"
 
 
 def _orientation(image: Image.Image) -> int:

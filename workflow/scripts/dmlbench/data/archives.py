@@ -15,8 +15,8 @@ from PIL import Image
 
 from dmlbench.errors import UserError
 from dmlbench.files import digest
+from dmlbench.image_folder import is_image, walk, why_left_out
 
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 LIST_SUFFIXES = (".csv", ".mat", ".txt")
 LARGEST_MEMBER = 2**30
 """The most bytes to read of a member; any real image or list is far smaller."""
@@ -29,20 +29,28 @@ class Archive:
 
     Attributes:
         name: the archive's file name.
-        members: names of all regular files, in the order of the archive (sorted for a folder);
-            reading in this order never seeks backwards.
+        members: names of all regular files, in the order of the archive (sorted for a folder, and
+            without hidden files); reading in this order never seeks backwards.
+        left_out: what a folder has besides, and why it is not used.
+        links: number of links in a folder.
+        in_linked_folders: members of a folder that are reached by a link to another one.
 
     Raises:
-        UserError: the file is missing or is not an archive, or a member is a link, is encrypted,
-            occurs twice or has a name that leads out of the archive.
+        UserError: the file is missing or is not an archive, or a member of a zip or tar is a link,
+            is encrypted, occurs twice or has a name that leads out of the archive.
     """
 
     def __init__(self, path: Path):
         self.path = Path(path)
         self.name = self.path.name
+        self.left_out: dict[str, str] = {}
+        self.links, self.in_linked_folders = 0, set()
         if self.path.is_dir():
             self._reader = _Folder(self.path)
-        elif not self.path.is_file():
+            files, self.left_out, self.in_linked_folders, self.links = walk(self.path)
+            self.members = list(files)
+            return
+        if not self.path.is_file():
             raise UserError(f"{path}: no such archive; allowed: a zip, a tar or a folder")
         elif self.path.suffix in LIST_SUFFIXES:
             self._reader = _List(self.path)
@@ -62,13 +70,13 @@ class Archive:
         self._reader.close()
 
     def images(self) -> list[str]:
-        """Members with an image's suffix, without the files that desktop systems leave behind."""
-        return [
-            member
-            for member in self.members
-            if member.lower().endswith(IMAGE_SUFFIXES)
-            and not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(member).parts)
-        ]
+        """Members with an image's suffix, without the files that systems leave behind."""
+        return [member for member in self.members if is_image(member)]
+
+    def not_used(self) -> dict[str, str]:
+        """Name -> why it is not among the images."""
+        others = {member: why_left_out(member) for member in self.members}
+        return self.left_out | {name: why for name, why in others.items() if why}
 
     def open(self, member: str) -> IO[bytes]:
         """A member as a binary file. A damaged one raises an error of `DAMAGED`, here or later."""
@@ -173,13 +181,6 @@ class _Tar:
 class _Folder:
     def __init__(self, path: Path):
         self._path = path
-
-    def members(self) -> list[str]:
-        paths = sorted(self._path.rglob("*"))
-        for path in paths:
-            if path.is_symlink() and not path.resolve().is_relative_to(self._path.resolve()):
-                raise _unsafe(self._path, str(path), "is a link out of the folder")
-        return [path.relative_to(self._path).as_posix() for path in paths if path.is_file()]
 
     def size(self, member: str) -> int:
         return (self._path / member).stat().st_size

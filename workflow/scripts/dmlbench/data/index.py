@@ -1,7 +1,10 @@
 """The index of a data set: one row per image, read from its archives in place."""
 
 import contextlib
+import hashlib
+import io
 import logging
+from collections import Counter
 from pathlib import Path
 
 import pandas
@@ -11,6 +14,8 @@ from dmlbench import registry
 from dmlbench.data import _images, _tables
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.errors import UserError
+from dmlbench.files import digest
+from dmlbench.image_folder import identity, is_image, mark, mark_of_archive, readable, reads_lists
 from dmlbench.parquet import read_table
 
 SCHEMA = pa.schema(
@@ -23,6 +28,7 @@ SCHEMA = pa.schema(
         "subset": pa.string(),
         "width": pa.int32(),
         "height": pa.int32(),
+        "sha256": pa.string(),
     }
 )
 
@@ -36,31 +42,110 @@ def index(
     output: Path,
     images: int | None = None,
     classes: int | None = None,
+    contents: str | None = None,
 ) -> None:
     """Write the index of a data set to Parquet.
 
     Columns: image_id (int64, the row's number), archive (file name), member, label (int32),
-    class_name, subset, width and height (pixels, of the upright image, from its header). The
-    metadata hold size and sha256 of each archive and a digest of the rows.
+    class_name, subset, width and height (pixels, of the upright image, from its header), sha256 (of
+    the image's file). The metadata hold size and sha256 of each archive, a digest of the rows, and
+    what `described` has found besides the rows.
 
     Args:
         archives: zips, tars or folders.
         layout: a file of `data/layouts`.
         output: the Parquet file to write.
         images, classes: expected numbers; None if unknown.
+        contents: the identity of a user's folder that is expected; None for other archives.
 
     Raises:
         UserError: a damaged or unsafe archive, an image without a readable header, numbers other
-            than the expected ones, no image at all.
+            than the expected ones, no image at all, a folder that has changed since the plan.
     """
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
         rows = registry.build("data/layouts", layout)(opened)
         _check_counts(rows, layout, archives, images, classes)
-        rows = _with_sizes(rows, opened)
+        rows, found = described(rows, opened)
         digests = {archive.name: archive.digest() for archive in opened}
+        if contents is not None and _contents(rows, opened[0], layout) != contents:
+            raise UserError(
+                f"{archives[0]}: has changed since this call began; run the same command again"
+            )
     rows.insert(0, "image_id", range(len(rows)))
-    _tables.write(rows, SCHEMA, {"layout": layout, "archives": digests}, output)
+    facts = {"layout": layout, "archives": digests, "found": found}
+    _tables.write(rows, SCHEMA, facts, output)
+
+
+def described(
+    rows: pandas.DataFrame, archives: list[Archive]
+) -> tuple[pandas.DataFrame, dict[str, dict | int]]:
+    """Read every image of a layout's rows, without decoding it.
+
+    Returns:
+        The rows with width, height and sha256. What else was found: `left_out` (reason -> number of
+        files and some of their names), `links`, `turned` (number of images that are not stored
+        upright) and `depths` (bits of a value -> number of images).
+
+    Raises:
+        UserError: images that cannot be read.
+    """
+    sizes, digests, damaged, stored = {}, {}, [], Counter()
+    wanted = set(zip(rows["archive"], rows["member"], strict=True))
+    for archive in archives:
+        for member in archive.members:
+            key = (archive.name, member)
+            if key not in wanted:
+                continue
+            try:
+                data = archive.read(member)
+                sizes[key] = _images.size(io.BytesIO(data))
+                stored[_images.storage(io.BytesIO(data))] += 1
+                digests[key] = hashlib.sha256(data).hexdigest()
+            except DAMAGED as error:
+                damaged.append(f"{archive.name}: {member}: {error}")
+    refuse_damaged(damaged)
+    keys = list(zip(rows["archive"], rows["member"], strict=True))
+    rows = rows.assign(
+        width=[sizes[key][0] for key in keys],
+        height=[sizes[key][1] for key in keys],
+        sha256=[digests[key] for key in keys],
+    )
+    depths = Counter()
+    for each, count in stored.items():
+        depths[str(each.depth)] += count
+    return rows, {
+        "left_out": _left_out(archives),
+        "links": sum(archive.links for archive in archives),
+        "turned": sum(count for each, count in stored.items() if each.turned),
+        "depths": dict(sorted(depths.items())),
+    }
+
+
+def _left_out(archives: list[Archive]) -> dict[str, dict]:
+    """Reason -> number of files that are not used for it, and some of their names."""
+    found: dict[str, list[str]] = {}
+    for archive in archives:
+        for name, why in archive.not_used().items():
+            found.setdefault(why, []).append(readable(name))
+    return {
+        why: {"count": len(names), "names": sorted(names)[:_NAMED]}
+        for why, names in sorted(found.items())
+    }
+
+
+def _contents(rows: pandas.DataFrame, archive: Archive, layout: str) -> str:
+    """The identity of a user's folder from the bytes that were read; see `plan.contents`."""
+    if not archive.path.is_dir():
+        content = archive.digest()["sha256"] + mark_of_archive(archive.members)
+        return identity({".": content})
+    read = dict(zip(rows["member"], rows["sha256"], strict=True))
+    counted = [name for name in archive.members if reads_lists(layout) or is_image(name)]
+    contents = {}
+    for name in counted:
+        path, linked = archive.path / name, name in archive.in_linked_folders
+        contents[name] = (read.get(name) or digest(path)) + mark(name, path, linked=linked)
+    return identity(contents)
 
 
 def read_index(path: Path) -> pandas.DataFrame:
@@ -84,25 +169,6 @@ def _check_counts(
     ):
         if expected is not None and found != expected:
             raise UserError(f"{where}: expected {expected} {what}, found {found}")
-
-
-def _with_sizes(rows: pandas.DataFrame, archives: list[Archive]) -> pandas.DataFrame:
-    sizes, damaged = {}, []
-    wanted = set(zip(rows["archive"], rows["member"], strict=True))
-    for archive in archives:
-        for member in archive.members:
-            if (archive.name, member) not in wanted:
-                continue
-            try:
-                with archive.open(member) as file:
-                    sizes[archive.name, member] = _images.size(file)
-            except DAMAGED as error:
-                damaged.append(f"{archive.name}: {member}: {error}")
-    refuse_damaged(damaged)
-    ordered = [sizes[key] for key in zip(rows["archive"], rows["member"], strict=True)]
-    return rows.assign(
-        width=[width for width, _ in ordered], height=[height for _, height in ordered]
-    )
 
 
 def refuse_damaged(damaged: list[str]) -> None:

@@ -5,12 +5,12 @@ import io
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 import pandas
@@ -37,7 +37,16 @@ SCHEMA = pa.schema(
 
 _MODES = {"gray": "L", "rgb": "RGB"}
 _DECODED_AT_ONCE = 256
+_USED_OF_16_BITS = 2**12
 _log = logging.getLogger(__name__)
+
+
+class _Prepared(NamedTuple):
+    """Pixels uint8 [H, W, C], how they were converted, and the largest value of 16 bits."""
+
+    pixels: np.ndarray
+    converted: str | None
+    peak: int | None
 
 
 def pack(
@@ -71,7 +80,8 @@ def pack(
 
     Raises:
         UserError: a bad size or mode, a missing archive, damaged images (the first few are named,
-            all are in the log), a full disk.
+            all are in the log), images that have changed since they were indexed, images of 16 bits
+            that use at most 12 of them, a full disk.
     """
     if mode not in _MODES:
         raise unknown("pixel mode", mode, _MODES)
@@ -86,7 +96,7 @@ def pack(
         unfinished = stack.enter_context(atomic_write(pixels))
         with open(unfinished, "wb") as file:
             images = _prepared(rows, opened, prepare, pool)
-            packed, sha256 = _write(images, file)
+            packed, sha256 = _write(_with_used_depth(images, archives), file)
         facts = {"pixels_sha256": sha256, "pillow": PIL.__version__, "size": size, "mode": mode}
         facts["index_sha256"] = _tables.table_facts(index)["rows_sha256"]
         _log_converted(packed)
@@ -94,12 +104,12 @@ def pack(
 
 
 def _write(
-    images: Iterator[tuple[int, np.ndarray, str | None]], file: IO[bytes]
+    images: Iterable[tuple[int, tuple[np.ndarray, str | None]]], file: IO[bytes]
 ) -> tuple[pandas.DataFrame, str]:
     """Write the images one after another; returns their table and the digest of the pixels."""
     digest, offset, packed = hashlib.sha256(), 0, []
     _write_header(file, 0)
-    for image_id, image, converted in images:
+    for image_id, (image, converted) in images:
         file.write(image.data)
         digest.update(image.data)
         height, width, channels = image.shape
@@ -126,39 +136,68 @@ def _log_converted(packed: pandas.DataFrame) -> None:
         _log.warning("converted %d of %d images: %s", counts.total(), len(packed), kinds)
 
 
+def _with_used_depth(
+    images: Iterable[tuple[int, _Prepared]], archives: list[Path]
+) -> Iterator[tuple[int, tuple[np.ndarray, str | None]]]:
+    """The images; at their end, an error if those of 16 bits hold values of at most 12."""
+    largest = None
+    for image_id, image in images:
+        if image.peak is not None:
+            largest = max(largest or 0, image.peak)
+        yield image_id, (image.pixels, image.converted)
+    if largest is not None and 0 < largest < _USED_OF_16_BITS:
+        raise UserError(
+            f"{archives[0]}: no value in the images of 16 bits is above {largest}, so the upper 8 "
+            "bits, which are kept, would be almost black; allowed: images of 8 bits, or values up "
+            "to 65535"
+        )
+
+
 def _prepared(
     rows: pandas.DataFrame, archives: list[Archive], prepare: Callable, pool: ThreadPoolExecutor
-) -> Iterator[tuple[int, np.ndarray, str | None]]:
-    """(image id, pixels, how converted) in the order of the images in the archives."""
-    ids = dict(
-        zip(zip(rows["archive"], rows["member"], strict=True), rows["image_id"], strict=True)
-    )
+) -> Iterator[tuple[int, _Prepared]]:
+    """Image id and prepared image, in the order of the images in the archives."""
+    keys = zip(rows["archive"], rows["member"], strict=True)
+    indexed = rows["sha256"] if "sha256" in rows else [None] * len(rows)
+    known = dict(zip(keys, zip(rows["image_id"], indexed, strict=True), strict=True))
     damaged = []
     for archive in archives:
-        members = [member for member in archive.members if (archive.name, member) in ids]
+        members = [member for member in archive.members if (archive.name, member) in known]
         for start in range(0, len(members), _DECODED_AT_ONCE):
             chunk = members[start : start + _DECODED_AT_ONCE]
             read = [_attempt(archive.read, member) for member in chunk]
+            for member, data in zip(chunk, read, strict=True):
+                _check_content(data, known[archive.name, member][1], archive, member)
             for member, result in zip(chunk, pool.map(prepare, read), strict=True):
                 if isinstance(result, Exception):
                     damaged.append(f"{archive.name}: {member}: {result}")
                 else:
-                    yield int(ids[archive.name, member]), *result
+                    yield int(known[archive.name, member][0]), result
     refuse_damaged(damaged)
 
 
-def _prepare(
-    data: bytes | Exception, size: int | None, mode: str
-) -> tuple[np.ndarray, str | None] | Exception:
-    """Pixels uint8 [H, W, C] and conversion of an encoded image, or what is wrong with it."""
-    return data if isinstance(data, Exception) else _attempt(_pixels, data, size, mode)
+def _check_content(
+    data: bytes | Exception, indexed: str | None, archive: Archive, member: str
+) -> None:
+    """Refuse other bytes than were indexed; indices of earlier versions do not say which."""
+    if isinstance(data, bytes) and indexed and hashlib.sha256(data).hexdigest() != indexed:
+        raise UserError(
+            f"{archive.path}: {member} has changed since it was indexed; run the same command again"
+        )
 
 
-def _pixels(data: bytes, size: int | None, mode: str) -> tuple[np.ndarray, str | None]:
+def _prepare(data: bytes | Exception, size: int | None, mode: str) -> _Prepared | Exception:
+    """An encoded image as it is packed, or what is wrong with it."""
+    return data if isinstance(data, Exception) else _attempt(_decoded, data, size, mode)
+
+
+def _decoded(data: bytes, size: int | None, mode: str) -> _Prepared:
     image, converted = _images.decode(io.BytesIO(data), mode)
     if size is not None:
         image = image.resize(_resized(*image.size, size), Image.Resampling.BILINEAR)
-    return np.ascontiguousarray(image).reshape(image.height, image.width, -1), converted
+    pixels = np.ascontiguousarray(image).reshape(image.height, image.width, -1)
+    of_16_bits = converted is not None and converted.startswith("I;16")
+    return _Prepared(pixels, converted, _images.peak(io.BytesIO(data)) if of_16_bits else None)
 
 
 def _resized(width: int, height: int, size: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dmlbench import registry
 from dmlbench.plan.choices import (
     Backbone,
     FileName,
-    Folder,
+    FolderOfImages,
     Generator,
     Identifier,
     Layout,
@@ -60,7 +60,7 @@ class Dataset(Model):
     published: Archives = Field(default={}, exclude=True)
     alternatives: dict[Identifier, Archives] = {}
     generator: Generator | None = None
-    folder: Folder | None = None
+    folder: FolderOfImages | None = None
     layout: Layout = Layout(name="class_folders")
     images: PositiveInt | None = None
     classes: PositiveInt | None = None

@@ -45,8 +45,20 @@ Sha256Start = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{8,31}|[0-9a-
 _NOT_IN_PATHS = set("{}*?<>;|&$`\"'\\!#")
 
 
+# Names of a user's folders have these; no shell ever reads one, for scripts alone read images.
+_NOT_IN_FOLDERS_OF_IMAGES = _NOT_IN_PATHS - set("'&!#")
+
+
 def _is_plain(path: str) -> str:
-    found = sorted(c for c in set(path) if c in _NOT_IN_PATHS or not c.isprintable())
+    return _without(path, _NOT_IN_PATHS)
+
+
+def _names_images(path: str) -> str:
+    return _without(path, _NOT_IN_FOLDERS_OF_IMAGES)
+
+
+def _without(path: str, refused: set[str]) -> str:
+    found = sorted(c for c in set(path) if c in refused or not c.isprintable())
     if found:
         raise ValueError(f"has {' '.join(map(ascii, found))}; allowed: a path without")
     if not path or path.startswith("-"):
@@ -55,6 +67,7 @@ def _is_plain(path: str) -> str:
 
 
 Folder = Annotated[str, AfterValidator(_is_plain)]
+FolderOfImages = Annotated[str, AfterValidator(_names_images)]
 
 
 def _checked_metric(name: str) -> str:

@@ -1,7 +1,7 @@
 """The content of a user's folder of images, so that a changed image is noticed.
 
 Reading every image in every call would take minutes; as in git, a file is read again only if its
-size or modification time has changed.
+size, its times of modification and of change, or its inode differ.
 """
 
 import hashlib
@@ -9,65 +9,108 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 from dmlbench.errors import UserError
 from dmlbench.files import digest
+from dmlbench.image_folder import AbsentError, identity, is_image, mark, mark_of_archive, walk
 
 MEMORY = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dmlbench"
 _MANY = 1000
+_TICK = 50_000_000
+"""Nanoseconds within which two changes of a file may have the same time."""
 
 
-def contents_digest(folder: str, memory: Path = MEMORY) -> str:
-    """Digest of the names and contents of all files below a folder, or of one archive.
+class Contents(NamedTuple):
+    """The content of a folder.
+
+    Attributes:
+        identity: digest of the names and contents of its images.
+        absent: what is not there; the identity is then that of the last call. None if all is there.
+    """
+
+    identity: str
+    absent: str | None
+
+
+def contents_digest(folder: str, memory: Path = MEMORY, *, lists: bool = False) -> str:
+    """The identity that `read_contents` finds."""
+    return read_contents(folder, memory, lists=lists).identity
+
+
+def read_contents(folder: str, memory: Path = MEMORY, *, lists: bool = False) -> Contents:
+    """The content of all images below a folder, or of one archive.
 
     Args:
         folder: a folder, or a zip or tar; `~` is the user's home.
         memory: where sizes, times and digests of read files are kept between calls.
+        lists: whether files that are not images count as well.
 
     Raises:
-        UserError: it does not exist or cannot be read.
+        AbsentError: the folder, or the target of a link in it, is not there and was never read.
+        UserError: it cannot be read, or has no images.
     """
     root = Path(folder).expanduser()
     kept = memory / f"{hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]}.json"
-    known = _recall(kept)
+    known, absent = _recall(kept), None
     try:
-        found = {name: _seen(path) for name, path in _files(root)}
-        new = [name for name, seen in found.items() if known.get(name, [])[:2] != seen]
-        if len(new) > _MANY:
-            print(f"dmlbench: reading {len(new)} new files of {root}", file=sys.stderr)
-        digests = {name: digest(root if name == "." else root / name) for name in new}
-    except OSError as error:
-        raise UserError(f"{root}: {error.strerror}; allowed: a folder or an archive") from None
-    if not found:
-        raise UserError(f"{root}: has no files; allowed: a folder of class folders, or an archive")
-    now = {
-        name: [*seen, digests[name] if name in digests else known[name][2]]
-        for name, seen in found.items()
-    }
+        now = _read(root, known)
+    except AbsentError as error:
+        if not known:
+            raise
+        now, absent = known, str(error)
     if now != known:
         _remember(kept, now)
-    text = json.dumps([[name, content] for name, (_, _, content) in sorted(now.items())])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    counted = {
+        name: entry[-1] for name, entry in now.items() if lists or name == "." or is_image(name)
+    }
+    if not counted:
+        raise UserError(f"{root}: has no images; allowed: a folder of class folders, or an archive")
+    return Contents(identity(counted), absent)
 
 
-def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder, by relative path; hidden files are left out."""
-    if not root.is_dir():
-        yield ".", root
-        return
-    for folder, folders, names in os.walk(root, followlinks=True):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if not name.startswith("."):
-                path = Path(folder, name)
-                yield path.relative_to(root).as_posix(), path
+def _read(root: Path, known: dict[str, list]) -> dict[str, list]:
+    """Name -> size, two times, inode and content of every file; a known one is not read again."""
+    now = time.time_ns()  # noqa: TID251 (compared with the times of files)
+    if root.is_file():
+        files, linked = {".": root.stat()}, set()
+    else:
+        found = walk(root)
+        files, linked = found.files, found.in_linked_folders
+        if known and not any(map(is_image, files)):
+            raise AbsentError(f"{root}: has no images any more; is its disk plugged in?")
+    seen = {name: _seen(status) for name, status in files.items()}
+    new = [name for name, status in seen.items() if known.get(name, [])[:4] != status]
+    if len(new) > _MANY:
+        print(f"dmlbench: reading {len(new)} new files of {root}", file=sys.stderr)
+    try:
+        contents = {name: _content(root, name, linked=name in linked) for name in new}
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror}; allowed: files to read") from None
+    for name in new:
+        # One that has just changed may change again without another time: it is read next time.
+        if seen[name][2] > now - _TICK:
+            seen[name] = [0, 0, 0, 0]
+    return {
+        name: [*status, contents[name] if name in contents else known[name][-1]]
+        for name, status in seen.items()
+    }
 
 
-def _seen(path: Path) -> list[int]:
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns]
+def _content(root: Path, name: str, *, linked: bool) -> str:
+    if name != ".":
+        return digest(root / name) + mark(name, root / name, linked=linked)
+    # Imported here, as it loads Pillow and every call of Snakemake makes a plan.
+    from dmlbench.data.archives import Archive
+
+    with Archive(root) as archive:
+        return digest(root) + mark_of_archive(archive.members)
+
+
+def _seen(status: os.stat_result) -> list[int]:
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _recall(file: Path) -> dict[str, list]:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from dmlbench.image_folder import reads_lists
 from dmlbench.plan.catalogues import Dataset
 from dmlbench.plan.choices import Choice
-from dmlbench.plan.contents import contents_digest
+from dmlbench.plan.contents import read_contents
 from dmlbench.plan.defaults import complete
 from dmlbench.plan.identity import identified
 from dmlbench.plan.naming import digest_of
@@ -24,29 +25,36 @@ class Data:
         entry: the catalogue's entry.
         folder: the name with the digest of everything that determines index and pixels. If an edit
             of the catalogue changes them, the folder is another one; the old one stays.
+        contents: identity of the images in a user's folder; None for other data sets.
+        absent: why the user's folder cannot be read now, so that its contents are those of an
+            earlier call; None if it can.
     """
 
     name: str
     entry: Dataset
     folder: str
+    contents: str | None = None
+    absent: str | None = None
 
 
 def data_of(name: str, entry: Dataset) -> Data:
     """A data set with its folder; addresses, counts and titles do not change it.
 
     Raises:
-        UserError: the user's folder cannot be read.
+        UserError: the user's folder cannot be read, and never was.
     """
+    contents = absent = None
     values = {"layout": _identified(entry.layout), "versions": data_versions(entry)}
     if entry.folder:
-        values["folder"] = contents_digest(entry.folder)
+        contents, absent = read_contents(entry.folder, lists=reads_lists(entry.layout.name))
+        values["folder"] = contents
     elif entry.generator:
         values["generator"] = _identified(entry.generator)
     else:
         # An alternative holds the same images, so it changes nothing.
         archives = entry.published or entry.archives
         values["archives"] = {name: file.sha256 or file.md5 for name, file in archives.items()}
-    return Data(name, entry, f"{name}-{digest_of(values, DIGITS)}")
+    return Data(name, entry, f"{name}-{digest_of(values, DIGITS)}", contents, absent)
 
 
 def _identified(choice: Choice) -> dict:

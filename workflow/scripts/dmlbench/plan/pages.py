@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 
 from dmlbench.plan import paths, views
+from dmlbench.plan.naming import slug
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.spec import Spec
 from dmlbench.plan.where import Where
@@ -29,6 +30,7 @@ def page(plan: Plan, study: str) -> dict:
         "titles": views.titles(plan, study),
         "rehearsal": plan.configuration.rehearsal is not None,
         "protocol": _protocol(plan, study),
+        "folders": _folders(plan, study),
         **_content(plan, study),
     }
 
@@ -179,6 +181,21 @@ def _protocol(plan: Plan, study: str) -> dict[str, str]:
         "Configuration": f"{_digest(run.folder for run in runs)}, the digest of every run's spec, "
         "data and code versions",
     }
+
+
+def _folders(plan: Plan, study: str) -> dict[str, dict[str, str]]:
+    """Title -> index and split of the data sets that are folders of the user's."""
+    results = plan.configuration.pathvars.results
+    found = {}
+    for row in plan.rows(study):
+        data, entry = plan.data(row.dataset), plan.datasets[row.dataset]
+        if data.contents and entry.title not in found:
+            split = slug(plan.run(row).spec.split)
+            found[entry.title] = {
+                "index": f"{results}/{paths.made('index', data=data.folder)}",
+                "split": f"{results}/{paths.made('split', data=data.folder, split=split)}",
+            }
+    return found
 
 
 def _digest(folders: Iterable[str]) -> str:

@@ -47,6 +47,7 @@ class Plan:
         told: the broken studies whose error was raised.
         searches: id -> search.
         known: folder -> first row, of the runs requested so far.
+        absent: data set -> why its folder cannot be read now, of those requested so far.
     """
 
     def __init__(self, configuration: Configuration, folder: Path):
@@ -76,6 +77,7 @@ class Plan:
             if toy.experiments:
                 self.experiments = rehearsal.shortened(toy.experiments, self.experiments)
         self.known: dict[str, Row] = {}
+        self.absent: dict[str, str] = {}
 
     def study(self, name: str) -> Study:
         """A study.
@@ -93,11 +95,15 @@ class Plan:
         return UserError(self.broken[name])
 
     def warnings(self) -> list[str]:
-        """A line for each broken study whose error did not end the call."""
-        return [
+        """A line for each broken study whose error did not end the call, and for absent folders."""
+        left_out = [
             f"warning: study left out: {problem}"
             for study, problem in self.broken.items()
             if study not in self.told
+        ]
+        return left_out + [
+            f"warning: data set {name}: {problem}; what was made of it can be used"
+            for name, problem in self.absent.items()
         ]
 
     def check_all_studies(self) -> None:
@@ -200,7 +206,10 @@ class Plan:
     def data(self, dataset: str) -> Data:
         """A data set of the catalogue with its folder."""
         name = rehearsal.TOY if self.configuration.rehearsal else dataset
-        return data_of(name, self.datasets[dataset])
+        found = data_of(name, self.datasets[dataset])
+        if found.absent:
+            self.absent[name] = found.absent
+        return found
 
     def find_data(self, folder: str) -> Data:
         """The data set of a folder below `results/data`.
@@ -214,6 +223,11 @@ class Plan:
         for data in found:
             if data.folder == folder:
                 return data
+        if len(found) == 1 and found[0].entry.folder:
+            raise UserError(
+                f"{found[0].entry.folder}: is now the data set {found[0].folder} and not {folder}, "
+                "as it has changed; run the same command again"
+            )
         raise unknown("data set", folder, [data.folder for data in found])
 
     def split_rule(self, name: str) -> SplitRule:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from dmlbench.image_folder import AbsentError
 from dmlbench.plan import paths, searches
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.configuration import Configuration
@@ -43,7 +44,7 @@ def unused(configuration: Configuration, folder: Path) -> list[Unused]:
     plan = Plan(configuration.model_copy(update={"studies": None}), folder)
     plan.check_all_studies()
     results = Path(configuration.pathvars.results)
-    named = set(_named(plan))
+    named = set(_named(plan, results))
     return [
         Unused(found, _size(found))
         for pattern in _PATTERNS
@@ -72,7 +73,7 @@ def report(found: list[Unused]) -> list[str]:
     return [*lines, f"{total:>10}  in {len(found)} folders that no study names"]
 
 
-def _named(plan: Plan) -> Iterator[str]:
+def _named(plan: Plan, results: Path) -> Iterator[str]:
     """Every folder below the results that the studies use."""
     for study in plan.studies:
         yield from (paths.RUN.format(run=run.folder) for run in plan.runs(study))
@@ -81,9 +82,12 @@ def _named(plan: Plan) -> Iterator[str]:
     yield paths.RAW
     yield paths.DRAWN
     for dataset in plan.datasets:
-        entry = plan.datasets[dataset]
-        if not entry.folder or Path(entry.folder).expanduser().exists():
+        try:
             yield paths.DATA.format(data=plan.data(dataset).folder)
+        except AbsentError:
+            # Which of them is the one cannot be determined, so all are kept.
+            for folder in results.glob(paths.DATA.format(data=f"{dataset}-*")):
+                yield folder.relative_to(results).as_posix()
     for name in plan.searches:
         # Trials are kept by name, because a larger budget continues them.
         yield paths.SEARCH.format(search=name)

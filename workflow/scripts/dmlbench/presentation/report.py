@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from dmlbench.data.account import account_of
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, lock, machine, software
@@ -65,6 +66,7 @@ def report(studies: Sequence[StudyPage], output: str | os.PathLike) -> None:
 
 def _view(study: StudyPage) -> dict:
     view = study | {
+        "accounts": _accounts(study),
         "answer": answer(study),
         "board": [],
         "endings": _endings(study),
@@ -82,6 +84,15 @@ def _view(study: StudyPage) -> dict:
         "metric_title": name(study["titles"], study["metric"]),
         "selection_title": SELECTIONS[study["selection"]],
         "selection_explained": EXPLAINED[study["selection"]],
+    }
+
+
+def _accounts(study: StudyPage) -> dict[str, dict[str, str]]:
+    """The account of each data set of the user's own whose index and split exist."""
+    return {
+        title: account_of(Path(files["index"]), Path(files["split"]))
+        for title, files in study.get("folders", {}).items()
+        if all(Path(file).is_file() for file in files.values())
     }
 
 

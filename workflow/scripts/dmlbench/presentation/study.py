@@ -81,6 +81,8 @@ class StudyPage(TypedDict):
         document: LaTeX, as `document.write_document` writes it.
         tables, figures: in the order of reading.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
+        folders: title of a data set of the user's own -> its index and a split, as
+            `data.account.account_of` reads them.
         agreement: CSV, as `statistics.agreement.agreement` writes it, or None if the study is not a
             paper's.
         audit: the check of the study's printed numbers, or None.
@@ -109,6 +111,7 @@ class StudyPage(TypedDict):
     tables: Sequence[TableFiles]
     figures: Sequence[FigureFiles]
     protocol: Mapping[str, str]
+    folders: NotRequired[Mapping[str, Mapping[str, Path]]]
     agreement: Path | None
     audit: AuditFiles | None
     rehearsal: bool

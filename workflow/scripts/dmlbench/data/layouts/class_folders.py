@@ -8,6 +8,8 @@ from dmlbench.data.layouts._rows import rows
 from dmlbench.data.layouts.subset_folders import SUBSETS
 from dmlbench.errors import UserError
 
+IMAGES_ONLY = True
+
 
 class ClassFolders:
     """The class of an image is its folder, below the deepest folder that holds all classes.

@@ -6,6 +6,8 @@ from dmlbench.data.archives import Archive
 from dmlbench.data.layouts._folders import in_folders
 from dmlbench.data.layouts._rows import rows
 
+IMAGES_ONLY = True
+
 
 class EveryFolder:
     """The class of an image is the path of its folder: 'greek/alpha' and 'latin/a' are two.

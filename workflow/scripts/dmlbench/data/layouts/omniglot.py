@@ -8,6 +8,8 @@ from dmlbench.data.archives import Archive
 from dmlbench.data.layouts._rows import rows
 from dmlbench.errors import UserError
 
+IMAGES_ONLY = True
+
 _SUBSETS = {"images_background": "train", "images_evaluation": "test"}
 
 

@@ -7,6 +7,8 @@ from dmlbench.data.layouts._folders import in_folders
 from dmlbench.data.layouts._rows import rows
 from dmlbench.errors import UserError
 
+IMAGES_ONLY = True
+
 SUBSETS = {
     "train": "train",
     "training": "train",

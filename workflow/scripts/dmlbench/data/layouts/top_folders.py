@@ -6,6 +6,8 @@ from dmlbench.data.archives import Archive
 from dmlbench.data.layouts._folders import in_folders
 from dmlbench.data.layouts._rows import rows
 
+IMAGES_ONLY = True
+
 
 class TopFolders:
     """The class of an image is the uppermost folder that it is in: 'rose/2019' belongs to 'rose'.

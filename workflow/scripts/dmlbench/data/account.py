@@ -1,0 +1,79 @@
+"""The account of a user's images: what is used, what is left out and why, what is worth a look."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from dmlbench.data._tables import table_facts
+from dmlbench.data.index import read_index
+from dmlbench.parquet import read_table
+
+_NAMED = 3
+
+
+def account(rows: pandas.DataFrame, roles: pandas.DataFrame, found: Mapping[str, Any]) -> dict:
+    """A short account of the images of a data set, label -> text.
+
+    Args:
+        rows: an index, with the column sha256.
+        roles: image_id, role and fold of a split.
+        found: what else `index.described` has found.
+    """
+    classes = rows.groupby("label").agg(name=("class_name", "first"), images=("member", "size"))
+    single = classes["name"][classes["images"] == 1]
+    depths = [f"{images:,} of {bits} bits" for bits, images in found["depths"].items()]
+    only = len(depths) == 1
+    return {
+        "Images": f"{len(rows):,} of {len(classes):,} classes",
+        "Left out": _left_out(found["left_out"]),
+        "Classes with one image": f"{len(single):,} ({_some(list(single), len(single))})"
+        if len(single)
+        else "none",
+        "Identical images": _identical(rows, roles),
+        "Links": f"{found['links']:,}",
+        "Turned upright": f"{found['turned']:,}",
+        "Depth": f"{next(iter(found['depths']))} bits" if only else ", ".join(depths),
+    }
+
+
+def account_of(index: Path, split: Path) -> dict:
+    """The account of an index and a split of it; empty for indices of earlier versions."""
+    found = table_facts(index).get("found")
+    return account(read_index(index), read_table(split).to_pandas(), found) if found else {}
+
+
+def _left_out(reasons: Mapping[str, Mapping[str, Any]]) -> str:
+    if not reasons:
+        return "nothing"
+    return "; ".join(
+        f"{each['count']:,} {why} ({_some(each['names'], each['count'])})"
+        for why, each in reasons.items()
+    )
+
+
+def _identical(rows: pandas.DataFrame, roles: pandas.DataFrame) -> str:
+    """How many images have the same bytes as another one, and which are on both sides."""
+    twice = rows[rows.duplicated("sha256", keep=False)]
+    if twice.empty:
+        return "none"
+    where = twice.merge(roles, on="image_id")
+    sides = where.assign(trains=where["role"] == "train").groupby(["fold", "sha256"])["trains"]
+    both = set(sides.nunique().loc[lambda each: each > 1].index.get_level_values("sha256"))
+    labels = twice.groupby("sha256")["label"].nunique()
+    groups = [
+        " = ".join(same["member"])
+        for _, same in sorted(
+            twice.groupby("sha256", sort=False), key=lambda each: each[0] not in both
+        )
+    ]
+    text = f"{len(twice):,} in {len(groups):,} {'group' if len(groups) == 1 else 'groups'}"
+    text += f", {len(both):,} with images on both sides of the split"
+    text += f", {(labels > 1).sum():,} with several classes"
+    return f"{text} ({_some(groups, len(groups))})"
+
+
+def _some(names: Sequence[str], count: int) -> str:
+    """The first few of several names."""
+    return ", ".join(names[:_NAMED]) + (", ..." if count > _NAMED else "")
