@@ -19,6 +19,7 @@ rule embed:
         prepared=f"{RESULTS}/{paths.PREPARED}",
         roles=None,
         source=code_of_embedding,
+        threads=torch_threads,
     script:
         "../workflow/scripts/embed.py"
 
@@ -31,3 +32,4 @@ use rule embed as embed_train with:
         prepared=prepared_train,
         roles=["train"],
         source=code_of_embedding,
+        threads=torch_threads,

@@ -26,6 +26,11 @@ def threads_of(wildcards):
     return PLAN.threads(run_of(wildcards).spec)
 
 
+def torch_threads(wildcards, output):
+    """CPU threads of torch, which change the last digits: `--cores` limits a job's threads, not these."""
+    return threads_of(wildcards)
+
+
 def code_of_embedding(wildcards):
     """Digest of the code that embeds a run's images: a new network embeds no other's again."""
     spec = run_of(wildcards).spec
@@ -108,6 +113,11 @@ def search_state(wildcards):
 @in_one_line
 def searched_threads(wildcards):
     return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
+
+
+def torch_threads_of_search(wildcards, output):
+    """As `torch_threads`."""
+    return searched_threads(wildcards)
 
 
 # Studies

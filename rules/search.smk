@@ -15,6 +15,7 @@ rule search_worker:
         name=name_of_search,
         facts=search_facts,
         folder=search_state,
+        threads=torch_threads_of_search,
     script:
         "../workflow/scripts/search_worker.py"
 

@@ -35,6 +35,7 @@ def jobs_environment(tmp_path, monkeypatch, config):
     monkeypatch.setattr(os, "environ", dict(os.environ))
     for name in digits.AVX2:
         os.environ.pop(name, None)
+    config = config | {"pathvars": {"results": tmp_path}}
     with job(types.SimpleNamespace(config=config, log=[str(tmp_path / "log")])):
         return {name: os.environ.get(name) for name in digits.AVX2}
 
@@ -47,11 +48,12 @@ def test_a_job_sets_it_where_the_configuration_says_so(tmp_path, monkeypatch):
 
 
 def test_a_history_says_so(tmp_path, monkeypatch):
+    one = {"threads": 1, "computed_by": ["these conditions"]}
     for name in digits.AVX2:
         monkeypatch.delenv(name, raising=False)
-    results.write_history(tmp_path / "plain.parquet", [{"epoch": 1}], "cpu")
+    results.write_history(tmp_path / "plain.parquet", [{"epoch": 1}], "cpu", **one)
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
-    results.write_history(tmp_path / "limited.parquet", [{"epoch": 1}], "cpu")
+    results.write_history(tmp_path / "limited.parquet", [{"epoch": 1}], "cpu", **one)
     found = []
     for name in ("plain", "limited"):
         metadata = pq.read_metadata(tmp_path / f"{name}.parquet").metadata[results.PROVENANCE]

@@ -1,5 +1,6 @@
 """Downloads over loopback and from folders: mirrors, hashes, retries, resumption."""
 
+import contextlib
 import errno
 import hashlib
 import http.server
@@ -28,6 +29,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.break_after: list[int] = []
         self.statuses: list[int] = []
         self.ranges = True
+        self.endless = False
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -40,6 +42,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send_error(server.statuses.pop(0))
         if self.path not in files:
             return self.send_error(404)
+        if server.endless:
+            return self.send_for_ever()
         data = files[self.path]
         start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked and server.ranges else 0
         if asked and server.ranges and start >= len(data):
@@ -52,6 +56,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         end = start + server.break_after.pop(0) if server.break_after else len(data)
         self.wfile.write(data[start:end])
         self.close_connection = True
+
+    def send_for_ever(self):
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            while True:
+                self.wfile.write(DATA)
 
     def log_message(self, *_):
         pass
@@ -221,8 +233,17 @@ def test_without_a_hash_no_part_is_trusted(server, tmp_path):
 
 
 def test_without_a_hash_the_size_is_checked(server, tmp_path):
-    with pytest.raises(UserError, match="expected 5 bytes, found 3000000"):
+    with pytest.raises(UserError, match="sends more than the published 5 bytes"):
         fetch(tmp_path / "out", urls=[f"{server.url}/file.zip"], sha256=None, bytes=5)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+def test_a_download_ends_at_its_published_size(server, tmp_path, sha256):
+    server.endless = True
+    urls, size = [f"{server.url}/file.zip"], len(DATA)
+    with pytest.raises(UserError, match=f"sends more than the published {size} bytes"):
+        fetch(tmp_path / "out", urls=urls, sha256=sha256, bytes=size)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -158,7 +158,8 @@ def test_a_job_whose_log_has_no_room_says_so_in_one_line(small_disk):
         from types import SimpleNamespace
         from dmlbench.job import job
         log = {str(small_disk.folder / "log")!r}
-        with job(SimpleNamespace(rule="toy", log=[log], input=[], wildcards={{}}, config={{}})):
+        config = {{"pathvars": {{"results": {str(small_disk.folder)!r}}}}}
+        with job(SimpleNamespace(rule="toy", log=[log], input=[], wildcards={{}}, config=config)):
             for _ in range(10_000):
                 print("one of many lines")
     """

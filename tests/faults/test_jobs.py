@@ -54,7 +54,7 @@ def test_sigterm_ends_a_job_as_ctrl_c_does(tmp_path):
     with pytest.raises(SystemExit) as ended:
         interrupted()
     assert ended.value.code == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".jobs", "log"]
     assert "KeyboardInterrupt" in (tmp_path / "log").read_text()
     assert signal.getsignal(signal.SIGTERM) == before
 

@@ -140,6 +140,21 @@ def test_a_checkpoint_with_a_foreign_inside_is_not_taken(tmp_path, caplog):
     assert "of another training: starting over" in caplog.text
 
 
+def test_a_resume_under_other_conditions_is_labeled_in_one_line(tmp_path, caplog):
+    for conditions in ("1 threads", "1 threads", "2 threads"):
+        checkpoint = Checkpoint(tmp_path, "one", conditions)
+        checkpoint.load()
+        checkpoint.save(epoch=1)
+    assert checkpoint.computed_by == ["1 threads", "2 threads"]
+    (line,) = caplog.messages
+    assert line == (
+        "resumed under other conditions, so its last digits are those of neither: 2 threads; "
+        "before: 1 threads"
+    )
+    # A third call under the second conditions adds none.
+    assert Checkpoint(tmp_path, "one", "2 threads").load() == {"epoch": 1}
+
+
 def test_a_checkpoint_of_another_format_is_not_taken(tmp_path, monkeypatch):
     Checkpoint(tmp_path, "one").save(epoch=1)
     assert Checkpoint(tmp_path, "one").load() == {"epoch": 1}

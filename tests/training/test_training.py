@@ -42,6 +42,8 @@ def test_the_history_says_what_the_training_ran_on(tmp_path, toy_data):
     train(tmp_path, toy_data, {"epochs": 1})
     found = json.loads(read_metadata(tmp_path / "history.parquet")[PROVENANCE])
     assert found["device"] == "cpu"
+    assert found["threads"] == str(torch.get_num_threads())
+    assert found["resumed"] == ""
     assert f"torch {torch.__version__.partition('+')[0]}" in found["software"]
     lock = Path(__file__).parents[2] / "requirements.lock"
     assert hashlib.sha256(lock.read_bytes()).hexdigest().startswith(found["lock"])

@@ -23,7 +23,7 @@ with job(snakemake):
                 spec,
                 **files,
                 device=snakemake.config["device"],
-                threads=snakemake.threads,
+                threads=snakemake.params.threads,
                 output=output,
                 roles=snakemake.params.roles,
             )

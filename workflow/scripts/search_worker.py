@@ -12,5 +12,5 @@ with job(snakemake), gpu_lease(snakemake.config["device"], snakemake.config["run
         output=snakemake.output[0],
         **dict(snakemake.input.items()),
         device=snakemake.config["device"],
-        threads=snakemake.threads,
+        threads=snakemake.params.threads,
     )

@@ -21,7 +21,7 @@ with job(snakemake):
                 spec,
                 **data,
                 device=snakemake.config["device"],
-                threads=snakemake.threads,
+                threads=snakemake.params.threads,
                 spec_file=outputs.pop("spec"),
                 **outputs,
                 prepared=snakemake.params.prepared,

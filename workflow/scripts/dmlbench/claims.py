@@ -1,7 +1,10 @@
 """One call of Snakemake at a time in a results folder."""
 
+import contextlib
+import fcntl
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 from dmlbench import locks
@@ -10,25 +13,34 @@ from dmlbench.errors import UserError
 FILE = ".claimed"
 """Name of the file in a results folder that the call at work there holds locked."""
 
+JOBS = ".jobs"
+"""Name of the file in a results folder that all jobs at work there share a lock of."""
+
 
 def claim(folder: str | os.PathLike) -> None:
     """Keep other calls of Snakemake out of a folder until this process ends, no matter how.
 
     Raises:
-        UserError: another call is using it.
+        UserError: another call is using it, or jobs of a call that was killed are; or whether one
+            is cannot be determined, because another user's file cannot be opened.
     """
     path = Path(folder, FILE)
     try:
         # Never closed: the kernel frees the lock with the process.
         descriptor = locks.try_acquire(path)
+    except PermissionError:
+        raise _of_another_user(path) from None
     except OSError:
         # Some network file systems have no locks; there the user must take care.
         return
     if descriptor is None:
-        raise UserError(
-            f"{folder}: {path.read_text()} is at work here; wait for it, or use another folder: "
-            "--config 'pathvars={results: ...}'"
-        )
+        raise _at_work(folder, path.read_text())
+    try:
+        _check_jobs(Path(folder, JOBS))
+    except UserError:
+        os.close(descriptor)
+        raise
+    _open_for_writers_of(path.parent, descriptor)
     os.truncate(descriptor, 0)
     os.write(descriptor, f"snakemake (process {os.getpid()} on {socket.gethostname()})".encode())
 
@@ -38,5 +50,69 @@ def claimed_by(folder: str | os.PathLike) -> str | None:
     path = Path(folder, FILE)
     try:
         return path.read_text() if locks.is_held(path) else None
+    except PermissionError:
+        return "perhaps another user"
     except OSError:
         return None
+
+
+@contextlib.contextmanager
+def at_work(folder: str | os.PathLike) -> Iterator[None]:
+    """Count this process as a job at work in a folder while the block runs.
+
+    A job outlives a call that is killed; the next call then finds it at work.
+    """
+    with contextlib.ExitStack() as stack:
+        # Without locks, or in a folder that cannot be written to, nothing can be counted.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(Path(folder, JOBS), os.O_RDONLY | os.O_CREAT, 0o666)
+            stack.callback(os.close, descriptor)
+            _open_for_writers_of(Path(folder), descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+
+
+def _check_jobs(path: Path) -> None:
+    try:
+        descriptor = locks.try_acquire(path)
+    except OSError:
+        return
+    if descriptor is None:
+        who = ", ".join(f"process {pid}" for pid in _holders(path))
+        raise _at_work(path.parent, f"a job of a call that was killed{who and f' ({who})'}")
+    os.close(descriptor)
+
+
+def _at_work(folder: str | os.PathLike, who: str) -> UserError:
+    return UserError(
+        f"{folder}: {who} is at work here; wait for it, or use another folder: "
+        "--config 'pathvars={results: ...}'"
+    )
+
+
+def _of_another_user(path: Path) -> UserError:
+    try:
+        if locks.is_held(path):
+            return _at_work(path.parent, path.read_text())
+    except OSError:
+        pass
+    return UserError(
+        f"{path}: is another user's and cannot be written to, so this folder cannot be claimed; "
+        "its owner can remove it while no call is at work, or use another folder: "
+        "--config 'pathvars={results: ...}'"
+    )
+
+
+def _open_for_writers_of(folder: Path, descriptor: int) -> None:
+    """Let whoever may write to the folder lock the file, if it is this user's."""
+    with contextlib.suppress(OSError):
+        os.fchmod(descriptor, folder.stat().st_mode & 0o666)
+
+
+def _holders(path: Path) -> list[int]:
+    """The processes of this machine that hold a lock of a file, as Linux lists them."""
+    inode = str(path.stat().st_ino)
+    with contextlib.suppress(OSError):
+        found = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        return sorted({int(each[4]) for each in found if each[5].rpartition(":")[2] == inode})
+    return []

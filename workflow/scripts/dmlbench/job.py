@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from dmlbench.claims import at_work
 from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
@@ -25,7 +26,7 @@ def job(snakemake) -> Iterator[None]:
         use_avx2()
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _logged(snakemake.log[0]):
+        with at_work(_results(snakemake)), _logged(snakemake.log[0]):
             yield
     except UserError as error:
         advice = _removed(error, snakemake) if isinstance(error, DamagedError) else ""
@@ -70,9 +71,13 @@ def _logged(path: str) -> Iterator[None]:
 
 def _removed(error: DamagedError, snakemake) -> str:
     """Remove a damaged file that a rule made; returns what the user should do."""
-    results = Path(snakemake.config["pathvars"]["results"]).resolve()
+    results = _results(snakemake).resolve()
     inputs = {Path(file).resolve() for file in snakemake.input}
     if error.path.resolve() in inputs and error.path.resolve().is_relative_to(results):
         error.path.unlink()
         return "; it is removed: run again, and it is made again"
     return "; delete it and run again"
+
+
+def _results(snakemake) -> Path:
+    return Path(snakemake.config["pathvars"]["results"])

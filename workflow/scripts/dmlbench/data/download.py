@@ -73,9 +73,11 @@ def download(
     sources += [(url, published) for url in urls]
     failures = []
     for source, hashes in sources:
+        # What is packed again has another size.
+        most = bytes if hashes == published else None
         try:
             with full_disk_is_a_user_error(output):
-                _fetch_checked(source, hashes, official, bytes, output)
+                _fetch_checked(source, hashes, official, bytes, output, most)
             return
         except _SourceError as failure:
             failures.append(f"{source}: {failure}")
@@ -96,18 +98,23 @@ def _places(mirrors: list[str], name: str, dataset: str | None) -> Iterator[str]
 
 
 def _fetch_checked(
-    source: str, hashes: set[str], published: str | None, size: int | None, output: Path
+    source: str,
+    hashes: set[str],
+    published: str | None,
+    size: int | None,
+    output: Path,
+    most: int | None,
 ) -> None:
     part = output.with_name(output.name + ".part")
     # Without a hash, a part of another file could not be distinguished from a part of this one.
     resumed = bool(hashes) and part.exists()
     if not resumed:
         part.unlink(missing_ok=True)
-    _fetch(source, part)
+    _fetch(source, part, most)
     problem = _problem(part, hashes, published, size)
     if problem and resumed:
         part.unlink()
-        _fetch(source, part)
+        _fetch(source, part, most)
         problem = _problem(part, hashes, published, size)
     if problem:
         part.unlink()
@@ -140,10 +147,10 @@ def _kind(hash: str) -> str:
     return "md5" if len(hash) == _MD5_DIGITS else "sha256"
 
 
-def _fetch(source: str, part: Path) -> None:
+def _fetch(source: str, part: Path, most: int | None) -> None:
     scheme = urlsplit(source).scheme
     if scheme in ("http", "https"):
-        _fetch_from_network(source, part)
+        _fetch_from_network(source, part, most)
     elif "://" not in source or scheme == "file":
         _copy(Path(unquote(urlsplit(source).path)) if scheme == "file" else Path(source), part)
     else:
@@ -157,13 +164,13 @@ def _copy(source: Path, part: Path) -> None:
     shutil.copyfile(source, part)
 
 
-def _fetch_from_network(url: str, part: Path) -> None:
-    """Append to the part until it is complete."""
+def _fetch_from_network(url: str, part: Path, most: int | None) -> None:
+    """Append to the part until it is complete, or has more bytes than it may."""
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_FIRST_WAIT * 2 ** (attempt - 1))
         try:
-            return _transfer(url, part)
+            return _transfer(url, part, most)
         except (requests.ConnectionError, requests.Timeout, _BrokenError) as error:
             reason = _short(error)
         except requests.RequestException as error:
@@ -175,7 +182,7 @@ class _BrokenError(Exception):
     """A transfer that may work when tried again."""
 
 
-def _transfer(url: str, part: Path) -> None:
+def _transfer(url: str, part: Path, most: int | None) -> None:
     have = part.stat().st_size if part.exists() else 0
     # A content encoding would make lengths and ranges count other bytes than the file's.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -195,6 +202,9 @@ def _transfer(url: str, part: Path) -> None:
                 for chunk in response.iter_content(_CHUNK):
                     file.write(chunk)
                     received += len(chunk)
+                    if most is not None and file.tell() > most:
+                        part.unlink()
+                        raise _SourceError(f"sends more than the published {most} bytes")
             except requests.exceptions.ChunkedEncodingError as error:
                 raise _BrokenError(f"the connection broke after {received} bytes") from error
         promised = response.headers.get("Content-Length")

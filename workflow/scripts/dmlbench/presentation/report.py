@@ -108,12 +108,18 @@ def _trained_on(study: StudyPage) -> list[str]:
         known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
         if known:
             where = json.loads(known)
-            keys = ("device", "machine", "software", "lock", "commit")
+            keys = ("device", "machine", "threads", "resumed", "software", "lock", "commit")
             found[tuple(where.get(key, "") for key in keys)] += 1
     return [
-        f"{count} on {device}: {on}; {_versions(made_with, locked, code)}"
-        for (device, on, made_with, locked, code), count in found.items()
+        f"{count} on {device}: {_on(on, threads, resumed)}; {_versions(made_with, locked, code)}"
+        for (device, on, threads, resumed, made_with, locked, code), count in found.items()
     ]
+
+
+def _on(machine: str, threads: str, resumed: str) -> str:
+    parts = [machine, f"{threads} threads" if threads else ""]
+    parts.append(f"resumed under other conditions ({resumed})" if resumed else "")
+    return ", ".join(filter(None, parts))
 
 
 def _versions(packages: str, locked: str, code: str) -> str:

@@ -6,6 +6,7 @@ import re
 import uuid
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import unquote, unquote_plus
 
 import optuna
 from optuna.pruners import BasePruner
@@ -56,11 +57,12 @@ def _database(url: str, folder: Path) -> BaseStorage:
             # Reconnect after a restart of the database.
             return RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
         except (ImportError, RuntimeError, ValueError, SQLAlchemyError) as error:
-            reason = str(error).strip().splitlines()[0].replace(url, _without_password(url))
+            scheme, is_url, _ = url.partition("://")
+            named = f"{scheme}://***" if is_url else "not a URL"
+            reason = _without_secrets(str(error).strip().splitlines()[0], url)
             raise UserError(
-                f"the database of searches, {_without_password(url)} ({DATABASE}), "
-                f"cannot be opened: {reason}"
-            ) from error
+                f"the database of searches, {named} ({DATABASE}), cannot be opened: {reason}"
+            ) from None
 
 
 def _identity(folder: Path) -> str:
@@ -73,8 +75,27 @@ def _identity(folder: Path) -> str:
         return path.read_text()
 
 
-def _without_password(url: str) -> str:
-    return re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", url)
+def _without_secrets(text: str, url: str) -> str:
+    """A driver's message without what a URL says in secret: its password and its query's values.
+
+    A password may be written unquoted, with signs that divide a URL, and a driver then takes a part
+    of it for a host: each part is removed, as it is written and as it is meant.
+    """
+    for secret in sorted(_secrets(url), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return text
+
+
+def _secrets(url: str) -> set[str]:
+    rest = url.partition("://")[2]
+    login, _, _ = rest.rpartition("@")
+    user, colon, password = login.partition(":")
+    query = rest.partition("?")[2]
+    whole = {url, rest, password if colon else user}
+    values = {value for pair in re.split("[&;]", query) for value in [pair.partition("=")[2], pair]}
+    parts = {part for each in whole - {url, rest} | values for part in re.split("[:@/?&=]", each)}
+    written = whole | values | parts
+    return {each for text in written for each in (text, unquote(text), unquote_plus(text)) if each}
 
 
 class _Journal(JournalFileBackend):

@@ -19,6 +19,8 @@ INTERVAL = 600
 FORMAT = 2
 """Raised when the content of checkpoints changes: older ones are then ignored."""
 
+_COMPUTED_BY = "computed by"
+
 _log = logging.getLogger(__name__)
 
 
@@ -32,9 +34,15 @@ class Checkpoint:
     Args:
         folder: of the run.
         training: identifies the training in the file name: a spec's digest, or another word.
+        conditions: what the last digits depend on: device, threads, instruction set, versions.
+
+    Attributes:
+        computed_by: the conditions of the training so far, one after another; another one is added
+            if it is resumed under other conditions.
     """
 
-    def __init__(self, folder: Path, training: str):
+    def __init__(self, folder: Path, training: str, conditions: str = ""):
+        self.computed_by = [conditions]
         self.folder = folder
         self.identity = f"{training}-v{VERSION}"
         self.path = folder / CHECKPOINT.format(identity=self.identity)
@@ -49,7 +57,7 @@ class Checkpoint:
         """Write state dicts and plain values; the old checkpoint stays until they are written."""
         # Written by Python, because torch hides the reason of a failed write.
         buffer = io.BytesIO()
-        torch.save(parts, buffer)
+        torch.save(parts | {_COMPUTED_BY: self.computed_by}, buffer)
         content = buffer.getbuffer()
         with atomic_write(self.path) as unfinished, open(unfinished, "wb") as file:
             file.write(self._digest(content))
@@ -65,7 +73,17 @@ class Checkpoint:
         if written[:size] != self._digest(written[size:]):
             _log.warning("%s: damaged, or of another training: starting over", self.path)
             return None
-        return torch.load(io.BytesIO(written[size:]), map_location="cpu", weights_only=True)
+        parts = torch.load(io.BytesIO(written[size:]), map_location="cpu", weights_only=True)
+        before, now = parts.pop(_COMPUTED_BY, self.computed_by), self.computed_by[-1]
+        if before[-1] != now:
+            _log.warning(
+                "resumed under other conditions, so its last digits are those of neither: %s; "
+                "before: %s",
+                now,
+                before[-1],
+            )
+        self.computed_by = before if before[-1] == now else [*before, now]
+        return parts
 
     def _digest(self, content: memoryview) -> bytes:
         digest = hashlib.sha256(f"{self.identity}, format {FORMAT}".encode())

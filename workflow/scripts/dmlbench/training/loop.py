@@ -22,7 +22,7 @@ from dmlbench.training.export import embed_with, embedded_roles
 from dmlbench.training.interruption import Interrupted, Interruption
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin
-from dmlbench.training.results import write_history, write_spec, write_weights
+from dmlbench.training.results import conditions, write_history, write_spec, write_weights
 from dmlbench.training.seeds import make_deterministic
 from dmlbench.training.trainer import Trainer
 
@@ -110,7 +110,7 @@ def train(
         index, split: Parquet files of the data set's images and of their roles.
         pixels, pixel_table: the packed images.
         device: `auto`, `cpu` or `cuda`.
-        threads: CPU threads of torch.
+        threads: CPU threads of torch; another number gives other last digits.
         spec_file: written: the spec in full, as YAML.
         model: written: the selected epoch's weights, as safetensors.
         last: written: the last epoch's weights.
@@ -135,11 +135,19 @@ def train(
     with out_of_memory_is_a_user_error(spec):
         feed = Feed(Pixels(pixels, pixel_table), where)
         trainer = assemble(spec, feed, roles, where, weights)
+        now = conditions(device_name(where), threads)
+        checkpoint = Checkpoint(Path(model).parent, spec.digest, now)
         with Interruption() as interruption:
-            run(trainer, Checkpoint(Path(model).parent, spec.digest), interruption, after_epoch)
+            run(trainer, checkpoint, interruption, after_epoch)
             final = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
             write_spec(spec_file, spec)
-            write_history(history, trainer.history, device_name(where))
+            write_history(
+                history,
+                trainer.history,
+                device_name(where),
+                threads=threads,
+                computed_by=checkpoint.computed_by,
+            )
             write_weights(model, trainer.selection.weights, spec, trainer.selection.epoch)
             write_weights(last, final, spec, trainer.epoch)
             files = ((prepared, None), (prepared_train, ["train"]))

@@ -1,6 +1,7 @@
 """The output files of a finished training."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,25 +22,44 @@ def write_spec(path: Path, spec: Spec) -> None:
         unfinished.write_text(yaml.safe_dump(complete(spec.as_dict()), sort_keys=False))
 
 
-def write_history(path: Path, rows: list[dict], device: str) -> None:
+def write_history(
+    path: Path, rows: list[dict], device: str, *, threads: int, computed_by: list[str]
+) -> None:
     """Write one row per epoch as Parquet; scores of epochs without evaluation are missing.
 
     The file's metadata contain, under `PROVENANCE`, what the training ran on.
+
+    Args:
+        threads: CPU threads of torch.
+        computed_by: as `Checkpoint.computed_by`; more than one if the training was resumed under
+            conditions that change its last digits.
     """
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
-    metadata = {PROVENANCE: json.dumps(_provenance(device))}
+    metadata = {PROVENANCE: json.dumps(_provenance(device, threads, computed_by))}
     table = table.replace_schema_metadata(metadata)
     with atomic_write(path) as unfinished:
         pq.write_table(table, unfinished)
 
 
-def _provenance(device: str) -> dict[str, str]:
+def conditions(device: str, threads: int) -> str:
+    """What the last digits of a training depend on, besides its spec."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "torchvision", "numpy"))
+    return f"{device}, {threads} threads, {_instructions()}, {versions}"
+
+
+def _instructions() -> str:
     limited = f", limited by {limits()}" if limits() else ""
+    return f"{instructions()}{limited}"
+
+
+def _provenance(device: str, threads: int, computed_by: list[str]) -> dict[str, str]:
     return {
         "device": device,
         "machine": machine(),
-        "instructions": f"{instructions()}{limited}",
+        "threads": str(threads),
+        "resumed": "; then ".join(computed_by) if len(computed_by) > 1 else "",
+        "instructions": _instructions(),
         "software": software(),
         "commit": commit(),
         "lock": lock(),
