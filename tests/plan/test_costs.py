@@ -151,17 +151,39 @@ def test_what_is_unknown_comes_before_the_time_of_the_rest(loaded):
     )
 
 
-def test_where_no_core_was_timed_nothing_is_known_here(loaded, tmp_path):
+@pytest.mark.parametrize(("cores", "used"), [(1, 1), (2, 2), (64, 4)])
+def test_where_no_core_was_timed_its_speed_is_assumed(loaded, tmp_path, monkeypatch, cores, used):
+    monkeypatch.setattr(cost_model, "usable_cores", lambda: cores)
     thesis = loaded("psomas2020")
     run = next(run for run in thesis.runs() if run.spec.network.backbone.name == "resnet50")
-    row = thesis.known[run.folder]
     here = seconds_of(thesis, tmp_path, run, gpu=False)
     there = seconds_of(thesis, tmp_path, run, gpu=True)
-    assert (here.seconds, here.on_a_gpu) == (None, there.seconds)
-    of_network, total = costs.lines(thesis, costs.Ahead({run: row}), gpu=False)
-    hours = f"{costs.duration(there.seconds)} on one NVIDIA A100"
-    assert of_network.endswith(f"unknown here: nothing like it has run here; {hours}")
-    assert total == f"1 training: unknown here; {hours}"
+    # A GPU's operations per second, by hand, over those of the cores.
+    expected = there.seconds * 0.4 * 19.5e12 / (70e9 * used)
+    assert here.seconds == pytest.approx(PRIOR.cpu.start + expected)
+    assert here.source == (
+        "assumed before any has run: 70 billion operations per second on each of "
+        f"{used} {'core' if used == 1 else 'cores'}"
+    )
+
+
+def test_an_untrained_run_says_nothing_about_trainings(loaded, tmp_path):
+    demo = loaded("demo")
+    trained = next(run for run in demo.runs("demo") if run.spec.epochs)
+    before = seconds_of(demo, tmp_path, trained)
+    has_run(tmp_path, next(run for run in demo.runs("demo") if not run.spec.epochs), 7)
+    assert seconds_of(demo, tmp_path, trained) == before
+    has_run(tmp_path, trained, 100)
+    assert seconds_of(demo, tmp_path, trained).seconds == pytest.approx(100)
+
+
+def test_a_network_that_is_not_in_the_catalogue_is_unknown_here(loaded, tmp_path):
+    demo = loaded("demo")
+    run = next(run for run in demo.runs("demo") if run.spec.epochs)
+    model = cost_model.CostModel(demo, tmp_path, gpu=False)
+    unknown = model.estimate("unheard_of", run.spec)
+    assert unknown.seconds is None
+    assert unknown.source == "nothing like it has run here"
 
 
 def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
@@ -176,7 +198,7 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
     for gpu in (True, False):
         of_network, total = costs.lines(demo, costs.Ahead(left), gpu=gpu)
         hours = len(left) * 3607 / 3600
-        assert f"about {hours:.0f} hours (fitted on 6 trainings here: 7 s +" in of_network
+        assert f"about {hours:.0f} hours (fitted on 4 trainings here: 0 s +" in of_network
         assert total == f"16 trainings: about {hours:.0f} hours, one job after the other"
 
 

@@ -20,12 +20,18 @@ _INSTRUCTIONS += ("amx_tile", "amx_int8", "amx_bf16")
 
 def machine() -> str:
     """Operating system, processor, usable cores and memory of this machine."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    parts = [f"{platform.system()} {platform.machine()}", processor(), f"{cores} cores"]
+    parts = [f"{platform.system()} {platform.machine()}", processor(), f"{usable_cores()} cores"]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         parts.append(f"{memory / 2**30:.0f} GiB of memory")
     return ", ".join(filter(None, parts))
+
+
+def usable_cores() -> int:
+    """The cores of this machine that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def processor() -> str:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from dmlbench.errors import UserError
+from dmlbench.machine import usable_cores
 from dmlbench.plan import paths
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.plan import Plan
@@ -56,10 +57,12 @@ class Cpu(Model):
 
     Attributes:
         start: seconds of a training before its first step.
+        flops: operations per second of one core, for networks that were not timed.
     """
 
     title: str
     start: PositiveFloat
+    flops: PositiveFloat
     networks: dict[Identifier, Timing]
 
 
@@ -78,15 +81,30 @@ class Prior(Model):
         an_image = timing.milliseconds / 1000 * (pixels / timing.pixels) ** 2
         return self.cpu.start + an_image * images
 
+    def seconds_on_cores(
+        self, network: str, pixels: int, images: float, cores: int
+    ) -> float | None:
+        """Seconds of a training by its operations; None for an unknown network."""
+        operations = self._operations(network, pixels)
+        if operations is None:
+            return None
+        return self.cpu.start + images * operations / (self.cpu.flops * cores)
+
     def seconds_an_image(
         self, network: str, pixels: int, precision: str = "float32"
     ) -> float | None:
-        """Forward and backward, which is three times forward; None for an unknown network."""
+        """Seconds of an image on the GPU; None for an unknown network."""
+        operations = self._operations(network, pixels)
+        if operations is None:
+            return None
+        return operations / (self.gpu.flops * self.gpu.share) / self.gpu.faster.get(precision, 1)
+
+    def _operations(self, network: str, pixels: int) -> float | None:
+        """Operations for an image: forward and backward, which is three times forward."""
         if network not in self.networks:
             return None
         work = self.networks[network]
-        operations = 3 * 2e9 * work.multiply_adds * (pixels / work.pixels) ** 2
-        return operations / (self.gpu.flops * self.gpu.share) / self.gpu.faster.get(precision, 1)
+        return 3 * 2e9 * work.multiply_adds * (pixels / work.pixels) ** 2
 
 
 class Fit(NamedTuple):
@@ -162,13 +180,20 @@ class CostModel:
             return Estimate(on_a_gpu, source)
         if not self.gpu and on_a_core is not None:
             return Estimate(on_a_core, f"as timed on {cpu.title}")
+        cores = min(self.plan.threads(spec), usable_cores())
+        on_cores = self.prior.seconds_on_cores(network, pixels, images, cores)
+        if not self.gpu and on_cores is not None:
+            source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
+            source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}"
+            return Estimate(on_cores, source, on_a_gpu)
         return Estimate(None, "nothing like it has run here", on_a_gpu)
 
     def _fits(self) -> dict[tuple, Fit]:
         points: dict[tuple, list[tuple[float, float]]] = {}
         for spec, seconds in _measured(self.results):
             images = self._images(spec)
-            if images is not None:
+            # A network that stays untrained says nothing about the time of a training.
+            if images is not None and spec.epochs:
                 points.setdefault(_kind(spec), []).append((images, seconds))
         return {kind: fit(found) for kind, found in points.items()}
 
