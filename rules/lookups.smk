@@ -1,5 +1,6 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
+from dmlbench.plan.defaults import complete
 from dmlbench.plan.targets import unknown_target
 
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
@@ -74,9 +75,15 @@ def sources_of_weights(wildcards, output):
 
 @in_one_line
 def expected_of(wildcards, output):
-    """What an index must find: numbers of images and classes, and the contents of a user's folder."""
+    """What an index must find: numbers of images and classes, and the contents of a user's folder.
+
+    The layout's options are here as well, so that a new option indexes nothing again: the folder's
+    name has their digest.
+    """
     found = PLAN.find_data(wildcards.data)
-    return found.entry.model_dump(include={"images", "classes"}) | {"contents": found.contents}
+    numbers = found.entry.model_dump(include={"images", "classes"})
+    options = {key: value for key, value in complete(found.entry.layout).items() if key != "name"}
+    return numbers | {"contents": found.contents, "options": options}
 
 
 # Runs and searches

@@ -33,6 +33,11 @@ GROCERY = (
     "images/3.jpg,1,Milk,train\nimages/1.jpg,0,Kiwi,val\nimages/2.jpg,1,Milk,test\n"
 )
 
+LABELS = (
+    "path,label,split,role,species,file\n3.png,rose,train,,a,1.png\n1.png,iris,test,query,b,2.png\n"
+    "2.png,iris,test,gallery,,3.png\n"
+)
+
 
 def folder_of(place: Path, texts: Mapping[str, str], images: tuple[str, ...] | list[str]) -> Path:
     """A folder of lists and images."""
@@ -80,6 +85,10 @@ ARCHIVES: dict[str, Callable[[Path], list[Path]]] = {
         texts={"grocery81/index.csv": GROCERY},
     ),
     "inshop": _inshop,
+    "listed": _of(
+        *(f"{number}.png" for number in range(4)),
+        texts={"labels.csv": LABELS, "others.csv": LABELS.replace("rose", "tulip")},
+    ),
     "omniglot": _of(
         "images_background/Greek/character02/1.png",
         "images_background/Greek/character01/2.png",

@@ -71,6 +71,9 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 # Another value of an option for which none can be derived from its type.
 OTHER: dict[str, Any] = {
+    "data/layouts/listed.file": "others.csv",
+    "data/layouts/listed.path": "file",
+    "data/layouts/listed.label": "species",
     "data/transforms/random_affine.degrees": 20.0,
     "data/transforms/random_affine.scale": [0.8, 1.2],
     "data/transforms/random_resized_crop.ratio": [0.5, 2.0],

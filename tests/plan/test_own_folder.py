@@ -262,3 +262,18 @@ def test_a_file_that_may_have_changed_within_a_tick_is_read_again(photos, memory
     monkeypatch.setattr(contents, "_seen", lambda status: [*seen(status)[:2], 0, 0])
     (photos / "rose" / "0.png").write_bytes(b"ROSE 0")
     assert contents_digest(str(photos), memory) != first
+
+
+def test_a_list_of_images_is_a_part_of_the_data_set_and_notes_are_not(configured, photos):
+    def folder(**options):
+        layout = {"name": "listed"} | options
+        configured.change("datasets", ["own"], ENTRY | {"folder": str(photos), "layout": layout})
+        return configured.load().data("own").folder
+
+    (photos / "labels.csv").write_text("path,label,color\nrose/0.png,rose,red\n")
+    first = folder()
+    (photos / "notes.txt").write_text("of no interest")
+    assert folder() == first
+    assert folder(label="color") != first
+    (photos / "labels.csv").write_text("path,label,color\nrose/0.png,tulip,red\n")
+    assert folder() != first

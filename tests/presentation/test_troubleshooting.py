@@ -15,12 +15,13 @@ import numpy as np
 import optuna
 import pytest
 import torch
-from dmlbench import plan, registry
+from dmlbench import locks, plan, registry
 from dmlbench.claims import claim
 from dmlbench.data.archives import Archive
 from dmlbench.data.download import download
 from dmlbench.data.index import index
 from dmlbench.data.layouts.class_folders import ClassFolders
+from dmlbench.data.pack import pack
 from dmlbench.errors import UserError
 from dmlbench.evaluation import score
 from dmlbench.files import damage_is_named, full_disk_is_a_user_error
@@ -51,6 +52,7 @@ ELSEWHERE = {
     "The given account … appears to be invalid": "cluster/test_cluster.py",
     "Nothing to be done": "project.py",
     "warning: study left out: …": "workflow/test_first_hour.py",
+    "warning: data set …: …; what was made of it can be used": "plan/test_own_folder.py",
     "fits rows with several values of network (…); allowed: one": "plan/test_needs.py",
 }
 """Quotes of situations that need a training or a cluster -> the file that tests them."""
@@ -277,6 +279,44 @@ def _(folder):
     made = pictures(folder / "mine", "a/1.png", "b/1.png")
     (made / "b" / "1.png").write_bytes(b"no picture")
     index([made], "class_folders", folder / "images.parquet")
+
+
+@situation("…: has changed since this call began")
+def _(folder):
+    made = pictures(folder / "mine", "a/1.png", "b/1.png")
+    index([made], "class_folders", folder / "images.parquet", contents="another")
+
+
+@situation("… has changed since it was indexed")
+def _(folder):
+    made = pictures(folder / "mine", "a/1.png", "b/1.png")
+    index([made], "class_folders", folder / "index")
+    Image.new("L", (2, 2), 9).save(made / "b" / "1.png")
+    pack(folder / "index", [made], None, "gray", folder / "p.npy", folder / "p.parquet")
+
+
+@situation("…' is a link to")
+def _(folder):
+    made = pictures(folder / "mine", "a/1.png")
+    (made / "a" / "2.png").symlink_to(folder / "gone.png")
+    Archive(made)
+
+
+@situation("no value in the images of 16 bits")
+def _(folder):
+    made = pictures(folder / "mine", "a/1.png")
+    Image.fromarray(np.array([[9, 4095]], dtype=np.uint16)).save(made / "a" / "1.png")
+    index([made], "class_folders", folder / "index")
+    pack(folder / "index", [made], None, "gray", folder / "p.npy", folder / "p.parquet")
+
+
+@situation("….claimed: is another")
+def _(folder, patch):
+    def refused(path):
+        raise PermissionError(path)
+
+    patch.setattr(locks, "try_acquire", refused)
+    claim(folder)
 
 
 @situation("refused, for")

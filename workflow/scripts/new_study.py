@@ -20,10 +20,12 @@ from dmlbench.plan.new_study import Pictures, write_study
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
-def surveyed(folder: str, layout: str) -> tuple[Pictures, dict[str, str]]:
+def surveyed(
+    folder: str, layout: str, options: dict[str, str] | None = None
+) -> tuple[Pictures, dict[str, str]]:
     """What is in a folder of images, or in a zip or tar of it, and the account of it."""
     with Archive(Path(folder).expanduser()) as archive:
-        rows = registry.build("data/layouts", layout)([archive])
+        rows = registry.build("data/layouts", layout, **(options or {}))([archive])
         rows, found = described(rows, [archive])
     if rows.empty:
         raise UserError(
@@ -31,7 +33,7 @@ def surveyed(folder: str, layout: str) -> tuple[Pictures, dict[str, str]]:
             f"{', '.join(IMAGE_SUFFIXES)}"
         )
     split = "half"
-    if layout == "subset_folders":
+    if set(rows["subset"]) != {"all"}:
         shared = rows.groupby("label")["subset"].nunique().max() > 1
         split = "official_closed" if shared else "official"
     rows.insert(0, "image_id", range(len(rows)))
@@ -40,7 +42,7 @@ def surveyed(folder: str, layout: str) -> tuple[Pictures, dict[str, str]]:
     test = [role for role in ("test", "query", "gallery") if role in counts.index]
     tested = counts.loc[test].groupby("label").sum()
     trained = counts.loc["train"] if "train" in counts.index else []
-    pictures = Pictures(folder, layout, split, list(trained), list(tested))
+    pictures = Pictures(folder, layout, split, list(trained), list(tested), options or {})
     return pictures, account(rows, roles, found)
 
 
@@ -56,10 +58,16 @@ def main() -> None:
     parser.add_argument("--name", help="of the study; default: that of the folder")
     parser.add_argument("--network", default="resnet18", help="an entry of config/networks.yaml")
     parser.add_argument("--layout", default="class_folders", help="how folders become classes")
+    parser.add_argument("--list", help="CSV or Parquet in the folder that names the classes")
+    parser.add_argument("--label", help="the list's column of classes; default: label")
     given = parser.parse_args()
+    layout, options = given.layout, {}
+    if given.list:
+        layout, options = "listed", {"file": given.list}
+        options |= {"label": given.label} if given.label else {}
     stem = Path(given.folder).expanduser().resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
-    pictures, lines = surveyed(given.folder, given.layout)
+    pictures, lines = surveyed(given.folder, layout, options)
     written = write_study(CONFIG, name, given.network, pictures)
     counts = [(sum(pictures.train), len(pictures.train)), (sum(pictures.test), len(pictures.test))]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from dmlbench import registry
 from dmlbench.errors import UserError
@@ -108,9 +108,21 @@ def why_left_out(name: str) -> str | None:
     return f"not an image ({pure.suffix.lower() or 'no suffix'})"
 
 
-def reads_lists(layout: str) -> bool:
-    """Whether a layout reads files that are not images, so that all files of a folder count."""
-    return not registry.constant("data/layouts", layout, "IMAGES_ONLY")
+def lists_of(layout: str, options: Mapping[str, Any]) -> str | None:
+    """Which files count besides the images: '*' for all, a file's name, or None for no other.
+
+    Args:
+        layout: a file of `data/layouts`.
+        options: all of its options.
+    """
+    if not registry.constant("data/layouts", layout, "IMAGES_ONLY"):
+        return "*"
+    return options.get("file")
+
+
+def counts(name: str, lists: str | None) -> bool:
+    """Whether a file is part of a data set's identity; `lists` as `lists_of` gives it."""
+    return is_image(name) or lists == "*" or PurePosixPath(name).name == lists
 
 
 def identity(contents: Mapping[str, str]) -> str:

@@ -5,7 +5,9 @@ import hashlib
 import io
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pyarrow as pa
@@ -15,7 +17,7 @@ from dmlbench.data import _images, _tables
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.errors import UserError
 from dmlbench.files import digest
-from dmlbench.image_folder import identity, is_image, mark, mark_of_archive, readable, reads_lists
+from dmlbench.image_folder import counts, identity, lists_of, mark, mark_of_archive, readable
 from dmlbench.parquet import read_table
 
 SCHEMA = pa.schema(
@@ -43,6 +45,7 @@ def index(
     images: int | None = None,
     classes: int | None = None,
     contents: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the index of a data set to Parquet.
 
@@ -57,6 +60,7 @@ def index(
         output: the Parquet file to write.
         images, classes: expected numbers; None if unknown.
         contents: the identity of a user's folder that is expected; None for other archives.
+        options: of the layout.
 
     Raises:
         UserError: a damaged or unsafe archive, an image without a readable header, numbers other
@@ -64,11 +68,14 @@ def index(
     """
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
-        rows = registry.build("data/layouts", layout)(opened)
+        rows = registry.build("data/layouts", layout, **(options or {}))(opened)
         _check_counts(rows, layout, archives, images, classes)
         rows, found = described(rows, opened)
         digests = {archive.name: archive.digest() for archive in opened}
-        if contents is not None and _contents(rows, opened[0], layout) != contents:
+        if (
+            contents is not None
+            and _contents(rows, opened[0], lists_of(layout, options or {})) != contents
+        ):
             raise UserError(
                 f"{archives[0]}: has changed since this call began; run the same command again"
             )
@@ -115,32 +122,35 @@ def described(
     for each, count in stored.items():
         depths[str(each.depth)] += count
     return rows, {
-        "left_out": _left_out(archives),
+        "left_out": _left_out(archives, wanted),
         "links": sum(archive.links for archive in archives),
         "turned": sum(count for each, count in stored.items() if each.turned),
         "depths": dict(sorted(depths.items())),
     }
 
 
-def _left_out(archives: list[Archive]) -> dict[str, dict]:
+def _left_out(archives: list[Archive], used: set[tuple[str, str]]) -> dict[str, dict]:
     """Reason -> number of files that are not used for it, and some of their names."""
     found: dict[str, list[str]] = {}
     for archive in archives:
         for name, why in archive.not_used().items():
             found.setdefault(why, []).append(readable(name))
+        for name in archive.images():
+            if (archive.name, name) not in used:
+                found.setdefault("not in the layout's list", []).append(name)
     return {
         why: {"count": len(names), "names": sorted(names)[:_NAMED]}
         for why, names in sorted(found.items())
     }
 
 
-def _contents(rows: pandas.DataFrame, archive: Archive, layout: str) -> str:
+def _contents(rows: pandas.DataFrame, archive: Archive, lists: str | None) -> str:
     """The identity of a user's folder from the bytes that were read; see `plan.contents`."""
     if not archive.path.is_dir():
         content = archive.digest()["sha256"] + mark_of_archive(archive.members)
         return identity({".": content})
     read = dict(zip(rows["member"], rows["sha256"], strict=True))
-    counted = [name for name in archive.members if reads_lists(layout) or is_image(name)]
+    counted = [name for name in archive.members if counts(name, lists)]
     contents = {}
     for name in counted:
         path, linked = archive.path / name, name in archive.in_linked_folders

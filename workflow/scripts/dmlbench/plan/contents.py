@@ -15,7 +15,15 @@ from typing import NamedTuple
 
 from dmlbench.errors import UserError
 from dmlbench.files import digest
-from dmlbench.image_folder import AbsentError, identity, is_image, mark, mark_of_archive, walk
+from dmlbench.image_folder import (
+    AbsentError,
+    counts,
+    identity,
+    is_image,
+    mark,
+    mark_of_archive,
+    walk,
+)
 
 MEMORY = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dmlbench"
 _MANY = 1000
@@ -35,18 +43,18 @@ class Contents(NamedTuple):
     absent: str | None
 
 
-def contents_digest(folder: str, memory: Path = MEMORY, *, lists: bool = False) -> str:
+def contents_digest(folder: str, memory: Path = MEMORY, *, lists: str | None = None) -> str:
     """The identity that `read_contents` finds."""
     return read_contents(folder, memory, lists=lists).identity
 
 
-def read_contents(folder: str, memory: Path = MEMORY, *, lists: bool = False) -> Contents:
+def read_contents(folder: str, memory: Path = MEMORY, *, lists: str | None = None) -> Contents:
     """The content of all images below a folder, or of one archive.
 
     Args:
         folder: a folder, or a zip or tar; `~` is the user's home.
         memory: where sizes, times and digests of read files are kept between calls.
-        lists: whether files that are not images count as well.
+        lists: which files count besides the images, as `image_folder.lists_of` gives it.
 
     Raises:
         AbsentError: the folder, or the target of a link in it, is not there and was never read.
@@ -63,9 +71,7 @@ def read_contents(folder: str, memory: Path = MEMORY, *, lists: bool = False) ->
         now, absent = known, str(error)
     if now != known:
         _remember(kept, now)
-    counted = {
-        name: entry[-1] for name, entry in now.items() if lists or name == "." or is_image(name)
-    }
+    counted = {name: entry[-1] for name, entry in now.items() if name == "." or counts(name, lists)}
     if not counted:
         raise UserError(f"{root}: has no images; allowed: a folder of class folders, or an archive")
     return Contents(identity(counted), absent)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dmlbench.image_folder import reads_lists
+from dmlbench.image_folder import lists_of
 from dmlbench.plan.catalogues import Dataset
 from dmlbench.plan.choices import Choice
 from dmlbench.plan.contents import read_contents
@@ -46,7 +46,8 @@ def data_of(name: str, entry: Dataset) -> Data:
     contents = absent = None
     values = {"layout": _identified(entry.layout), "versions": data_versions(entry)}
     if entry.folder:
-        contents, absent = read_contents(entry.folder, lists=reads_lists(entry.layout.name))
+        lists = lists_of(entry.layout.name, complete(entry.layout))
+        contents, absent = read_contents(entry.folder, lists=lists)
         values["folder"] = contents
     elif entry.generator:
         values["generator"] = _identified(entry.generator)

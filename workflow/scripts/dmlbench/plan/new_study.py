@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ class Pictures(NamedTuple):
         split: the rule that divides them.
         train: images of each class that trains.
         test: images of each class that is scored.
+        options: of the layout.
     """
 
     folder: str
@@ -37,6 +38,7 @@ class Pictures(NamedTuple):
     split: str
     train: Sequence[int]
     test: Sequence[int]
+    options: Mapping[str, str] = {}
 
 
 def write_study(config: Path, name: str, network: str, pictures: Pictures) -> list[Path]:
@@ -108,7 +110,9 @@ def _added(path: Path, text: str) -> str:
 
 
 def _dataset(name: str, pictures: Pictures) -> str:
-    layout = "" if pictures.layout == "class_folders" else f"  layout: {pictures.layout}\n"
+    choice = {"name": pictures.layout, **pictures.options} if pictures.options else pictures.layout
+    written = json.dumps(choice, ensure_ascii=False) if pictures.options else choice
+    layout = "" if choice == "class_folders" else f"  layout: {written}\n"
     return f"""\
 {name}:
   title: {name}

@@ -21,7 +21,7 @@ SUBSETS = {
 }
 """A folder's name -> the subset of its images, a role of the split `official`."""
 
-_ORDER = ["train", "validation", "test", "query", "gallery"]
+ORDER = ["train", "validation", "test", "query", "gallery"]
 
 
 class SubsetFolders:
@@ -44,4 +44,4 @@ class SubsetFolders:
                     f"allowed: <subset>/<class>/<image> with {', '.join(SUBSETS)}"
                 )
             found.append((archive, member, below.partition("/")[0], SUBSETS[subset.lower()]))
-        return rows(found, _ORDER)
+        return rows(found, ORDER)

@@ -1,0 +1,95 @@
+"""Images of a list, CSV or Parquet, which says the class of each."""
+
+import io
+
+import pandas
+import pyarrow as pa
+
+from dmlbench.data.archives import DAMAGED, Archive
+from dmlbench.data.layouts._lists import need, places_of
+from dmlbench.data.layouts._rows import rows
+from dmlbench.data.layouts.subset_folders import ORDER, SUBSETS
+from dmlbench.errors import UserError, unknown
+
+IMAGES_ONLY = True
+_SEPARATORS = ",;\t"
+
+
+class Listed:
+    """Each row of the list is an image: its path and its class; other images are left out.
+
+    Paths are relative to the folder. A row without a class is left out, so that one list may have a
+    column of classes for each of several tasks, one data set each. The subset is 'all' unless the
+    list has a column `split` (train, val, test and the like) or, for queries that search other
+    images, a column `role` (query, gallery), which takes precedence where it is not empty.
+
+    Args:
+        file: name of the list, in the folder or archive of the images; .csv (separated by commas,
+            semicolons or tabs, with a header) or .parquet.
+        path: the column of paths.
+        label: the column of classes.
+
+    Raises:
+        UserError: no such list or column, an image that is absent or listed twice, an unknown
+            subset, subsets of some rows only.
+    """
+
+    def __init__(self, *, file: str = "labels.csv", path: str = "path", label: str = "label"):
+        self.file, self.path, self.label = file, path, label
+
+    def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
+        place = need(archives, self.file, "listed")
+        where = f"{place[0].path}: {place[1]}"
+        table = _read(place[0].read(place[1]), where)
+        for column in (self.path, self.label):
+            if column not in table:
+                raise UserError(f"{where}: {unknown('column', column, table.columns)}")
+        table = table[table[self.label] != ""].assign(subset=_subsets(table, where))
+        again = list(table.loc[table.duplicated(self.path), self.path])
+        if again:
+            raise UserError(
+                f"{where}: {len(again)} images are listed again, {again[0]!r} among them; allowed: "
+                "one row per image"
+            )
+        places = places_of(table[self.path], archives, "listed")
+        found = zip(
+            places["archive"], places["member"], table[self.label], table["subset"], strict=True
+        )
+        return rows(list(found), ["all", *ORDER])
+
+
+def _read(data: bytes, where: str) -> pandas.DataFrame:
+    """A list as text, '' for missing values."""
+    try:
+        if where.endswith(".parquet"):
+            table = pandas.read_parquet(io.BytesIO(data))
+        else:
+            header = data.decode("utf-8-sig").partition("\n")[0]
+            separator = max(_SEPARATORS, key=header.count)
+            table = pandas.read_csv(
+                io.BytesIO(data),
+                sep=separator,
+                dtype=str,
+                keep_default_na=False,
+                encoding="utf-8-sig",
+            )
+    except (*DAMAGED, pa.ArrowException, pandas.errors.ParserError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{where}: neither CSV nor Parquet: {reason}") from error
+    return table.astype(object).where(table.notna(), "").map(str)
+
+
+def _subsets(table: pandas.DataFrame, where: str) -> pandas.Series:
+    """The subset of each row: its role, else its split."""
+    empty = pandas.Series("", index=table.index)
+    split, role = (table.get(column, empty).str.lower() for column in ("split", "role"))
+    said = role.where(role != "", split)
+    if (said == "").all():
+        return said.replace("", "all")
+    strange = sorted(set(said) - set(SUBSETS))
+    if strange:
+        raise UserError(
+            f"{where}: {(said == strange[0]).sum()} rows have the split or role {strange[0]!r}; "
+            f"allowed: {', '.join(SUBSETS)}"
+        )
+    return said.map(SUBSETS)
