@@ -4,12 +4,14 @@ import hashlib
 import json
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.files import digest
 from dmlbench.plan import contents
 from dmlbench.plan.contents import contents_digest
+from dmlbench.plan.inputs import Inputs
 from PIL import Image
 
 CLASSES = ("rose", "tulip")
@@ -235,6 +237,23 @@ def test_without_its_disk_a_folder_is_what_it_was(configured, photos, missing, t
     assert plan.data("flowers").folder == first
     (warning,) = plan.warnings()
     assert warning.startswith("warning: data set flowers: ")
+    assert warning.endswith("; what was made of it can be used")
+
+
+def test_without_its_disk_only_what_needs_the_images_stops(configured, photos, tmp_path):
+    results = tmp_path / "results"
+    configured.change("datasets", ["flowers"], ENTRY | {"folder": str(photos)})
+    data = configured.load().data("flowers").folder
+    photos.rename(tmp_path / "unplugged")
+    plan = configured.load(pathvars={"results": str(results)})
+    inputs = Inputs(SimpleNamespace(plan=plan))
+    with pytest.raises(UserError, match=r"set flowers: .*photos.*; its images are needed now"):
+        inputs.index(data)
+    (results / "data" / data).mkdir(parents=True)
+    (results / "data" / data / "images.parquet").touch()
+    assert inputs.index(data) == {"archives": [str(photos)]}
+    with pytest.raises(UserError, match="its images are needed now"):
+        inputs.pack(data, "28", "gray")
 
 
 def test_an_image_without_a_utf_8_name_is_named(photos, memory):

@@ -223,10 +223,10 @@ class CostModel:
             # Imported here, because other plans need no pyarrow.
             import pyarrow.parquet as pq
 
-            index = self.results / paths.made("index", data=self.plan.data(dataset).folder)
             self._indexed[dataset] = 0
-            # Not there yet, or damaged; its reader reports that.
+            # Not there yet, or damaged, which its reader reports; or the folder is unknown.
             with contextlib.suppress(OSError, ValueError):
+                index = self.results / paths.made("index", data=self.plan.data(dataset).folder)
                 self._indexed[dataset] = pq.read_metadata(index).num_rows
         return self._indexed[dataset]
 

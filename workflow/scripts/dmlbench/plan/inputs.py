@@ -37,16 +37,23 @@ class Inputs:
     # Data
 
     def index(self, data: str) -> Files:
+        return self._archives(data, made("index", data=data))
+
+    def pack(self, data: str, size: str, mode: str) -> Files:
+        return self._archives(data, made("pack", "pixels", data=data, size=size, mode=mode))
+
+    def _archives(self, data: str, output: str) -> Files:
+        """The archives of a data set; if a folder is absent, its output must be there."""
         found = self.plan.find_data(data)
+        results = self.plan.configuration.pathvars.results
+        if found.absent and not os.path.exists(output.replace("<results>", results)):
+            raise UserError(f"data set {found.name}: {found.absent}; its images are needed now")
         if found.entry.folder:
             return {"archives": [os.path.expanduser(found.entry.folder)]}
         if found.entry.generator:
             return {"archives": [made("draw", data=data)]}
         names = found.entry.archives
         return {"archives": [made("download", dataset=found.name, archive=name) for name in names]}
-
-    def pack(self, data: str, size: str, mode: str) -> Files:
-        return self.index(data)
 
     # Runs and searches
 
