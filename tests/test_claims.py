@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -46,16 +47,15 @@ def end(process):
 
 
 @pytest.fixture
-def two_users(tmp_path_factory):
-    """A folder that a group shares."""
+def two_users():
+    """A folder that a group shares, outside of the folders of tests, which only root may enter."""
     if os.geteuid() != 0:
         pytest.skip("only root can act as two users")
-    folder = tmp_path_factory.mktemp("shared")
-    for above in (folder, folder.parent, folder.parent.parent):
-        above.chmod(0o755)
-    os.chown(folder, -1, 1500)
-    folder.chmod(0o2775)
-    return folder
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.chown(folder, -1, 1500)
+        folder.chmod(0o2775)
+        yield folder
 
 
 def test_a_second_user_is_kept_out_until_the_first_has_ended(two_users):

@@ -247,7 +247,7 @@ def test_without_its_disk_only_what_needs_the_images_stops(configured, photos, t
     photos.rename(tmp_path / "unplugged")
     plan = configured.load(pathvars={"results": str(results)})
     inputs = Inputs(SimpleNamespace(plan=plan))
-    with pytest.raises(UserError, match=r"data set flowers: .*photos.*; its images are needed now"):
+    with pytest.raises(UserError, match=r"set flowers: .*photos.*; its images are needed now"):
         inputs.index(data)
     (results / "data" / data).mkdir(parents=True)
     (results / "data" / data / "images.parquet").touch()
