@@ -129,6 +129,10 @@ map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scr
 margins: .venv/ready ## write config/reference/*/margins.csv from the printed numbers again
 	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.statistics.margins $(dir $(wildcard config/reference/*/margins.yaml))
 
+.PHONY: claims
+claims: .venv/ready ## write the tables of docs/claims.md from the printed numbers and results/published again
+	@$(BIN)/python docs/from_claims.py
+
 .PHONY: gallery
 gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from the library again
 	@$(BIN)/python docs/gallery.py

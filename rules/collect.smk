@@ -1,7 +1,7 @@
 # Needs:  everything above
 # Leaves: targets by name: <study>, <study>_table_<id>, <study>_figure_<id>, <study>_tournament,
-#         search_<search>, experiment_<experiment>, data_all; `audit` and `agreement` are in
-#         audit.smk and agreement.smk
+#         <study>_claims, search_<search>, experiment_<experiment>, data_all; `audit`,
+#         `agreement` and `claims` are in audit.smk, agreement.smk and claims.smk
 #         An unknown target ends the call with the closest ones.
 
 for study in PLAN.studies:

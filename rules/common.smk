@@ -72,6 +72,8 @@ localrules:
     audit_all,
     agreement_document,
     agreement_all,
+    claims_document,
+    claims_all,
     report,
     run_browser,
     document,

@@ -1,5 +1,6 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
+from dmlbench.plan.claims import read_claims
 from dmlbench.plan.defaults import complete
 from dmlbench.plan.targets import unknown_target
 
@@ -177,6 +178,30 @@ def reproduced(wildcards):
     """The verdicts on every paper among the studies."""
     PLAN.check_all_studies()
     return [made("agreement_document", study=study) for study in AUDITED if study in PLAN.studies]
+
+
+@in_one_line
+def claimed(wildcards):
+    """The verdicts on the claims of every paper among the studies."""
+    PLAN.check_all_studies()
+    return [made("claims_document", study=study) for study in CLAIMED if study in PLAN.studies]
+
+
+@in_one_line
+def stand_ins(wildcards):
+    """Study -> its long table: of this results folder, or else the published one.
+
+    A rehearsal's is not a result.
+    """
+    found, real = {}, PLAN.configuration.rehearsal is None
+    for each in read_claims(CONFIG / "reference" / wildcards.study).stand_ins:
+        file = made("aggregate", "scores", study=each.study)
+        published = PUBLISHED / each.study / "scores.parquet"
+        if real and Path(file.replace("<results>", RESULTS)).exists():
+            found[each.study] = file
+        elif published.exists():
+            found[each.study] = str(published)
+    return found
 
 
 def so_far(study, files):

@@ -50,6 +50,7 @@ def test_each_view_can_be_asked_for_by_name(study, loaded):
     names = [f"{study}_table_{name}" for name in description.tables]
     maps = (*description.figures, *description.embedding_maps)
     names += [f"{study}_figure_{name}" for name in maps]
+    names += [f"{study}_claims"] if description.audit == study else []
     targets = pages.targets(loaded, study)
     assert sorted(targets) == sorted(names)
     files = [file for found in targets.values() for file in found]

@@ -13,6 +13,7 @@ BARE = {
     "years": {},
     "browser": None,
     "agreement": None,
+    "claims": None,
     "audit": None,
     "rehearsal": False,
 }

@@ -15,6 +15,7 @@ from dmlbench.presentation.view_files import write_figure, write_table
 from dmlbench.statistics.aggregation import aggregate
 from dmlbench.statistics.agreement import agreement
 from dmlbench.statistics.audit import audit
+from dmlbench.statistics.claims import claims
 from dmlbench.statistics.timings import timings
 from dmlbench.statistics.tournament import write_tournament
 from PIL import Image
@@ -168,4 +169,12 @@ def _compare(loaded, study: str, page: dict, results: Path) -> None:
             printed=sorted(reference.glob("table_*.csv")),
             findings=page["audit"]["csv"],
             output=page["agreement"],
+        )
+        claims(
+            reference,
+            [row for row, _ in selected],
+            [results / file for _, file in selected],
+            tables=[],
+            stand_ins={},
+            output=page["claims"],
         )

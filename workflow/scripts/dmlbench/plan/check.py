@@ -6,6 +6,8 @@ from dataclasses import replace
 from dmlbench import registry
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import needs, search_checks, view_rows, views
+from dmlbench.plan.claims import FILE as CLAIMS
+from dmlbench.plan.claims import read_claims
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.defaults import defaults
 from dmlbench.plan.fitting import check_batch, check_transforms
@@ -58,6 +60,7 @@ def _check_study(plan: Plan, study: str) -> None:
     _check_names(plan, study)
     _check_rows(plan, study)
     combinations(plan, study)
+    _check_claims(plan, study)
     for name, view in views.views(plan, study).items():
         check_view(plan, study, view, f"{plan.file(study)}: {name}")
 
@@ -83,6 +86,12 @@ def _check_names(plan: Plan, study: str) -> None:
         raise UserError(
             f"{plan.file(study)}: has neither runs nor experiments; allowed: at least 1"
         )
+
+
+def _check_claims(plan: Plan, study: str) -> None:
+    folder = plan.folder / "reference" / study
+    if plan.studies[study].audit == study and (folder / CLAIMS).exists():
+        read_claims(folder)
 
 
 def _check_rows(plan: Plan, study: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dmlbench.claims import claimed_by
 from dmlbench.errors import UserError
-from dmlbench.plan import costs, views
+from dmlbench.plan import costs, pages, views
 from dmlbench.plan.cost_model import CostModel
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.progress import Progress, of_study, of_view
@@ -16,6 +16,7 @@ _OTHERS = {
     "all": "every study",
     "agreement": "a verdict on every printed number of the papers",
     "audit": "the printed numbers of the papers, checked",
+    "claims": "a verdict on every claim of the papers",
     "data_all": "every data set, fetched and indexed",
     "help": "this list",
     "status": "what is done, running, failed and missing",
@@ -52,6 +53,8 @@ def _of_study(plan: Plan, model: CostModel, study: str, results: Path) -> list[t
     """Name, title and state of a study and of each of its views."""
     progress = Progress(results, of_study(plan, study))
     rows = [(study, plan.studies[study].title, _state(plan, model, progress))]
+    if (target := f"{study}_claims") in pages.targets(plan, study):
+        rows.append((f"  {target}", "a verdict on every claim, with what has run so far", ""))
     for name, view in views.views(plan, study).items():
         progress = Progress(results, of_view(plan, study, name, view))
         title = getattr(view, "title", "Tournament")

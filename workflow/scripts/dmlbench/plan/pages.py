@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 
 from dmlbench.plan import paths, views
+from dmlbench.plan.claims import FILE as CLAIMS
 from dmlbench.plan.naming import slug
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.spec import Spec
@@ -68,7 +69,7 @@ def content(plan: Plan, study: str) -> list[str]:
         for suffix in names
     ]
     audit = list((content["audit"] or {}).values())
-    kinds = ("scores", "tournament", "timings", "agreement")
+    kinds = ("scores", "tournament", "timings", "agreement", "claims")
     own = [content[kind] for kind in kinds if content[kind]]
     return [*own, *shown, *audit]
 
@@ -112,9 +113,10 @@ def neighbors(plan: Plan, study: str) -> dict:
 
 
 def targets(plan: Plan, study: str) -> dict[str, list[str]]:
-    """Target name -> files, for every table, figure and embedding map of a study."""
+    """Target name -> files, for every table, figure and embedding map, and for the claims."""
     content = _content(plan, study)
-    return {
+    claims = {f"{study}_claims": [content["claims"]]} if content["claims"] else {}
+    return claims | {
         f"{study}_{kind}_{view['id'].removeprefix('map_')}": [view[suffix] for suffix in formats]
         for kind, formats in (("table", TABLE_FORMATS), ("figure", FIGURE_FORMATS))
         for view in content[f"{kind}s"]
@@ -134,6 +136,7 @@ def _content(plan: Plan, study: str) -> dict:
         return {"title": shown.title, "caption": shown.caption, **files}
 
     audit = description.audit
+    claimed = study == audit and (plan.folder / "reference" / study / CLAIMS).exists()
     return {
         "scores": made("aggregate", "scores", study=study),
         "tournament": made("tournament", study=study) if description.tournament else None,
@@ -141,6 +144,7 @@ def _content(plan: Plan, study: str) -> dict:
         "browser": made("run_browser", study=study) if description.runs else None,
         "document": made("document", study=study),
         "agreement": made("agreement_document", study=study) if study == audit else None,
+        "claims": made("claims_document", study=study) if claimed else None,
         "tables": [
             {"id": name, **view("table", table, study=study, table=name)}
             | {"kind": table.kind.name, "options": table.kind.hyperparameters}

@@ -26,6 +26,9 @@ from dmlbench.presentation.study import StudyPage, headline, read_tournament
 from dmlbench.statistics.agreement import summary
 from dmlbench.statistics.audit import RULES
 from dmlbench.statistics.audit.defects import defects_of, findings_of, says
+from dmlbench.statistics.claims import OURS, PRINTED
+from dmlbench.statistics.claims.summary import counts, in_rows, read_claim_verdicts
+from dmlbench.statistics.claims.verdicts import RULE as CLAIM_RULE
 from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.verdicts import RULE, VERDICTS
 
@@ -74,6 +77,7 @@ def _view(study: StudyPage) -> dict:
         "endings": _endings(study),
         "stages": _stages(study["timings"]),
         "trained_on": _trained_on(study),
+        "claimed": _claims(study) if study["claims"] else None,
         "verdicts": _verdicts(study) if study["agreement"] else None,
     }
     if study["tournament"] is None:
@@ -155,6 +159,19 @@ def _verdicts(study: StudyPage) -> dict:
                 f"{name(study['titles'], method)}, {name(study['titles'], metric)}"
             ),
         ),
+    }
+
+
+def _claims(study: StudyPage) -> dict:
+    """The claims with their verdicts, and two pictures of how many have which."""
+    found = read_claim_verdicts(study["claims"])
+    of = {evidence: counts(found, evidence) for evidence in (PRINTED, OURS)}
+    return {
+        "rows": in_rows(found),
+        "total": found["claim"].nunique(),
+        "counts": of,
+        "bars": {evidence: stacked_bar(each) for evidence, each in of.items()},
+        "rule": CLAIM_RULE,
     }
 
 

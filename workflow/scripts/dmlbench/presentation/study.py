@@ -85,6 +85,7 @@ class StudyPage(TypedDict):
             `data.account.account_of` reads them.
         agreement: CSV, as `statistics.agreement.agreement` writes it, or None if the study is not a
             paper's.
+        claims: CSV, as `statistics.claims.claims` writes it, or None if the study is not a paper's.
         audit: the check of the study's printed numbers, or None.
         rehearsal: whether its numbers are toy numbers.
     """
@@ -113,6 +114,7 @@ class StudyPage(TypedDict):
     protocol: Mapping[str, str]
     folders: NotRequired[Mapping[str, Mapping[str, Path]]]
     agreement: Path | None
+    claims: Path | None
     audit: AuditFiles | None
     rehearsal: bool
 

@@ -51,7 +51,7 @@ def agreement(
     if recipe:
         scores = scores[scores["recipe"].isin([recipe, ""])]
     found = verdicts(
-        _selected(scores, rows),
+        selected(scores, rows),
         with_margins(read_placed(printed), folder),
         pd.read_csv(findings, dtype=str, keep_default_na=False),
     )
@@ -120,8 +120,8 @@ def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
     return [*lines, f"{md}: the counts; {csv}: every number with its verdict"]
 
 
-def _selected(scores: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The scores under each row's own selection rule, and those without a selected epoch."""
+def selected(scores: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The scores under each row's own selection rule, called `own`, and those without an epoch."""
     rules = {(*row_of(row), row["selection"]) for row in rows}
     own = pd.MultiIndex.from_frame(scores[[*ROW, "selection"]]).isin(rules) if rules else False
     return scores[own | (scores["selection"] == "none")].assign(selection="own")

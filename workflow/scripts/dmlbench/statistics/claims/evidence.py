@@ -1,0 +1,199 @@
+"""What a claim is judged by: printed numbers, or our scores at their places.
+
+Both answer the same two questions: the value of a cell, and the estimate of a weighted sum of cells
+with its standard error.
+"""
+
+import copy
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from dmlbench.evaluation.names import quantity
+from dmlbench.plan import mapping as places
+from dmlbench.plan.claims import Cell, StandIn, cell_of
+from dmlbench.plan.rows import PLACED
+from dmlbench.statistics.equivalence import Difference
+from dmlbench.statistics.margins import with_margins
+from dmlbench.statistics.placement import place
+from dmlbench.statistics.printed import read_printed_files
+
+Weights = Mapping[Cell, float]
+"""Cell -> its weight in a sum."""
+
+_LAST = "last_epoch"
+
+
+class Evidence(Protocol):
+    """Numbers at cells, in the unit of their metrics (percent)."""
+
+    def key(self, cell: Cell) -> tuple | None:
+        """What tells the cell from others here; None for a cell that cannot be here."""
+
+    def value(self, cell: Cell) -> float | None:
+        """The number of a cell; None if it is not here."""
+
+    def estimate(self, weights: Weights) -> Difference:
+        """A weighted sum of cells, each of which is here."""
+
+    def seeds(self, cell: Cell) -> int:
+        """How many runs the number of a cell is the mean of; 0 if that is unknown."""
+
+    def deviation(self, weights: Weights) -> float:
+        """The standard deviation of the sum from seed to seed; missing if it is unknown."""
+
+
+class Printed:
+    """The printed numbers of a document, with the noise of margins.csv.
+
+    Args:
+        folder: of the document: tables, mapping.yaml, margins.yaml and margins.csv.
+    """
+
+    def __init__(self, folder: Path):
+        printed = read_printed_files(sorted(folder.glob("table_*.csv")))
+        placed = with_margins(place(printed, places.read_mapping(folder)), folder)
+        self.cells = [cell_of(line) for line in printed.to_dict("records")]
+        self._number = dict(zip(self.cells, placed["number"], strict=True))
+        rounding = 10.0 ** (-2 * placed["decimals"].astype(float)) / 12
+        error = np.sqrt(placed["printed_error"].astype(float) ** 2 + rounding)
+        self._error = dict(zip(self.cells, error, strict=True))
+        self._freedom = dict(zip(self.cells, placed["freedom"].astype(float), strict=True))
+
+    def exact(self) -> "Printed":
+        """The numbers as they are, without noise."""
+        found = copy.copy(self)
+        found._error = dict.fromkeys(self.cells, 0.0)
+        return found
+
+    def key(self, cell: Cell) -> tuple | None:
+        return cell
+
+    def value(self, cell: Cell) -> float | None:
+        return self._number.get(cell)
+
+    def estimate(self, weights: Weights) -> Difference:
+        """The errors of cells are independent; they are estimated together, so have one freedom."""
+        value = sum(weight * self._number[cell] for cell, weight in weights.items())
+        error = sum((weight * self._error[cell]) ** 2 for cell, weight in weights.items()) ** 0.5
+        freedom = min((self._freedom[cell] for cell in weights), default=np.inf)
+        return Difference(float(value), float(error), np.inf if error == 0 else freedom)
+
+    def seeds(self, cell: Cell) -> int:
+        return 0
+
+    def deviation(self, weights: Weights) -> float:
+        return np.nan
+
+
+class Scores:
+    """Scores by seed; sums are paired by seed where all of their cells have the same seeds.
+
+    Args:
+        of_seeds: key -> seed -> score, in the unit of its metric.
+        key: as `Evidence.key`.
+    """
+
+    def __init__(
+        self,
+        of_seeds: Mapping[tuple, Mapping[int, float]],
+        key: Callable[[Cell], tuple | None],
+    ):
+        self.of_seeds = of_seeds
+        # Each comparison of each claim asks again.
+        self.key = functools.cache(key)
+
+    def value(self, cell: Cell) -> float | None:
+        scores = self.of_seeds.get(self.key(cell))
+        return float(np.mean(list(scores.values()))) if scores else None
+
+    def estimate(self, weights: Weights) -> Difference:
+        value = sum(weight * self.value(cell) for cell, weight in weights.items())
+        error, freedom = self._error(weights)
+        return Difference(float(value), error, freedom)
+
+    def seeds(self, cell: Cell) -> int:
+        return len(self.of_seeds.get(self.key(cell), ()))
+
+    def deviation(self, weights: Weights) -> float:
+        error, _ = self._error(weights)
+        return error * min(map(self.seeds, weights)) ** 0.5 if weights else np.nan
+
+    def _error(self, weights: Weights) -> tuple[float, float]:
+        """Standard error and degrees of freedom; missing for single runs."""
+        samples = [
+            (weight, self.of_seeds[self.key(cell)]) for cell, weight in weights.items() if weight
+        ]
+        seeds = {tuple(sorted(scores)) for _, scores in samples}
+        if any(len(each) < 2 for each in seeds):
+            return np.nan, np.nan
+        if len(seeds) == 1:
+            (paired,) = seeds
+            sums = [sum(weight * scores[seed] for weight, scores in samples) for seed in paired]
+            return float(np.std(sums, ddof=1) / len(sums) ** 0.5), len(sums) - 1
+        parts = [
+            (weight**2 * np.var(list(scores.values()), ddof=1) / len(scores), len(scores) - 1)
+            for weight, scores in samples
+        ]
+        total = sum(part for part, _ in parts)
+        spread = sum(part**2 / degrees for part, degrees in parts)
+        return float(total**0.5), float(total**2 / spread) if spread else np.inf
+
+
+class Ours(Scores):
+    """Our scores at the places of printed numbers.
+
+    Args:
+        scores: the long table, of one selection rule and recipe; as `placement.find` gives it.
+        mapping: of the document.
+    """
+
+    def __init__(self, scores: pd.DataFrame, mapping: places.Mapping):
+        self.mapping = mapping
+        super().__init__(_by_seed(scores, [*PLACED, "role", "metric"]), self._key)
+        self.data = sorted(scores["dataset"].unique())
+
+    def _key(self, cell: Cell) -> tuple | None:
+        columns = cell._asdict()
+        if self.mapping.why_unplaced(columns):
+            return None
+        found = self.mapping.place(columns)._asdict()
+        return tuple(found[column] for column in (*PLACED, "role", "metric"))
+
+
+class Elsewhere(Scores):
+    """Scores of a stand-in: the methods of a document on other data.
+
+    Args:
+        scores: the long table of the stand-in, of one data set, network, size and split. Those of
+            the last epoch are used, which no test label chose.
+        mapping: of the document.
+        stand_in: what its variants are called.
+    """
+
+    def __init__(self, scores: pd.DataFrame, mapping: places.Mapping, stand_in: StandIn):
+        last = scores[scores["selection"].isin([_LAST, "none"])]
+        self.mapping, self.stand_in = mapping, stand_in
+        super().__init__(_by_seed(last, ["method", "variant", "role", "metric"]), self._key)
+        self.data = sorted(last["dataset"].unique())
+
+    def _key(self, cell: Cell) -> tuple | None:
+        columns = cell._asdict()
+        if self.mapping.why_unplaced(columns):
+            return None
+        found = self.mapping.place(columns)
+        if found.variant not in self.stand_in.variants:
+            return None
+        return found.method, self.stand_in.variants[found.variant], found.role, found.metric
+
+
+def _by_seed(scores: pd.DataFrame, by: list[str]) -> dict[tuple, dict[int, float]]:
+    found: dict[tuple, dict[int, float]] = {}
+    for row in scores[[*by, "seed", "value"]].itertuples(index=False):
+        *key, seed, value = row
+        found.setdefault(tuple(key), {})[seed] = value * quantity(key[-1]).factor
+    return found

@@ -1,0 +1,310 @@
+"""The verdict on one claim by one kind of evidence."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from dmlbench.plan.claims import Cell, Claim
+from dmlbench.statistics.claims import decisions
+from dmlbench.statistics.claims.contrasts import Comparison, Pair, Term
+from dmlbench.statistics.claims.decisions import EQUIVALENT, INCONCLUSIVE, SUPPORTED, Tests
+from dmlbench.statistics.claims.evidence import Evidence, Weights
+from dmlbench.statistics.equivalence import ALPHA, Difference, runs_needed
+
+NOT_RUN, NOT_PRINTED, OUT_OF_SCOPE = "not run", "not printed", "out of scope"
+VERDICTS = (
+    SUPPORTED,
+    decisions.CONTRADICTED,
+    EQUIVALENT,
+    INCONCLUSIVE,
+    NOT_RUN,
+    NOT_PRINTED,
+    OUT_OF_SCOPE,
+)
+"""Verdicts on a claim, in the order of tables."""
+
+RULE = (
+    "A claim is supported or contradicted if a one-sided test at 5 % says so, and equivalent if "
+    "two one-sided tests show that the claimed effect is smaller than the smallest that matters; "
+    "otherwise it is inconclusive. A claim about all comparisons is supported if each of them is, "
+    "and contradicted if one is, or shows no effect, after Holm's correction. Printed numbers have "
+    "the noise of margins.csv; a sentence about a printed table is judged by its numbers as they "
+    "are. Ours are paired by seed."
+)
+
+
+class Verdict(NamedTuple):
+    """What the evidence says about a claim.
+
+    Attributes:
+        comparisons: how many were evaluated; `of`: how many the claim has.
+        holds: in how many the numbers alone are as claimed.
+        estimate, low, high: the mean difference over the comparisons and its 90 % interval; of a
+            correlation, Spearman's coefficient.
+        smallest: the smallest effect of interest.
+        seeds: the fewest runs behind a number; 0 if unknown.
+        seeds_needed: how many would decide; missing if it is decided or unknown.
+        verdict: one of `VERDICTS`.
+    """
+
+    comparisons: int
+    of: int
+    holds: int
+    estimate: float
+    low: float
+    high: float
+    smallest: float
+    seeds: int
+    seeds_needed: float
+    verdict: str
+
+
+def judge(
+    claim: Claim,
+    cells: Sequence[Cell],
+    built: Sequence[Comparison],
+    evidence: Evidence,
+    smallest: float,
+    *,
+    absent: str,
+) -> Verdict:
+    """The verdict on a claim.
+
+    Args:
+        cells: all printed cells of its document.
+        built: its comparisons, as `contrasts.comparisons` gives them.
+        smallest: the smallest effect of interest.
+        absent: the verdict if no comparison is in the evidence.
+    """
+    if claim.kind == "correlation":
+        return _of_correlations(claim, built, evidence, smallest, absent)
+    scales = _scales(claim, cells, evidence)
+    arms = [
+        (each, weights)
+        for each in built
+        if (weights := _weights(claim, each, evidence, scales)) is not None
+    ]
+    arms = _without_repeats(arms, evidence)
+    if not arms:
+        return _nothing(len(built), smallest, absent)
+    found = [evidence.estimate(weights) for _, weights in arms]
+    mean = evidence.estimate(_sum([weights for _, weights in arms], 1 / len(arms)))
+    tested = [mean] if claim.need == "mean" else found
+    tests = [_tests(claim, each, smallest) for each in tested]
+    verdict = _verdict(claim, arms, tests)
+    half = stdtrit(mean.freedom, 1 - ALPHA) * mean.error if mean.error else 0.0
+    needed = np.nan
+    if verdict == INCONCLUSIVE:
+        needed = _seeds_needed(claim, [weights for _, weights in arms], evidence, smallest)
+    return Verdict(
+        comparisons=len(arms),
+        of=len(built),
+        holds=_holding(claim, arms, found, smallest),
+        estimate=mean.value,
+        low=mean.value - half,
+        high=mean.value + half,
+        smallest=smallest,
+        seeds=min(evidence.seeds(cell) for _, weights in arms for cell in weights),
+        seeds_needed=needed,
+        verdict=verdict,
+    )
+
+
+def _verdict(claim: Claim, arms: list[tuple[Comparison, Weights]], tests: list[Tests]) -> str:
+    if claim.kind != "place":
+        need = "all" if claim.need == "mean" else claim.need
+        return decisions.combined(decisions.outcomes(tests, need), need)
+    verdicts = []
+    by_arm = defaultdict(list)
+    for test, (each, _) in zip(tests, arms, strict=True):
+        by_arm[tuple(pair.arm for pair in each)].append(test)
+    for own in by_arm.values():
+        both = decisions.outcomes(own, 1.0)
+        verdicts.append(decisions.place_among(both, *claim.places))
+    return decisions.combined(verdicts, claim.need)
+
+
+def _tests(claim: Claim, found: Difference, smallest: float) -> Tests:
+    if claim.kind == "place":
+        return decisions.of_difference(found, "greater", 0.0, 0.0)
+    return decisions.of_difference(found, claim.direction, claim.by, smallest)
+
+
+def _holding(
+    claim: Claim, arms: list[tuple[Comparison, Weights]], found: list[Difference], smallest: float
+) -> int:
+    """In how many comparisons the estimates alone are as claimed; all or none of a place's."""
+    exact = [Difference(each.value, 0.0, np.inf) for each in found]
+    if claim.kind == "place":
+        tests = [_tests(claim, each, 0.0) for each in exact]
+        return len(arms) if _verdict(claim, arms, tests) == SUPPORTED else 0
+    slack = smallest if claim.direction in ("at_least", "at_most", "equal") else 0.0
+    return sum(_tests(claim, each, slack).holds == 0 for each in exact)
+
+
+def _weights(
+    claim: Claim, each: Comparison, evidence: Evidence, scales: Callable[[Cell], float]
+) -> dict[Cell, float] | None:
+    """The sum that a comparison is, over its pairs that are there; None if none is."""
+    parts = [
+        weights for pair in each if (weights := _of_pair(claim, pair, evidence, scales)) is not None
+    ]
+    return _sum(parts, 1 / len(parts)) if parts else None
+
+
+def _of_pair(
+    claim: Claim, pair: Pair, evidence: Evidence, scales: Callable[[Cell], float]
+) -> dict[Cell, float] | None:
+    """The sum that a pair is, of the cells that are there; None if a side has none."""
+    total: dict[Cell, float] = {}
+    for side, how, sign in ((pair.arm, claim.arm_is, 1), (pair.control, claim.control_is, -1)):
+        there = [term for term in side if all(evidence.value(cell) is not None for cell in term)]
+        if side and not there:
+            return None
+        for term in _reduced(there, how, evidence, scales):
+            share = sign / (len(there) if how == "mean" else 1)
+            for cell, part in zip(term, (1, -1), strict=False):
+                total[cell] = total.get(cell, 0.0) + share * part * scales(cell)
+    return total
+
+
+def _reduced(
+    terms: list[Term], how: str, evidence: Evidence, scales: Callable[[Cell], float]
+) -> list[Term]:
+    if how in ("each", "mean") or not terms:
+        return terms
+
+    def number(term: Term) -> float:
+        return sum(
+            part * scales(cell) * evidence.value(cell)
+            for cell, part in zip(term, (1, -1), strict=False)
+        )
+
+    return [max(terms, key=number) if how == "best" else min(terms, key=number)]
+
+
+def _scales(claim: Claim, cells: Sequence[Cell], evidence: Evidence) -> Callable[[Cell], float]:
+    """What each cell is multiplied by."""
+    if not claim.share_of:
+        return lambda cell: 1.0
+    largest: dict[tuple, float] = {}
+
+    def group(cell: Cell) -> tuple:
+        return cell.table, *(getattr(cell, column) for column in claim.share_of)
+
+    tables = claim.arm.get("table", [])
+    for cell in cells:
+        value = evidence.value(cell) if cell.table in tables else None
+        if value is not None:
+            largest[group(cell)] = max(value, largest.get(group(cell), value))
+    return lambda cell: 100 / largest.get(group(cell), 100.0)
+
+
+def _without_repeats(
+    arms: list[tuple[Comparison, Weights]], evidence: Evidence
+) -> list[tuple[Comparison, Weights]]:
+    """The comparisons that differ here: on other data, those of several tables are one.
+
+    Of those, the one with the most cells counts. A comparison whose cells are the same here, as of
+    two networks, is none.
+    """
+    found = {}
+    for each, weights in arms:
+        own: dict = {}
+        for cell, weight in weights.items():
+            key = evidence.key(cell)
+            own[key] = own.get(key, 0.0) + weight
+        if any(abs(weight) > decisions.NOISE for weight in own.values()):
+            found.setdefault(_there(each, evidence), (each, weights))
+    return [entry for there, entry in found.items() if not any(there < other for other in found)]
+
+
+def _there(each: Comparison, evidence: Evidence) -> frozenset:
+    """What a comparison looks at here: the side and the key of each cell that has a number."""
+    return frozenset(
+        (side, evidence.key(cell))
+        for pair in each
+        for side, terms in enumerate(pair)
+        for term in terms
+        for cell in term
+        if evidence.value(cell) is not None
+    )
+
+
+def _sum(parts: Sequence[Weights], factor: float) -> dict[Cell, float]:
+    total: dict[Cell, float] = {}
+    for weights in parts:
+        for cell, weight in weights.items():
+            total[cell] = total.get(cell, 0.0) + factor * weight
+    return total
+
+
+def _seeds_needed(
+    claim: Claim, parts: Sequence[Weights], evidence: Evidence, smallest: float
+) -> float:
+    """How many seeds show, with 80 % probability, that no effect is none; more than there are.
+
+    Without a smallest effect of interest, the estimated difference stands for it.
+    """
+    if claim.need == "mean":
+        parts = [_sum(parts, 1 / len(parts))]
+    found = []
+    for weights in parts:
+        deviation = evidence.deviation(weights)
+        margin = smallest or abs(evidence.estimate(weights).value - claim.by)
+        if np.isfinite(deviation) and deviation > 0 and margin > 0:
+            found.append(float(runs_needed(deviation, margin)))
+    more = min(map(evidence.seeds, parts[0])) + 1
+    return max(*found, more) if found else np.nan
+
+
+def _of_correlations(
+    claim: Claim, built: Sequence[Comparison], evidence: Evidence, smallest: float, absent: str
+) -> Verdict:
+    points = [(each, _points(claim, each, evidence)) for each in built]
+    points = [each for each in points if len(each[1]) > 3]
+    unlike = {frozenset(evidence.key(cell) for cell, _, _ in each): each for _, each in points}
+    unlike = {key: each for key, each in unlike.items() if not any(key < other for other in unlike)}
+    if not unlike:
+        return _nothing(len(built), smallest, absent)
+    found = []
+    for each in unlike.values():
+        x, y = (pd.Series([point[side] for point in each]) for side in (1, 2))
+        found.append((float(x.corr(y, method="spearman")), len(each)))
+    tests = [
+        decisions.of_correlation(r, count, claim.direction, claim.by, smallest)
+        for r, count in found
+    ]
+    mean = float(np.mean([r for r, _ in found]))
+    sign = 1 if claim.direction in ("greater", "at_least") else -1
+    cells = [cell for each in unlike.values() for cell, _, _ in each]
+    return Verdict(
+        comparisons=len(found),
+        of=len(built),
+        holds=sum(sign * (r - claim.by) > 0 for r, _ in found),
+        estimate=mean,
+        low=np.nan,
+        high=np.nan,
+        smallest=smallest,
+        seeds=min(map(evidence.seeds, cells)),
+        seeds_needed=np.nan,
+        verdict=decisions.combined(decisions.outcomes(tests, claim.need), claim.need),
+    )
+
+
+def _points(claim: Claim, each: Comparison, evidence: Evidence) -> list[tuple[Cell, float, float]]:
+    """Cells with their number and the one at the other coordinates, each place once."""
+    found = {}
+    for (cell,) in each[0].arm:
+        x, y = evidence.value(cell), evidence.value(cell.with_(**claim.against))
+        if x is not None and y is not None:
+            found.setdefault(evidence.key(cell), (cell, x, y))
+    return list(found.values())
+
+
+def _nothing(of: int, smallest: float, absent: str) -> Verdict:
+    return Verdict(0, of, 0, np.nan, np.nan, np.nan, smallest, 0, np.nan, absent)
