@@ -16,12 +16,13 @@ with job(snakemake):
 
         data, outputs = dict(snakemake.input.items()), dict(snakemake.output.items())
         spec = with_best(snakemake.params.spec, data.pop("best", None))
-        with gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
+        config, gpus = snakemake.config, spec.get("gpus", 1)
+        with gpu_lease(config["device"], config["runs_per_gpu"], gpus):
             train(
                 spec,
                 **data,
-                device=snakemake.config["device"],
-                threads=snakemake.threads,
+                device=config["device"],
+                threads=max(1, snakemake.threads // gpus),
                 spec_file=outputs.pop("spec"),
                 **outputs,
                 prepared=snakemake.params.prepared,
