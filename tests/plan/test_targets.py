@@ -101,7 +101,8 @@ def test_a_job_of_several_processes_needs_as_many_gpus_and_as_much_memory(tmp_pa
     file = tmp_path / "resources.yaml"
     file.write_text("train: {mem_mb: 4000, runtime: 60, gpu: 1}\n")
     needs = Resources(file).of("train", int)
-    assert needs["gpu"](1) == 1 and needs["gpu"](4) == 4
+    assert needs["gpu"](1) == 1
+    assert needs["gpu"](4) == 4
     assert needs["mem_mb"](4, attempt=2) == 32000
     assert needs["runtime"](4, attempt=2) == 120
 
