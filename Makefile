@@ -149,7 +149,7 @@ docs: .venv/ready .venv-docs/ready ## the pages and the library's reference as a
 
 .PHONY: lock
 lock: ## resolve the dependencies again, for pip and for conda
-	@$(BIN)/uv pip compile pyproject.toml --group test --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile pyproject.toml --extra workflow --group test --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --quiet --output-file requirements.lock
 	@$(BIN)/python envs/from_lock.py
 	@$(BIN)/uv pip compile --group docs --universal --python-version 3.11 \

@@ -114,6 +114,10 @@ def in_one_line(function):
     return called
 
 
+# Of the rules whose jobs may have several.
+PROCESSES = {"train": lambda wildcards: run_of(wildcards).spec.gpus}
+
+
 def with_shared_directives(new_rule):
     """Give each rule of `paths.RULES` what all of them share, so that no rule repeats it.
 
@@ -128,7 +132,8 @@ def with_shared_directives(new_rule):
             if name in paths.RULES and Path(snakefile).is_relative_to(HOME):
                 shared = [workflow.log(f"<results>/{paths.log(name)}"), workflow.conda(ENVIRONMENT)]
                 if paths.outputs(name):
-                    needs = in_one_line(NEEDS.of)(paths.job(name).partition("/")[0])
+                    job = paths.job(name).partition("/")[0]
+                    needs = in_one_line(NEEDS.of)(job, PROCESSES.get(name))
                     shared += [workflow.benchmark(f"<results>/{paths.cost(name)}")]
                     shared += [workflow.resources(**needs)]
                 for directive in shared:

@@ -17,7 +17,7 @@ rule train:
         model=made("train", "model"),
         last=made("train", "last"),
         history=made("train", "history"),
-    threads: threads_of
+    threads: lambda wildcards: PROCESSES["train"](wildcards) * threads_of(wildcards)
     params:
         spec=lambda wildcards: run_of(wildcards).spec.known,
         prepared=f"{RESULTS}/{paths.PREPARED}",

@@ -10,7 +10,7 @@ from project import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
 CALL = re.compile(r'loss = build_loss\("(\w+)", num_classes=10.*')
-TRAINING, WITH_A_MINER = re.findall(
+TRAINING, WITH_A_MINER, DISTRIBUTED = re.findall(
     r"^```python\n(.*?)^```$", (DOCS / "gallery.md").read_text(), re.MULTILINE | re.DOTALL
 )
 
@@ -76,3 +76,9 @@ def test_a_miner_and_a_memory_are_used_as_the_page_says():
     used = {}
     exec(WITH_A_MINER, used)  # noqa: S102 (of our own page)
     assert used["embeddings"].grad.any()
+
+
+def test_a_loss_of_gathered_embeddings_is_used_as_the_page_says():
+    used = {}
+    exec(DISTRIBUTED, used)  # noqa: S102 (of our own page)
+    assert used["network"][0].weight.grad.any()

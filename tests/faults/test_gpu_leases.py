@@ -77,6 +77,20 @@ def test_jobs_that_pack_differently_share_a_machine(two_gpus, no_waiting):
         assert taken(leases, 3) == "a"
 
 
+def test_a_job_gets_several_gpus_at_once_or_waits(two_gpus, no_waiting):
+    with gpu_lease("cuda", 2, 2) as names:
+        assert names == "a,b"
+        with contextlib.ExitStack() as leases:
+            assert taken(leases, 2) == "a"
+            os.environ.pop("CUDA_VISIBLE_DEVICES")
+            with pytest.raises(WaitedError), gpu_lease("cuda", 2, 2):
+                pass
+            assert taken(leases, 2) == "b"  # which the one that waits has left free
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    with pytest.raises(UserError, match="gpus: 3; allowed: up to 2"), gpu_lease("cuda", 1, 3):
+        pass
+
+
 def test_a_waiting_job_says_so_once_and_continues(two_gpus, monkeypatch, capsys):
     leases = contextlib.ExitStack()
     pauses = []

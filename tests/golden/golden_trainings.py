@@ -123,7 +123,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 # Fields whose other values need another device or compiler, or change no number of the toy.
 WITHOUT = {
     "dataset", "split", "search", "precision", "compile", "network.backbone", "network.weights",
-    "network.pixels",
+    "network.pixels", "gpus",
 }  # fmt: skip
 
 

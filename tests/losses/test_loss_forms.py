@@ -30,7 +30,7 @@ def check_compiled(name, backend):
     )
 
 
-@pytest.mark.parametrize(
+most_are_slow = pytest.mark.parametrize(
     "name",
     [
         *REPRESENTATIVE,
@@ -41,8 +41,18 @@ def check_compiled(name, backend):
         ),
     ],
 )
+
+
+@most_are_slow
 def test_traced_as_one_graph_a_loss_and_its_gradient_are_the_same(name):
     check_compiled(name, "aot_eager")
+
+
+@most_are_slow
+def test_exported_a_loss_has_the_same_value(name):
+    """Without its gradient: an exported graph lacks the backward steps that losses define."""
+    exported = torch.export.export(built(name), (x, y)).module()
+    torch.testing.assert_close(exported(x, y), built(name)(x, y))
 
 
 @pytest.mark.slow

@@ -97,6 +97,16 @@ def test_a_rule_without_needs_is_named(tmp_path):
         Resources(file).of("embed")
 
 
+def test_a_job_of_several_processes_needs_as_many_gpus_and_as_much_memory(tmp_path):
+    file = tmp_path / "resources.yaml"
+    file.write_text("train: {mem_mb: 4000, runtime: 60, gpu: 1}\n")
+    needs = Resources(file).of("train", int)
+    assert needs["gpu"](1) == 1
+    assert needs["gpu"](4) == 4
+    assert needs["mem_mb"](4, attempt=2) == 32000
+    assert needs["runtime"](4, attempt=2) == 120
+
+
 @pytest.mark.parametrize(("cores", "jobs", "said"), [(0, None, "--cores 0"), (4, -1, "--jobs -1")])
 def test_calls_that_would_wait_forever_are_refused(cores, jobs, said):
     call.check_numbers(1, None)

@@ -16,11 +16,12 @@ with job(snakemake):
 
         data, outputs = dict(snakemake.input.items()), dict(snakemake.output.items())
         spec = with_best(snakemake.params.spec, data.pop("best", None))
-        with gpu_lease(snakemake.config["device"], snakemake.config["runs_per_gpu"]):
+        config, gpus = snakemake.config, spec.get("gpus", 1)
+        with gpu_lease(config["device"], config["runs_per_gpu"], gpus):
             train(
                 spec,
                 **data,
-                device=snakemake.config["device"],
+                device=config["device"],
                 threads=snakemake.params.threads,
                 spec_file=outputs.pop("spec"),
                 **outputs,

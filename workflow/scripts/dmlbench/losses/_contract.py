@@ -42,7 +42,7 @@ class Contract:
         declared = inspect.signature(type(loss).forward).parameters.get("tuples")
         self.tuples = get_args(declared.annotation) if declared else ()
         self.parameter = next((name for name, _ in loss.named_parameters(recurse=False)), None)
-        loss.forward = functools.partial(self, loss)
+        loss.forward = functools.partial(self.__call__, loss)
 
     def __call__(self, loss: nn.Module, embeddings: Tensor, labels, tuples=None) -> Tensor:
         """The loss (scalar) of a batch.

@@ -1,6 +1,7 @@
 """The schema of config/resources.yaml and of a cluster's site.yaml."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,8 +33,13 @@ class Resources:
         self.path = path
         self.needs = read_yaml(path, dict[Identifier, Needs])
 
-    def of(self, rule: str) -> dict[str, Any]:
+    def of(self, rule: str, processes: Callable[[Any], int] | None = None) -> dict[str, Any]:
         """The `resources:` of a rule; memory and time grow with each attempt.
+
+        Args:
+            rule: a key of the table.
+            processes: of a job by its wildcards, where it may have several: each needs the GPUs and
+                the memory of the table, on the same machine.
 
         Raises:
             UserError: the table lacks the rule.
@@ -45,9 +51,15 @@ class Resources:
             )
         needs = self.needs[rule]
         gpu = {"gpu": needs.gpu} if needs.gpu else {}
-        return gpu | {
+        shared = gpu | {
             "mem_mb": lambda wildcards, attempt: needs.mem_mb * attempt,
             "runtime": lambda wildcards, attempt: needs.runtime * attempt,
+        }
+        if processes is None:
+            return shared
+        return shared | {
+            "gpu": lambda wildcards: needs.gpu * processes(wildcards),
+            "mem_mb": lambda wildcards, attempt: needs.mem_mb * attempt * processes(wildcards),
         }
 
 

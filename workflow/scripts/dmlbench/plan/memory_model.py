@@ -42,9 +42,9 @@ class Memory(Model):
     def of_training(self, network: str, spec: Spec) -> float | None:
         """Bytes at the peak of a training step; None for a network that was not counted.
 
-        Weights, gradients and the optimizer's state, activations per image times the batch size,
-        and `OVERHEAD`. Not counted are the loss, which is small, and the store of images, which
-        goes to the GPU only if there is room.
+        Weights, gradients and the optimizer's state, activations per image times the GPU's share
+        of the batch, and `OVERHEAD`. Not counted are the loss, which is small, and the store of
+        images, which goes to the GPU only if there is room.
         """
         found = self.networks.get(network)
         if found is None or spec.epochs == 0:
@@ -55,7 +55,7 @@ class Memory(Model):
         reduced = 2 * weights if spec.precision == "bfloat16" else 0
         area = (pixels_learnt_from(spec) / found.pixels) ** 2
         image = found.image.bfloat16 if spec.precision == "bfloat16" else found.image.float32
-        images = 1e6 * image * area * spec.batch_size
+        images = 1e6 * image * area * spec.batch_size / spec.gpus
         return 4 * weights * copies + reduced + images + OVERHEAD
 
 

@@ -142,6 +142,7 @@ class Training(Model):
             tf32: products and convolutions of float32 with ten bits, on GPUs that have it.
         compile: whether torch.compile compiles the network's training step.
         memory: of a loss over pairs, or over triplets with a miner; none for batches alone.
+        gpus: processes that share each batch, one per GPU (or on the CPU).
         evaluate_every: epochs between evaluations; the last epoch is always evaluated.
         selection: the rule that selects the epoch whose weights are scored.
         selection_metric: what "best" means, the higher the better.
@@ -167,6 +168,7 @@ class Training(Model):
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     compile: bool = False
     memory: Annotated[Memory | None, Added()] = None
+    gpus: Annotated[PositiveInt, Added()] = 1
     transforms: Transforms = Transforms()
     evaluate_every: PositiveInt = 1
     selection: Selection

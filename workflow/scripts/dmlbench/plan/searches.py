@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from dmlbench import registry
+from dmlbench.errors import UserError
 from dmlbench.plan.choices import Model, Pruner, Strategy
 from dmlbench.plan.configuration import Rehearsal
 from dmlbench.plan.naming import digest_of
@@ -185,10 +186,13 @@ def trial_specs(plan, name: str) -> list[Spec]:
     """The specs of a search's trials, one for each fold, without the searched values."""
     search = plan.searches[name]
     where = f"{plan.folder / 'searches.yaml'}: {name}.set"
-    return [
+    specs = [
         checked(complete(merged(plan.spec(row).as_dict(), search.set)), Spec, where=where)
         for row in search.rows
     ]
+    if specs[0].gpus > 1:
+        raise UserError(f"{where}.gpus: {specs[0].gpus}; allowed: 1, for each worker has one GPU")
+    return specs
 
 
 def _digest(facts: Mapping[str, Any]) -> str:

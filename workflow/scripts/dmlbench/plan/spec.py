@@ -83,6 +83,8 @@ class Spec(_Training):
             raise ValueError("regularizer manifold_mixup does not allow compile: true")
         if self.memory is not None:
             self._check_memory()
+        if self.gpus > 1:
+            self._check_gpus()
         return self
 
     def _check_memory(self) -> None:
@@ -106,6 +108,16 @@ class Spec(_Training):
         if not self.epoch_metrics or self.selection != "best_test_epoch" or not self.epochs:
             return []
         return list(dict.fromkeys([self.selection_metric, *self.epoch_metrics]))
+
+    def _check_gpus(self) -> None:
+        if self.batch_size % self.gpus:
+            raise ValueError(
+                f"gpus: {self.gpus}; allowed: divisors of batch_size {self.batch_size}"
+            )
+        if self.compile:
+            raise ValueError(f"gpus: {self.gpus}: compile: true; allowed: false")
+        if any(part.name == "manifold_mixup" for part in self.regularizers):
+            raise ValueError(f"gpus: {self.gpus}: regularizer manifold_mixup; allowed: any other")
 
     def as_dict(self) -> dict:
         """Plain values, in a fixed order: what is written to YAML and compared between runs."""

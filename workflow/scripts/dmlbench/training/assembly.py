@@ -12,6 +12,7 @@ from dmlbench.errors import UserError
 from dmlbench.losses import CrossBatchMemory, build_loss
 from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
+from dmlbench.networks.synchronized_batchnorm import synchronized
 from dmlbench.networks.weights import load_weights
 from dmlbench.plan.spec import Spec
 from dmlbench.regularizers import build_regularizer
@@ -59,6 +60,8 @@ def assemble(
     load_weights(network.backbone, spec.network.weights, weights)
     if spec.head_initialization.endswith("_components"):
         use_principal_components(spec, network, feed, roles)
+    if spec.gpus > 1:
+        synchronized(network)
     loss = _loss(spec, num_classes=int(train.classes.max()) + 1).to(device)
 
     sampler = build_sampler(

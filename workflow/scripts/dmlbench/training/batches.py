@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dmlbench.distributed import rank, size
 from dmlbench.samplers import Batch, LearnsFromEmbeddings, Sampler
 from dmlbench.training.inputs import Inputs
 
@@ -39,6 +40,8 @@ class Batches:
     ) -> Iterator[tuple[Batch, Tensor, Tensor]]:
         """The rest of a training epoch (counted from 1): batch, inputs and labels [B].
 
+        Inputs are this process's share of the batch.
+
         A sampler that learns must be given a batch's embeddings before the next batch is taken.
 
         Args:
@@ -48,7 +51,7 @@ class Batches:
         first = (number - 1) * self.per_epoch + done
         left = itertools.islice(stream(self.sampler, first), self.per_epoch - done)
         drawn, wanted = itertools.tee(left)
-        rows = (batch.rows for batch in wanted)
+        rows = (share(batch.rows) for batch in wanted)
         # A sampler that learns from a batch cannot draw the next one earlier.
         inputs = self.inputs.batches(rows, generator, ahead=not self._learns)
         for batch, values in zip(drawn, inputs, strict=True):
@@ -77,6 +80,11 @@ class Batches:
     @property
     def _learns(self) -> bool:
         return isinstance(self.sampler, LearnsFromEmbeddings)
+
+
+def share(rows: np.ndarray) -> np.ndarray:
+    """The part of a batch that this process embeds: all of it, or as much as every other one."""
+    return np.array_split(rows, size())[rank()]
 
 
 def stream(sampler: Sampler, first: int = 0) -> Iterator[Batch]:

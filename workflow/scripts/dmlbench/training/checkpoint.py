@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from dmlbench.distributed import rank
 from dmlbench.files import atomic_write
 from dmlbench.training.checkpoint_cleanup import CHECKPOINT
 from dmlbench.training.version import VERSION
@@ -54,7 +55,12 @@ class Checkpoint:
         return time.monotonic() - self._written >= INTERVAL
 
     def save(self, **parts: Any) -> None:
-        """Write state dicts and plain values; the old checkpoint stays until they are written."""
+        """Write state dicts and plain values; the old checkpoint stays until they are written.
+
+        Of several processes only the first writes: all are in the same state.
+        """
+        if rank() > 0:
+            return
         # Written by Python, because torch hides the reason of a failed write.
         buffer = io.BytesIO()
         torch.save(parts | {_COMPUTED_BY: self.computed_by}, buffer)

@@ -2,11 +2,14 @@
 
 import torch
 
+from dmlbench.distributed import rank
 from dmlbench.errors import UserError
 
 
 def pick_device(name: str) -> torch.device:
     """`cpu`, `cuda`, or `auto`: the first GPU that torch sees, if any.
+
+    Of several processes, each has a GPU of its own.
 
     Raises:
         UserError: `cuda`, but torch sees no GPU.
@@ -14,7 +17,7 @@ def pick_device(name: str) -> torch.device:
     has_gpu = torch.cuda.is_available()
     if name == "cuda" and not has_gpu:
         raise UserError("device: 'cuda': torch sees no GPU here; allowed: auto, cpu")
-    return torch.device("cuda", 0) if has_gpu and name != "cpu" else torch.device("cpu")
+    return torch.device("cuda", rank()) if has_gpu and name != "cpu" else torch.device("cpu")
 
 
 def use_precision(precision: str) -> None:

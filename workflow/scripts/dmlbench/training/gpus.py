@@ -29,7 +29,7 @@ _NO_DEVICE = ("", "-1", "NoDevFiles")
 
 
 @contextlib.contextmanager
-def gpu_lease(device: str, runs_per_gpu: int = 1) -> Iterator[str | None]:
+def gpu_lease(device: str, runs_per_gpu: int = 1, count: int = 1) -> Iterator[str | None]:
     """Hold a slot on the least loaded GPU, and make it the only one visible to this process.
 
     Enter it before anything initializes CUDA; importing torch does not. Waits while all slots are
@@ -38,26 +38,32 @@ def gpu_lease(device: str, runs_per_gpu: int = 1) -> Iterator[str | None]:
     Args:
         device: `auto`, `cpu` or `cuda`; `cpu` takes no lease.
         runs_per_gpu: slots per GPU.
+        count: of GPUs to hold, each with a slot; all of them are taken at once.
 
     Yields:
-        The GPU's name for CUDA_VISIBLE_DEVICES; None without a lease: no GPU exists or is
+        The names of the GPUs for CUDA_VISIBLE_DEVICES; None without a lease: no GPU exists or is
         requested.
 
     Raises:
-        UserError: the folder of the locks belongs to someone else.
+        UserError: the folder of the locks belongs to someone else, or there are fewer GPUs.
     """
     gpus = {} if device == "cpu" else visible_gpus()
     if not gpus:
         yield None
         return
-    folder = _lock_folder()
-    slot, name = _wait_for_slot(folder, gpus, runs_per_gpu)
+    if count > len(gpus):
+        raise UserError(
+            f"gpus: {count}; allowed: up to {len(gpus)}, the GPUs that are visible here"
+        )
+    slots, names = _wait_for_slots(_lock_folder(), gpus, runs_per_gpu, count)
+    name = ",".join(names)
     before = os.environ.get(VISIBLE)
     os.environ[VISIBLE] = name
     try:
         yield name
     finally:
-        os.close(slot)
+        for slot in slots:
+            os.close(slot)
         if before is None:
             os.environ.pop(VISIBLE, None)
         else:
@@ -111,15 +117,16 @@ def _lock_folder() -> Path:
     return folder
 
 
-def _wait_for_slot(folder: Path, gpus: dict[str, str], runs_per_gpu: int) -> tuple[int, str]:
+def _wait_for_slots(
+    folder: Path, gpus: dict[str, str], runs_per_gpu: int, count: int
+) -> tuple[list[int], list[str]]:
     waited = False
     while True:
         # One process at a time: looking for a slot takes every free slot for a moment.
         with locks.held(folder / "mutex"):
-            found = _least_loaded(folder, list(gpus), runs_per_gpu)
-        if found is not None:
-            slot, uuid = found
-            return slot, gpus[uuid]
+            found = _least_loaded(folder, list(gpus), runs_per_gpu, count)
+        if found:
+            return list(found.values()), [gpus[uuid] for uuid in found]
         if not waited:
             taken = f"{len(gpus)} x {runs_per_gpu} slots on {', '.join(gpus.values())}"
             print(f"waiting for a GPU: all taken of {taken}", file=sys.stderr)
@@ -127,18 +134,21 @@ def _wait_for_slot(folder: Path, gpus: dict[str, str], runs_per_gpu: int) -> tup
         time.sleep(PAUSE)
 
 
-def _least_loaded(folder: Path, gpus: list[str], runs_per_gpu: int) -> tuple[int, str] | None:
-    """A slot of the GPU with the fewest taken slots, the first of equal ones, or None."""
+def _least_loaded(folder: Path, gpus: list[str], runs_per_gpu: int, count: int) -> dict[str, int]:
+    """A slot of each of the GPUs with the fewest taken slots, the first of equal ones.
+
+    Empty if fewer than `count` have one.
+    """
     free, load = {}, {}
     for gpu in gpus:
         # Slots beyond our own number belong to jobs that put more runs on a GPU.
         stem = gpu.replace("/", "_")
-        count = max(runs_per_gpu, len(list(folder.glob(f"{stem}.*"))))
-        slots = [locks.try_acquire(folder / f"{stem}.{number}") for number in range(count)]
+        there = max(runs_per_gpu, len(list(folder.glob(f"{stem}.*"))))
+        slots = [locks.try_acquire(folder / f"{stem}.{number}") for number in range(there)]
         free[gpu] = [slot for slot in slots if slot is not None]
-        load[gpu] = count - len(free[gpu])
-    best = min(gpus, key=load.__getitem__)
-    chosen = free[best].pop() if load[best] < runs_per_gpu else None
+        load[gpu] = there - len(free[gpu])
+    best = [gpu for gpu in sorted(gpus, key=load.__getitem__) if load[gpu] < runs_per_gpu]
+    chosen = {gpu: free[gpu].pop() for gpu in best[:count]} if len(best) >= count else {}
     for slot in (slot for slots in free.values() for slot in slots):
         os.close(slot)
-    return None if chosen is None else (chosen, best)
+    return chosen

@@ -9,6 +9,8 @@ from torch import Tensor
 
 from dmlbench.data.feed import AHEAD, Feed
 from dmlbench.data.ragged import Ragged
+from dmlbench.distributed import rank, size
+from dmlbench.training.seeds import derived_seed
 
 
 class Inputs(Protocol):
@@ -55,4 +57,15 @@ class ImageInputs:
         """float32 [B, C, H, W] each."""
         ids = (self.ids[batch] for batch in rows)
         for images in self.feed.batches(ids, AHEAD if ahead else 0):
-            yield self.transform(images, generator)
+            yield self.transform(images, _of_this_process(generator))
+
+
+def _of_this_process(generator: torch.Generator) -> torch.Generator:
+    """The generator itself, or a new one for each batch of each of several processes.
+
+    The given one is in the same state in all of them, so one checkpoint fits all.
+    """
+    if size() == 1:
+        return generator
+    drawn = int(torch.randint(2**62, (), generator=generator))
+    return torch.Generator().manual_seed(derived_seed(drawn, "process", rank()))

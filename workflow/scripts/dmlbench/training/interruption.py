@@ -4,6 +4,8 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
+from dmlbench.distributed import rank
+
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
@@ -23,7 +25,9 @@ class Interruption:
         self._came = self._at_once = False
 
     def __enter__(self) -> "Interruption":
-        self._previous = {number: signal.signal(number, self._note) for number in SIGNALS}
+        # Of several processes, the first alone stops: the others end with it.
+        handler = self._note if rank() == 0 else signal.SIG_IGN
+        self._previous = {number: signal.signal(number, handler) for number in SIGNALS}
         return self
 
     def __exit__(self, *_) -> None:

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
+from dmlbench.distributed import rank
 from dmlbench.errors import UserError
 from dmlbench.plan.spec import Spec
 from dmlbench.training.assembly import assemble
@@ -22,6 +23,7 @@ from dmlbench.training.export import embed_with, embedded_roles
 from dmlbench.training.interruption import Interrupted, Interruption
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin
+from dmlbench.training.processes import in_processes
 from dmlbench.training.results import conditions, write_history, write_spec, write_weights
 from dmlbench.training.seeds import make_deterministic
 from dmlbench.training.trainer import Trainer
@@ -69,6 +71,7 @@ def _train_epochs(
         total=trainer.settings.epochs * trainer.batches.per_epoch,
         initial=trainer.done,
         desc="training",
+        disable=rank() > 0,
         mininterval=0.1 if sys.stderr.isatty() else 10,
     ) as progress:
         while not trainer.is_over:
@@ -85,6 +88,7 @@ def _train_epochs(
             after_epoch(trainer)
 
 
+@in_processes
 def train(
     values: dict,
     *,
@@ -110,7 +114,7 @@ def train(
         index, split: Parquet files of the data set's images and of their roles.
         pixels, pixel_table: the packed images.
         device: `auto`, `cpu` or `cuda`.
-        threads: CPU threads of torch; another number gives other last digits.
+        threads: CPU threads of torch, in each process; another number gives other last digits.
         spec_file: written: the spec in full, as YAML.
         model: written: the selected epoch's weights, as safetensors.
         last: written: the last epoch's weights.
@@ -139,6 +143,8 @@ def train(
         checkpoint = Checkpoint(Path(model).parent, spec.digest, now)
         with Interruption() as interruption:
             run(trainer, checkpoint, interruption, after_epoch)
+            if rank() > 0:
+                return
             final = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
             write_spec(spec_file, spec)
             write_history(

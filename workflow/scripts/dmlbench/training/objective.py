@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
+from dmlbench.distributed import gather
 from dmlbench.errors import UserError
 from dmlbench.samplers import Batch
 from dmlbench.training.representatives import Restrict
@@ -62,6 +63,8 @@ class Objective:
     def __call__(self, batch: Batch, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Loss (scalar) and embeddings [B, D] of inputs [B, ...] with labels [B].
 
+        Of several processes, each has its share of the inputs, and all have the labels.
+
         Raises:
             UserError: the loss is not a scalar, or not a function of the embeddings.
         """
@@ -70,7 +73,7 @@ class Objective:
                 mixing.enter_context(regularizer.mixing(self.network.stages, len(inputs)))
                 for regularizer in self._acting_on("network")
             ]
-            embeddings = self.embed(inputs)
+            embeddings = gather(self.embed(inputs))
         if mixtures:
             loss = mixtures[0].loss(self._loss, embeddings, labels)
         else:

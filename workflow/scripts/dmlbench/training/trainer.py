@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from dmlbench.distributed import average_gradients, from_first, rank
 from dmlbench.plan.recipes import StepSchedule
 from dmlbench.samplers import Batch
 from dmlbench.training.batches import Batches
@@ -110,6 +111,7 @@ class Trainer:
         self.batches.learn(batch, embeddings)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
+        average_gradients(self.parameters)
         if self.settings.clip_value is not None:
             nn.utils.clip_grad_value_(self.parameters, self.settings.clip_value)
         self.is_idle = self.is_idle and not any(map(_has_gradient, self.parameters))
@@ -121,7 +123,7 @@ class Trainer:
         is_due = self.epoch % self.settings.evaluate_every == 0
         if self.watch is None or not (is_due or self.epoch == self.settings.epochs):
             return {}
-        return self.watch(self.epoch)
+        return from_first(self.watch(self.epoch) if rank() == 0 else {})
 
     def end_epoch(self, scores: dict[str, float]) -> None:
         """Add the epoch to the history, and offer its weights for selection if it was scored."""
