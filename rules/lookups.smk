@@ -1,5 +1,6 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
+from dmlbench.plan import stale, versions
 from dmlbench.plan.targets import unknown_target
 
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
@@ -108,13 +109,50 @@ def searched_threads(wildcards):
     return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
 
 
-# Studies
-
-
 @in_one_line
 def experiment_of(wildcards):
     name, _, _ = wildcards.experiment.rpartition("-")
     return entry("experiment", name, PLAN.experiments)
+
+
+def code_of(modules):
+    """The code of a stage whose finished results no edit makes again: recorded with them.
+
+    It takes the output, as those above do, so that Snakemake does not compare it.
+
+    Args:
+        modules: gives the stage's modules from wildcards.
+    """
+    return lambda wildcards, output: stale.code_of(modules(wildcards))
+
+
+def modules_of_index(wildcards):
+    return ["data/index", f"data/layouts/{data_entry(wildcards).layout.name}"]
+
+
+def modules_of_drawing(wildcards):
+    return ["data/generate", f"data/generators/{data_entry(wildcards).generator.name}"]
+
+
+def modules_of_split(wildcards):
+    return ["data/split", f"data/splits/{PLAN.split_rule(wildcards.split).name}"]
+
+
+def modules_of_training(wildcards):
+    return versions.sources(run_of(wildcards).spec)
+
+
+def modules_of_trials(wildcards):
+    facts = search_facts(wildcards)
+    chosen = ["search/worker_job", f"search/strategies/{facts['strategy']['name']}"]
+    return [*chosen, *versions.sources(facts["trial_specs"][0])]
+
+
+def modules_of_experiment(wildcards):
+    return [f"experiments/{experiment_of(wildcards).experiment.name}"]
+
+
+# Studies
 
 
 def facts_of(kind):

@@ -15,6 +15,7 @@ rule search_worker:
         name=name_of_search,
         facts=search_facts,
         folder=search_state,
+        code=code_of(modules_of_trials),
     script:
         "../workflow/scripts/search_worker.py"
 
@@ -29,5 +30,6 @@ rule search:
         name=name_of_search,
         facts=search_facts,
         folder=search_state,
+        code=code_of(lambda wildcards: ["search/outcome"]),
     script:
         "../workflow/scripts/search.py"

@@ -22,5 +22,6 @@ rule train:
         spec=lambda wildcards: run_of(wildcards).spec.known,
         prepared=f"{RESULTS}/{paths.PREPARED}",
         prepared_train=prepared_train,
+        code=code_of(modules_of_training),
     script:
         "../workflow/scripts/train.py"
