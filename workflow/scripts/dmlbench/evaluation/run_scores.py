@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.evaluation.roles import scored, spaces
 from dmlbench.evaluation.scoring import Evaluation, caveats, evaluate
-from dmlbench.files import atomic_write
+from dmlbench.parquet import write_table
 
 _OF_A_QUERY = ("mrr", "r_precision", "map_at_r")
 
@@ -50,8 +49,7 @@ def write_scores(
             images = embedded[scored(embedded)[role][0]]
             found.append(_per_query(result, images, role, selection))
     write_rows(rows, output)
-    with atomic_write(queries) as unfinished:
-        pq.write_table(pa.concat_tables(found), unfinished)
+    write_table(pa.concat_tables(found), queries)
 
 
 def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[dict]:
@@ -64,8 +62,7 @@ def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[d
 
 def write_rows(rows: list[dict], output: Path) -> None:
     """Write rows of scores as Parquet."""
-    with atomic_write(output) as unfinished:
-        pq.write_table(pa.Table.from_pylist(rows), unfinished)
+    write_table(pa.Table.from_pylist(rows), output)
 
 
 def warn_of_caveats(result: Evaluation, where: str) -> None:

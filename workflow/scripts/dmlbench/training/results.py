@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 from safetensors.torch import save
 from torch import Tensor
@@ -12,6 +11,7 @@ from torch import Tensor
 from dmlbench.digits import limits
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
+from dmlbench.parquet import write_table
 from dmlbench.plan.spec import Spec, complete
 
 
@@ -30,8 +30,7 @@ def write_history(path: Path, rows: list[dict], device: str) -> None:
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
     metadata = {PROVENANCE: json.dumps(_provenance(device))}
     table = table.replace_schema_metadata(metadata)
-    with atomic_write(path) as unfinished:
-        pq.write_table(table, unfinished)
+    write_table(table, path)
 
 
 def _provenance(device: str) -> dict[str, str]:
