@@ -179,6 +179,12 @@ def templates(*names):
     return [os.path.relpath(folder / name) for name in names]
 
 
+def sources_of_rules(wildcards):
+    """Rule -> digest of its code, for rules whose code does not depend on the job."""
+    named = {rule.name: dict(rule.params.items()).get("source") for rule in workflow.rules}
+    return {name: source for name, source in named.items() if isinstance(source, str)}
+
+
 # What this call requests
 
 
