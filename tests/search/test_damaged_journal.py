@@ -24,19 +24,20 @@ def test_no_flipped_bit_changes_a_trial(journal):
     before = values(journal)
     assert before == [value / 10 for value in range(TRIALS)]
     good, length = journal.read_bytes(), journal.with_suffix(".length").read_text()
-    unnoticed = []
+    unnoticed, said = [], set()
     for place in {*range(0, len(good), 29), len(good) - 1}:
         flipped = bytearray(good)
         flipped[place] ^= 1 << place % 8
         journal.write_bytes(flipped)
         journal.with_suffix(".length").write_text(length)
         try:
-            assert values(journal) == before
+            read = values(journal)
         except UserError as error:
-            assert "journal.log: damaged or incomplete" in str(error)
-            assert f"rm -r {journal.parent}" in str(error)
+            said.add(str(error).partition(" (")[0])
         else:
+            assert read == before
             unnoticed.append(good[: place + 8].splitlines()[-1][-16:])
+    assert said == {f"{journal}: damaged or incomplete"}
     # Only a flip in the name of the checksum itself, which leaves a line without one.
     assert all(b"crc32" in near for near in unnoticed)
 

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dmlbench import provenance
+from dmlbench.plan import paths
 from dmlbench.plan.sources import SCRIPTS, stage_digest
 from dmlbench.provenance import Record
 
 _NAMED = 3
-_BEST = "best.yaml"
+_BEST = os.path.basename(paths.made("search", "best"))
 
 
 def difference(

@@ -15,7 +15,7 @@ from pathlib import Path
 from dmlbench import provenance
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.machine import PROVENANCE
-from dmlbench.plan import stale
+from dmlbench.plan import paths, stale
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.progress import OF_IMAGES, Stage, of_study
 from dmlbench.provenance import Record
@@ -141,11 +141,10 @@ def examined(stages: list[Stage], results: str, sources: Mapping[str, str]) -> F
                 f"{rule} ran {len(by_code)} states of its code{f' of {module}' if module else ''}; "
                 f"{len(fewest)} of {sum(map(len, by_code.values()))} files are like {fewest[0]}"
             )
-    histories = [each for each in named if each.endswith("/history.parquet")]
-    histories += [
-        each.replace("model.safetensors", "history.parquet")
-        for each in found.unproven
-        if each.endswith("/model.safetensors")
+    histories = [
+        os.path.join(results, paths.made("train", "history", run=stage.what))
+        for stage in stages
+        if stage.rule == "train"
     ]
     found.differ = differences(histories)
     return found

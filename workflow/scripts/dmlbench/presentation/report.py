@@ -15,6 +15,7 @@ from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, lock, machine, software
 from dmlbench.parquet import read_metadata
 from dmlbench.plan import paths
+from dmlbench.plan.verify import differences
 from dmlbench.presentation._scatter import scatter
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.answer import answer
@@ -70,6 +71,7 @@ def _view(study: StudyPage) -> dict:
         "endings": _endings(study),
         "stages": _stages(study["timings"]),
         "trained_on": _trained_on(study),
+        "machines_differ": _machines_differ(study),
         "verdicts": _verdicts(study) if study["agreement"] else None,
     }
     if study["tournament"] is None:
@@ -103,6 +105,13 @@ def _trained_on(study: StudyPage) -> list[str]:
         f"{count} on {device}: {on}; {_versions(made_with, locked, code)}"
         for (device, on, made_with, locked, code), count in found.items()
     ]
+
+
+def _machines_differ(study: StudyPage) -> list[str]:
+    """In what the machines of the study's trainings differ."""
+    results = Path(study["scores"]).parents[2]
+    runs = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
+    return differences([str(results / paths.made("train", "history", run=run)) for run in runs])
 
 
 def _versions(packages: str, locked: str, code: str) -> str:
