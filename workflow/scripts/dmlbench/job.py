@@ -13,7 +13,6 @@ from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.garbage import leave_garbage_at_exit
 
-
 _CHECKED_BY_READERS = ("archives", "pixels")
 """Inputs of many gigabytes, of which a job may need a part: checked by what reads them."""
 
