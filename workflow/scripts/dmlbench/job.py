@@ -128,7 +128,7 @@ def _is_edited(started: Path) -> bool:
     files = [
         module.__file__ for name, module in sys.modules.items() if name.startswith("dmlbench.")
     ]
-    return max(os.stat(file).st_mtime for file in files) > started.stat().st_mtime
+    return max(Path(file).stat().st_mtime for file in files) > started.stat().st_mtime
 
 
 def _advice(error: DamagedError, snakemake) -> str:
