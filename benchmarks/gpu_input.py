@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def random_store(folder: Path, side: int, images: int, channels: int) -> Pixels:
         **dict.fromkeys(("height", "width"), side),
         "channels": channels,
         "converted": None,
+        "crc32": [zlib.crc32(image) for image in pixels.reshape(images, -1)],
     }
     _tables.write(pandas.DataFrame(rows), SCHEMA, {}, folder / "pixels.parquet")
     return Pixels(folder / "pixels.npy", folder / "pixels.parquet")

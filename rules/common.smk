@@ -27,6 +27,7 @@ from dmlbench.plan.identity import identified
 from dmlbench.plan.index import RunIndex
 from dmlbench.plan.inputs import Inputs, made
 from dmlbench.plan.sources import stage_digest
+from dmlbench.plan.triggers import trust_records
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
 leave_garbage_at_exit()
@@ -51,6 +52,7 @@ except UserError as error:
 
 RUNS = RunIndex(PLAN, Path(RESULTS, paths.INDEX_OF_RUNS), fresh=workflow.is_main_process)
 INPUTS = Inputs(RUNS)
+trust_records(RESULTS)
 ENVIRONMENT = f"../envs/{config['environment']}.yaml"
 
 # Before a job's time limit, a cluster sends SIGUSR1 to all of its processes. It is meant for the

@@ -31,6 +31,7 @@ rule draw:
         made("draw"),
     params:
         generator=lambda wildcards: data_entry(wildcards).generator.model_dump(),
+        code=code_of(modules_of_drawing),
     script:
         "../workflow/scripts/draw.py"
 
@@ -43,6 +44,7 @@ rule index:
     params:
         layout=lambda wildcards: data_entry(wildcards).layout.name,
         expected=expected_of,
+        code=code_of(modules_of_index),
     script:
         "../workflow/scripts/index.py"
 
@@ -55,5 +57,7 @@ rule pack:
         pixels=made("pack", "pixels"),
         table=made("pack", "table"),
     threads: 4
+    params:
+        code=code_of(lambda wildcards: ["data/pack"]),
     script:
         "../workflow/scripts/pack.py"

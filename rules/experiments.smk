@@ -11,5 +11,6 @@ rule experiment:
     threads: lambda wildcards: experiment_of(wildcards).threads
     params:
         experiment=lambda wildcards: experiment_of(wildcards).experiment.model_dump(),
+        code=code_of(modules_of_experiment),
     script:
         "../workflow/scripts/experiment.py"

@@ -1,8 +1,8 @@
 # Needs:  the results folder
-# Leaves: nothing: prints targets (target: help) and how far the studies are (target: status). Both
-#         work while another call is running.
+# Leaves: nothing: prints targets (target: help), how far the studies are (target: status) and whether
+#         their files are what they should be (target: verify). All work while another call is running.
 
-LOOKING = {"help", "status"}
+LOOKING = {"help", "status", "verify"}
 
 
 rule help:
@@ -21,3 +21,12 @@ rule status:
         gpu=lambda wildcards: on_a_gpu(),
     script:
         "../workflow/scripts/status.py"
+
+
+rule verify:
+    localrule: True
+    params:
+        folder=str(CONFIG),
+        sources=sources_of_rules,
+    script:
+        "../workflow/scripts/verify.py"

@@ -16,6 +16,7 @@ rule search_worker:
         facts=search_facts,
         folder=search_state,
         threads=torch_threads_of_search,
+        code=code_of(modules_of_trials),
     script:
         "../workflow/scripts/search_worker.py"
 
@@ -30,5 +31,6 @@ rule search:
         name=name_of_search,
         facts=search_facts,
         folder=search_state,
+        code=code_of(lambda wildcards: ["search/outcome"]),
     script:
         "../workflow/scripts/search.py"

@@ -11,5 +11,6 @@ rule split:
         rule=lambda wildcards: identified(
             "data/splits", PLAN.split_rule(wildcards.split).model_dump()
         ),
+        code=code_of(modules_of_split),
     script:
         "../workflow/scripts/split.py"

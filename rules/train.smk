@@ -23,5 +23,6 @@ rule train:
         prepared=f"{RESULTS}/{paths.PREPARED}",
         prepared_train=prepared_train,
         threads=torch_threads,
+        code=code_of(modules_of_training),
     script:
         "../workflow/scripts/train.py"

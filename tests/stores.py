@@ -1,6 +1,7 @@
 """Stores of pixels as tests need them: small ones, images of one size, the check of a store."""
 
 import hashlib
+import zlib
 
 import numpy as np
 import pandas
@@ -25,6 +26,7 @@ def write_store(folder, sizes, channels=3, seed=0):
             "width": [width for _, width in sizes],
             "channels": channels,
             "converted": None,
+            "crc32": [zlib.crc32(image) for image in images],
         }
     )
     np.save(folder / f"{len(set(sizes))}.npy", flat)

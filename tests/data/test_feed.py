@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from dmlbench.data.feed import Feed
+from dmlbench.data.pixels import Pixels
 from dmlbench.data.ragged import Ragged
-from dmlbench.errors import UserError
+from dmlbench.errors import DamagedError, UserError
 from stores import write_store
 
 CPU = torch.device("cpu")
@@ -123,3 +124,18 @@ def test_a_gpu_gets_the_same_batches_resident_or_not(uniform, mixed, monkeypatch
             assert there.device.type == "cuda"
             pairs = zip(here, there, strict=True)
             assert all(torch.equal(image, copy.cpu()) for image, copy in pairs)
+
+
+def test_no_flipped_bit_of_a_pixel_is_read(tmp_path):
+    for number, sizes in enumerate([[(4, 4)] * 3, [(4, 4), (3, 5), (6, 2)]]):
+        store, _ = write_store(tmp_path / str(number), sizes)
+        store.batch([0, 1, 2])
+        good = store.path.read_bytes()
+        for place in range(128, len(good), 7):
+            flipped = bytearray(good)
+            flipped[place] ^= 1 << place % 8
+            store.path.write_bytes(flipped)
+            again = Pixels(store.path, store.path.with_suffix(".parquet"))
+            with pytest.raises(DamagedError, match=r"npy: damaged .* differ from their checksum"):
+                again.batch([0, 1, 2])
+        store.path.write_bytes(good)

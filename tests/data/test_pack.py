@@ -4,6 +4,7 @@ import errno
 import io
 import logging
 import zipfile
+import zlib
 
 import numpy as np
 import pandas
@@ -109,6 +110,7 @@ def test_images_of_several_sizes_keep_theirs(tmp_path):
 
 def test_the_table_says_where_and_how(tmp_path):
     made = Made(tmp_path, {"x/1.png": encoded(9, 6), "x/2.png": encoded(4, 4)}, 4, "rgb")
+    flat = np.load(made.pixels).tobytes()
     assert pq.read_table(made.table).to_pydict() == {
         "image_id": [0, 1],
         "offset": [0, 3 * 4 * 6],
@@ -116,6 +118,7 @@ def test_the_table_says_where_and_how(tmp_path):
         "width": [6, 4],
         "channels": [3, 3],
         "converted": [None, None],
+        "crc32": [zlib.crc32(pixels) for pixels in (flat[:72], flat[72:])],
     }
     facts = _tables.table_facts(made.table)
     assert (facts["pillow"], facts["size"], facts["mode"]) == (PIL.__version__, 4, "rgb")
@@ -239,7 +242,7 @@ def test_a_disk_that_fills_up_at_the_table_leaves_no_pixels(tmp_path, monkeypatc
 
     archive = write_zip(tmp_path / "a.zip", {"x/1.png": encoded(5, 5)})
     index([archive], "class_folders", tmp_path / "index")
-    monkeypatch.setattr("dmlbench.data._tables.pq.write_table", full)
+    monkeypatch.setattr("dmlbench.parquet.pq.write_table", full)
     with pytest.raises(UserError, match=r"t\.parquet: the disk is full"):
         pack_module.pack(
             tmp_path / "index",

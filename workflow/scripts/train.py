@@ -8,8 +8,9 @@ from dmlbench.training.kept import keep, put_back
 from dmlbench.without_pandas import do_without_pandas
 
 do_without_pandas()
-with job(snakemake):
-    if not put_back(snakemake.output):
+with job(snakemake) as running:
+    running.is_restored = put_back(snakemake.output)
+    if not running.is_restored:
         # Here, because it imports torch.
         with without_collections():
             from dmlbench.training.loop import train

@@ -7,29 +7,50 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from dmlbench.claims import at_work
+from dmlbench import claims, provenance
 from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.garbage import leave_garbage_at_exit
 
+_CHECKED_BY_READERS = ("archives", "pixels")
+"""Inputs of many gigabytes, of which a job may need a part: checked by what reads them."""
+
+_COSTLY = ("download", "train", "search", "search_worker")
+"""Rules whose damaged files are not removed: a user may have a copy of them."""
+
+
+class Job:
+    """A running job.
+
+    Attributes:
+        is_restored: whether its files are those of an earlier job, whose record stays.
+    """
+
+    is_restored = False
+
 
 @contextlib.contextmanager
-def job(snakemake) -> Iterator[None]:
+def job(snakemake) -> Iterator[Job]:
     """Redirect what the block prints to the rule's log; a failure becomes a few lines and status 1.
 
-    SIGTERM ends the block as Ctrl-C does, so that no partial file is left. An input that a crash
-    has damaged is removed if a rule made it: the next call makes it again.
+    SIGTERM ends the block as Ctrl-C does, so that no partial file is left. Inputs are compared with
+    their records before, and what the block has written is recorded (`dmlbench.provenance`). A
+    damaged input is removed if a rule made it in little time: the next call makes it again.
     """
     leave_garbage_at_exit()
     if snakemake.config.get("same_digits"):
         use_avx2()
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with at_work(_results(snakemake)), _logged(snakemake.log[0]):
-            yield
+        with claims.at_work(_results(snakemake)), _logged(snakemake.log[0]):
+            _check_inputs(snakemake)
+            running = Job()
+            yield running
+            if snakemake.output and not running.is_restored:
+                _record(snakemake)
     except UserError as error:
-        advice = _removed(error, snakemake) if isinstance(error, DamagedError) else ""
+        advice = _advice(error, snakemake) if isinstance(error, DamagedError) else ""
         _say(f"{error}{advice}", snakemake)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 (the log has the traceback)
@@ -69,14 +90,59 @@ def _logged(path: str) -> Iterator[None]:
             raise
 
 
-def _removed(error: DamagedError, snakemake) -> str:
-    """Remove a damaged file that a rule made; returns what the user should do."""
+def _check_inputs(snakemake) -> None:
+    """Compare the inputs with their records; raises a DamagedError."""
+    large = {
+        file
+        for name, found in snakemake.input.items()
+        if name in _CHECKED_BY_READERS
+        for file in ([found] if isinstance(found, str) else found)
+    }
+    for file in snakemake.input:
+        if file not in large:
+            provenance.check(file)
+
+
+def _record(snakemake) -> None:
+    """Record where the outputs come from, in their folder."""
+    results, params = _results(snakemake), dict(snakemake.params.items())
+    code = params.get("source") or params.get("code") or ""
+    record = provenance.Record(
+        rule=snakemake.rule,
+        files={Path(file).name: provenance.digest(file) for file in snakemake.output},
+        inputs=provenance.digests_of_inputs(snakemake.input, results),
+        params=provenance.digest_of_params(params),
+        code="" if _is_edited(Path(results, claims.FILE)) else code,
+    )
+    provenance.write(record, Path(snakemake.output[0]).parent)
+
+
+def _is_edited(started: Path) -> bool:
+    """Whether a module of this process was edited after the call planned it.
+
+    Args:
+        started: a file that the call wrote when it began.
+    """
+    if not started.exists():
+        return False
+    files = [
+        module.__file__ for name, module in sys.modules.items() if name.startswith("dmlbench.")
+    ]
+    return max(Path(file).stat().st_mtime for file in files) > started.stat().st_mtime
+
+
+def _advice(error: DamagedError, snakemake) -> str:
+    """What the user should do about a damaged file; one that is made in little time is removed."""
     results = _results(snakemake).resolve()
-    inputs = {Path(file).resolve() for file in snakemake.input}
-    if error.path.resolve() in inputs and error.path.resolve().is_relative_to(results):
+    damaged = error.path.resolve()
+    if not damaged.is_relative_to(results):
+        return "; delete it and run again"
+    record = provenance.record_of(error.path)
+    is_input = damaged in {Path(file).resolve() for file in snakemake.input}
+    if is_input and (record is None or record.rule not in _COSTLY):
         error.path.unlink()
         return "; it is removed: run again, and it is made again"
-    return "; delete it and run again"
+    return f"; to make it again: snakemake --cores all --force -- {error.path}"
 
 
 def _results(snakemake) -> Path:

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from dmlbench.files import atomic_write
-from dmlbench.parquet import read_metadata
+from dmlbench.parquet import read_metadata, write_table
 
 if TYPE_CHECKING:  # reading facts alone does not need pandas
     import pandas
@@ -22,8 +20,7 @@ def write(frame: "pandas.DataFrame", schema: pa.Schema, facts: dict, output: Pat
     table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
     facts = facts | {"rows_sha256": _digest(frame[schema.names])}
     table = table.replace_schema_metadata({_KEY: json.dumps(facts, sort_keys=True)})
-    with atomic_write(output) as unfinished:
-        pq.write_table(table, unfinished, compression="zstd")
+    write_table(table, output, compression="zstd")
 
 
 def table_facts(path: Path) -> dict:

@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from dmlbench.files import atomic_write
-from dmlbench.parquet import read_table
+from dmlbench.parquet import read_table, write_table
 
 
 class Embedded(NamedTuple):
@@ -44,8 +42,7 @@ def write_embeddings(
         for selection, roles in embeddings.items()
         for role, images in roles.items()
     ]
-    with atomic_write(path) as unfinished:
-        pq.write_table(pa.concat_tables(tables).replace_schema_metadata(metadata), unfinished)
+    write_table(pa.concat_tables(tables).replace_schema_metadata(metadata), path)
 
 
 def read_embeddings(path: Path) -> dict[str, dict[str, Embedded]]:

@@ -4,6 +4,7 @@ import hashlib
 import io
 import logging
 import os
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,7 @@ SCHEMA = pa.schema(
         "width": pa.int32(),
         "channels": pa.int32(),
         "converted": pa.string(),
+        "crc32": pa.uint32(),
     }
 )
 
@@ -64,9 +66,9 @@ def pack(
     colors of a pixel are adjacent, the layout in which networks and resampling are fastest. The
     table has the columns image_id, offset (bytes from the first pixel), height, width, channels and
     converted (its original mode, such as CMYK, L or I;16, and whether EXIF data rotated it; missing
-    for an unchanged image), in the order of image_id; its metadata hold the sha256 of all pixels,
-    Pillow's version, the size, the mode and the digest of the index's rows. Of 16-bit values the
-    upper 8 bits are kept; transparency is dropped.
+    for an unchanged image) and crc32 (of its pixels), in the order of image_id; its metadata hold
+    the sha256 of all pixels, Pillow's version, the size, the mode and the digest of the index's
+    rows. Of 16-bit values the upper 8 bits are kept; transparency is dropped.
 
     Args:
         index: Parquet file of `dmlbench.data.index.index`.
@@ -113,7 +115,8 @@ def _write(
         file.write(image.data)
         digest.update(image.data)
         height, width, channels = image.shape
-        packed.append((image_id, offset, height, width, channels, converted))
+        crc32 = zlib.crc32(image.data)
+        packed.append((image_id, offset, height, width, channels, converted, crc32))
         offset += image.nbytes
     _write_header(file, offset)
     file.flush()

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,13 +11,16 @@ import torch
 from torch import Tensor
 
 from dmlbench.data.ragged import Ragged
-from dmlbench.errors import UserError
+from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import damage_is_named
 from dmlbench.parquet import read_table
 
 
 class Pixels:
     """The images of a data set, as `dmlbench.data.pack.pack` wrote them.
+
+    An image is compared with its checksum when it is first read, all are before they are moved to
+    another device; stores of before version 0.2 have no checksums.
 
     Attributes:
         shape: (C, H, W) where all images are of one size, else None.
@@ -39,6 +43,9 @@ class Pixels:
         # One number for all: the store is packed gray or rgb.
         self._channels = int(rows["channels"][0].as_py()) if len(rows) else 1
         self._flat = self._map(Path(table))
+        has_checksums = "crc32" in rows.column_names
+        self._checksums = rows["crc32"].to_numpy() if has_checksums else None
+        self._is_checked = np.full(len(rows), not has_checksums)
         uniform = len(rows) > 0 and (self._sizes == self._sizes[0]).all()
         self.shape = (self._channels, *self._sizes[0].tolist()) if uniform else None
 
@@ -56,7 +63,8 @@ class Pixels:
         return self._flat.device
 
     def to(self, device: torch.device) -> "Pixels":
-        """The same store with all pixels on another device."""
+        """The same store with all pixels on another device; raises as `batch`."""
+        self._check(np.arange(len(self)))
         moved = copy.copy(self)
         moved._flat = self._flat.to(device)
         return moved
@@ -70,8 +78,10 @@ class Pixels:
 
         Raises:
             UserError: an id does not exist.
+            DamagedError: pixels differ from their checksum.
         """
         rows = self._rows(np.asarray(ids, dtype=np.int64))
+        self._check(rows)
         if self.shape is None:
             return self._ragged(rows)
         channels, height, width = self.shape
@@ -85,6 +95,18 @@ class Pixels:
         # With one channel, the strides of a permuted tensor are ambiguous; those of a view are in
         # row order.
         return images.view(-1, *self.shape) if channels == 1 else images.permute(0, 3, 1, 2)
+
+    def _check(self, rows: np.ndarray) -> None:
+        new = np.unique(rows[~self._is_checked[rows]])
+        if not len(new):
+            return
+        flat = self._flat.numpy()
+        lengths = self._sizes[new].prod(axis=1) * self._channels
+        for row, start, length in zip(new, self._offsets[new], lengths, strict=True):
+            if zlib.crc32(flat[start : start + length]) != self._checksums[row]:
+                why = f"the pixels of image {self._ids[row]} differ from their checksum"
+                raise DamagedError(self.path, ValueError(why))
+        self._is_checked[new] = True
 
     def _ragged(self, rows: np.ndarray) -> Ragged:
         offsets, sizes = self._offsets[rows], self._sizes[rows]

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.evaluation.names import quantity
 from dmlbench.evaluation.roles import scored, spaces
 from dmlbench.evaluation.scoring import Evaluation, caveats, evaluate
-from dmlbench.files import atomic_write
+from dmlbench.parquet import read_table, write_table
 
 OWN_BEST = "own_best_test_epoch"
 """The rule by which each metric is that of its own best test epoch, as roth2020's tables are."""
@@ -62,8 +61,7 @@ def write_scores(
     if epoch_metrics:
         rows += score_rows(_own_best(history, epoch_metrics), "test", OWN_BEST)
     write_rows(rows, output)
-    with atomic_write(queries) as unfinished:
-        pq.write_table(pa.concat_tables(found), unfinished)
+    write_table(pa.concat_tables(found), queries)
 
 
 def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[dict]:
@@ -76,8 +74,7 @@ def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[d
 
 def write_rows(rows: list[dict], output: Path) -> None:
     """Write rows of scores as Parquet."""
-    with atomic_write(output) as unfinished:
-        pq.write_table(pa.Table.from_pylist(rows), unfinished)
+    write_table(pa.Table.from_pylist(rows), output)
 
 
 def warn_of_caveats(result: Evaluation, where: str) -> None:
@@ -94,7 +91,7 @@ def limit_threads(threads: int) -> None:
 
 def _own_best(history: Path, metrics: Sequence[str]) -> dict[str, float]:
     """Each metric's best value over the evaluated epochs of a training."""
-    table = pq.read_table(history, columns=list(metrics))
+    table = read_table(history, columns=list(metrics))
     best = {name: pc.min if quantity(name).better == "lower" else pc.max for name in metrics}
     return {name: best[name](table[name]).as_py() for name in metrics}
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import atomic_write
+from dmlbench.parquet import write_table
 from dmlbench.plan.rows import NOTHING, NUMBERS, all_but
 
 DEFAULTS = {name: NOTHING[name] for name in all_but("seed")}
@@ -48,8 +48,7 @@ def write_outcome(outcome: Outcome, *, table: str | os.PathLike, arrays: str | o
         UserError: a column is unknown or missing, or a value has two rows.
     """
     completed = _completed(outcome.table)
-    with atomic_write(table) as unfinished:
-        pq.write_table(completed, unfinished)
+    write_table(completed, table)
     with atomic_write(arrays) as unfinished, open(unfinished, "wb") as file:
         np.savez_compressed(file, **outcome.arrays)
 

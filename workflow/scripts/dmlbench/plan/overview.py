@@ -20,6 +20,7 @@ _OTHERS = {
     "data_all": "every data set, fetched and indexed",
     "help": "this list",
     "status": "what is done, running, failed and missing",
+    "verify": "whether the files are those that the studies would write now",
     "unused": "results that no study names any more",
 }
 

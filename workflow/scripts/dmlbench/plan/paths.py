@@ -113,6 +113,7 @@ RULES = {
     "report": Rule("report", {"": "report.html"}),
     "help": Rule("help", {}),
     "status": Rule("status", {}),
+    "verify": Rule("verify", {}),
     "unused": Rule("unused", {}),
 }
 

@@ -67,7 +67,7 @@ class Progress:
         missing = [stage for stage in self.stages if not (results / stage.output).exists()]
         needed = {output for stage in missing for output in stage.needs}
         self.missing = [
-            stage for stage in missing if stage.rule not in _OF_IMAGES or stage.output in needed
+            stage for stage in missing if stage.rule not in OF_IMAGES or stage.output in needed
         ]
 
     @cached_property
@@ -112,7 +112,8 @@ class Progress:
         )
 
 
-_OF_IMAGES = ("download", "draw", "index", "pack", "split", "weights")
+OF_IMAGES = ("download", "draw", "index", "pack", "split", "weights")
+"""Rules that prepare images and networks, for all studies."""
 
 
 def of_study(plan: Plan, study: str) -> Iterator[Stage]:

@@ -27,16 +27,23 @@ def versions(spec: BaseModel | Mapping[str, Any]) -> dict[str, int]:
     Returns:
         {"training": 1, "losses/margin": 1, "samplers/random": 1, ...}
     """
-    values = _plain(spec)
-    named = [(package, values[key]) for key, package in _OBJECTIVE.items() if values.get(key)]
-    named += [("regularizers", each) for each in values["regularizers"]]
-    named += [
-        ("data/transforms", each) for chain in values["transforms"].values() for each in chain
-    ]
-    named.append(("networks/backbones", values["network"]["backbone"]))
-    if isinstance(values["split"], Mapping):
-        named.append(("data/splits", values["split"]))
-    return {"training": TRAINING} | _of_parts(named)
+    return {"training": TRAINING} | _of_parts(_parts(_plain(spec)))
+
+
+def sources(spec: BaseModel | Mapping[str, Any]) -> list[str]:
+    """The modules that a training's result depends on, as paths below the library without suffix.
+
+    Args:
+        spec: as `versions` takes it.
+
+    Returns:
+        ["losses/margin", "networks/backbones/resnet50", ..., "training/loop"]
+    """
+    parts = {
+        f"{package}/{choice if isinstance(choice, str) else choice['name']}"
+        for package, choice in _parts(_plain(spec))
+    }
+    return sorted({"training/loop", *parts})
 
 
 def data_versions(dataset: BaseModel | Mapping[str, Any]) -> dict[str, int]:
@@ -62,6 +69,19 @@ def part_name(package: str, name: str) -> str:
     'backbones/resnet50'
     """
     return f"{package.rpartition('/')[2]}/{name}"
+
+
+def _parts(values: Mapping[str, Any]) -> list[tuple[str, str | Mapping[str, Any]]]:
+    """The parts that a spec names: package, and name or name with options."""
+    named = [(package, values[key]) for key, package in _OBJECTIVE.items() if values.get(key)]
+    named += [("regularizers", each) for each in values["regularizers"]]
+    named += [
+        ("data/transforms", each) for chain in values["transforms"].values() for each in chain
+    ]
+    named.append(("networks/backbones", values["network"]["backbone"]))
+    if isinstance(values["split"], Mapping):
+        named.append(("data/splits", values["split"]))
+    return named
 
 
 def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, lock, machine, software
 from dmlbench.parquet import read_metadata
 from dmlbench.plan import paths
+from dmlbench.plan.verify import differences
 from dmlbench.presentation._scatter import scatter
 from dmlbench.presentation._stacked_bar import stacked_bar
 from dmlbench.presentation._templates import environment
@@ -78,6 +79,7 @@ def _view(study: StudyPage) -> dict:
         "stages": _stages(study["timings"]),
         "trained_on": _trained_on(study),
         "claimed": _claims(study) if study["claims"] else None,
+        "machines_differ": _machines_differ(study),
         "verdicts": _verdicts(study) if study["agreement"] else None,
     }
     if study["tournament"] is None:
@@ -126,6 +128,13 @@ def _on(machine: str, threads: str, resumed: str) -> str:
     parts = [machine, f"{threads} threads" if threads else ""]
     parts.append(f"resumed under other conditions ({resumed})" if resumed else "")
     return ", ".join(filter(None, parts))
+
+
+def _machines_differ(study: StudyPage) -> list[str]:
+    """In what the machines of the study's trainings differ."""
+    results = Path(study["scores"]).parents[2]
+    runs = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
+    return differences([str(results / paths.made("train", "history", run=run)) for run in runs])
 
 
 def _versions(packages: str, locked: str, code: str) -> str:

@@ -5,11 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from optuna.trial import TrialState
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.parquet import write_table
 from dmlbench.search.best import Best, write_best
 from dmlbench.search.distributions import values_of
 from dmlbench.search.state import open_trials
@@ -43,8 +42,7 @@ def finalize(search: str, facts: dict, *, folder: Path, trials: Path, best: Path
             f"{Path(best).parent}/workers and run again"
         )
     summary = _best(found, facts["trial_specs"])
-    with atomic_write(trials) as unfinished:
-        pq.write_table(trials_table(found), unfinished)
+    write_table(trials_table(found), trials)
     write_best(best, summary)
 
 

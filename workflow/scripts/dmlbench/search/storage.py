@@ -1,9 +1,12 @@
 """Where a search keeps its trials: a journal that many processes append to, or a database."""
 
+import contextlib
 import json
 import os
 import re
 import uuid
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, unquote_plus
@@ -20,6 +23,8 @@ from dmlbench.files import atomic_write, full_disk_is_a_user_error
 
 DATABASE = "DMLBENCH_SEARCH_DATABASE"
 """Environment variable: a database's URL, as `postgresql+psycopg://user:password@host/name`."""
+
+_CHECKSUM = "crc32"
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -47,7 +52,11 @@ def open_study(folder: Path, name: str, pruner: BasePruner | None = None) -> opt
 
 
 def _journal(folder: Path) -> BaseStorage:
-    return JournalStorage(_Journal(folder / "journal.log", folder / "locks" / "journal"))
+    journal = _Journal(folder / "journal.log", folder / "locks" / "journal")
+    # Optuna appends before it reads.
+    for _ in journal.read_logs(0):
+        pass
+    return JournalStorage(journal)
 
 
 def _database(url: str, folder: Path) -> BaseStorage:
@@ -99,29 +108,76 @@ def _secrets(url: str) -> set[str]:
 
 
 class _Journal(JournalFileBackend):
-    """Optuna's journal, safe from writers that are killed.
+    """Optuna's journal, safe from writers that are killed and from damage.
 
     Optuna's own lock outlives its holder by half a minute, and a line truncated by a crash makes
-    its journal unreadable.
+    its journal unreadable. Each line has a checksum, and the file next to the journal has the
+    length that it reached, so that trials which are lost or changed are an error.
     """
 
     def __init__(self, path: Path, lock: Path):
         super().__init__(str(path))
         self.path, self.lock = path, lock
+        self.length = path.with_suffix(".length")
+
+    def read_logs(self, log_number_from: int) -> Iterator[dict]:
+        """Optuna's, checked.
+
+        Raises:
+            UserError: a line is damaged, or lines are missing.
+        """
+        # First: the journal only grows.
+        written = self._written()
+        try:
+            for log in super().read_logs(log_number_from):
+                # Lines of before there were checksums have none.
+                checksum = log.pop(_CHECKSUM, None)
+                if checksum not in (None, _checksum(log)):
+                    raise ValueError("a line differs from its checksum")
+                yield log
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
+        read = max(self._log_number_offset.values())
+        if read < written:
+            raise self._damaged(f"{written} bytes were written, {read} can be read")
+
+    def _damaged(self, why: str) -> UserError:
+        return UserError(
+            f"{self.path}: damaged or incomplete ({why}); restore it, or search again from the "
+            f"beginning: rm -r {self.path.parent}"
+        )
+
+    def _written(self) -> int:
+        """Bytes that the journal had after the last append, or less if that was interrupted."""
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return int(self.length.read_text())
+        return 0
 
     def append_logs(self, logs: list[dict]) -> None:
-        lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        lines = "".join(_text(log | {_CHECKSUM: _checksum(log)}) + "\n" for log in logs)
         with (
             full_disk_is_a_user_error(self.path),
             locks.held(self.lock),
             open(self.path, "rb+") as file,
         ):
-            file.truncate(_end_of_last_line(file))
+            end = _end_of_last_line(file)
+            if end < self._written():
+                raise self._damaged(f"{self._written()} bytes were written, {end} can be read")
+            file.truncate(end)
             file.seek(0, os.SEEK_END)
             file.write(lines.encode())
             # An unbuffered write to a full disk would write a part without an error.
             file.flush()
             os.fsync(file.fileno())
+            self.length.write_text(str(file.tell()))
+
+
+def _text(log: dict) -> str:
+    return json.dumps(log, separators=(",", ":"))
+
+
+def _checksum(log: dict) -> int:
+    return zlib.crc32(_text(log).encode())
 
 
 def _end_of_last_line(file: BinaryIO) -> int:

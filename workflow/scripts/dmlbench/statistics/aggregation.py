@@ -9,11 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.parquet import read_table
+from dmlbench.parquet import read_table, write_table
 from dmlbench.plan.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL
 
 SCORES = pa.schema(
@@ -144,9 +143,8 @@ def aggregate(
     with atomic_write(runs) as unfinished:
         named = pd.DataFrame(rows, columns=[*ROW, "run"]).drop_duplicates()
         named.to_csv(unfinished, index=False, lineterminator="\n")
-    with atomic_write(output) as unfinished:
-        table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
-        pq.write_table(table.replace_schema_metadata(None), unfinished)
+    table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
+    write_table(table.replace_schema_metadata(None), output)
 
 
 def read_scores(path: str | os.PathLike) -> pd.DataFrame:

@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dmlbench.files import atomic_write, digest
+from dmlbench.files import atomic_write
+from dmlbench.provenance import digest
 
 FOLDER = ".kept"
 _DIGESTS = "digests.json"

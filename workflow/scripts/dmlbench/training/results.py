@@ -5,7 +5,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 from safetensors.torch import save
 from torch import Tensor
@@ -13,6 +12,7 @@ from torch import Tensor
 from dmlbench.digits import limits
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
+from dmlbench.parquet import write_table
 from dmlbench.plan.spec import Spec, complete
 
 
@@ -38,8 +38,7 @@ def write_history(
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
     metadata = {PROVENANCE: json.dumps(_provenance(device, threads, computed_by))}
     table = table.replace_schema_metadata(metadata)
-    with atomic_write(path) as unfinished:
-        pq.write_table(table, unfinished)
+    write_table(table, path)
 
 
 def conditions(device: str, threads: int) -> str:
