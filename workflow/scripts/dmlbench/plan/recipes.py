@@ -38,6 +38,7 @@ class Method(Model):
         regularizers: what is added to the loss, or changes its input. The reference of `proximity`
             is the weights at the beginning of the epoch.
         sampling: the recipe's sampler that makes the batches.
+        set: values merged into its specs, before those of recipes.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Method(Model):
     miner: Miner | None = None
     regularizers: list[Regularizer] = []
     sampling: Identifier = "random"
+    set: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "Method":
@@ -124,7 +126,10 @@ class Training(Model):
     Attributes:
         iterations_per_epoch: None for one pass of the sampler.
         head_initialization: how the embedding layer is drawn: Kaiming's normal distribution over
-            its outputs with zero bias, or torch's default for linear layers.
+            its outputs with zero bias, or torch's default for linear layers. Not drawn are the
+            principal components of the training images' features, and the identity, which makes
+            the embeddings the features themselves.
+        hidden_layers: widths of the head's layers before the embedding layer, with ReLU after each.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
             parameters, as multiples of the optimizer's; 0 leaves them as they are.
         loss_learning_rate: absolute rate of the loss's own parameters, instead of `loss_factor`.
@@ -147,9 +152,10 @@ class Training(Model):
     batch_size: PositiveInt
     optimizer: Optimizer
     schedule: StepSchedule | None = None
-    head_initialization: Literal["kaiming_outputs", "torch_default", "principal_components"] = (
-        "kaiming_outputs"
-    )
+    head_initialization: Literal[
+        "kaiming_outputs", "torch_default", "principal_components", "identity"
+    ] = "kaiming_outputs"
+    hidden_layers: Annotated[list[PositiveInt], Added()] = []
     head_factor: PositiveFloat = 1.0
     loss_factor: NonNegativeFloat = 1.0
     loss_learning_rate: NonNegativeFloat | None = None

@@ -33,10 +33,19 @@ def versions(spec: BaseModel | Mapping[str, Any]) -> dict[str, int]:
     named += [
         ("data/transforms", each) for chain in values["transforms"].values() for each in chain
     ]
-    named.append(("networks/backbones", values["network"]["backbone"]))
+    named += _of_network(values["network"])
     if isinstance(values["split"], Mapping):
         named.append(("data/splits", values["split"]))
     return {"training": TRAINING} | _of_parts(named)
+
+
+def feature_versions(network: BaseModel | Mapping[str, Any]) -> dict[str, int]:
+    """Versions of the code that computes a frozen network's features; training's has the network.
+
+    Args:
+        network: a `dmlbench.plan.spec.SpecNetwork`, or its plain values.
+    """
+    return {"training": TRAINING} | _of_parts(_of_network(_plain(network)))
 
 
 def data_versions(dataset: BaseModel | Mapping[str, Any]) -> dict[str, int]:
@@ -62,6 +71,13 @@ def part_name(package: str, name: str) -> str:
     'backbones/resnet50'
     """
     return f"{package.rpartition('/')[2]}/{name}"
+
+
+def _of_network(network: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Its backbone, and the transforms of a frozen one."""
+    transforms = network.get("frozen") or []
+    frozen = [("data/transforms", each) for each in transforms]
+    return [("networks/backbones", network["backbone"]), *frozen]
 
 
 def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:

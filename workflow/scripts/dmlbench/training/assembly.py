@@ -43,7 +43,7 @@ def assemble(
 
     Args:
         spec: what is trained, and how.
-        feed: the packed images.
+        feed: the packed images, or their features if the spec's network is frozen.
         roles: the split's images by role.
         device: where the network runs.
         weights: the file of weights that the spec's network names.
@@ -55,8 +55,9 @@ def assemble(
     watched = {role: roles[role] for role in watched_roles(spec.selection, roles)}
     # All weights are drawn here: the network's, then the loss's.
     seed_everything(spec.seed, "initial weights")
-    network = Embedder(spec).to(device)
-    load_weights(network.backbone, spec.network.weights, weights)
+    network = Embedder(spec, feed.features).to(device)
+    if spec.network.frozen is None:
+        load_weights(network.backbone, spec.network.weights, weights)
     if spec.head_initialization == "principal_components":
         use_principal_components(spec, network, feed, train.ids)
     loss = _loss(spec, num_classes=int(train.classes.max()) + 1).to(device)
