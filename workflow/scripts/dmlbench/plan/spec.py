@@ -156,7 +156,8 @@ def resolve(
         "seed": row.seed,
         "search": None,
     }
-    return merged(merged(values, method.set), recipe.methods.get(row.method, {}))
+    values = merged(values, method.set)
+    return merged(values, recipe.methods.get(row.method, {}))
 
 
 def without_training(values: dict) -> dict:
