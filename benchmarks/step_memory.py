@@ -159,7 +159,8 @@ def parameters(network: str) -> int:
 def table() -> dict[str, dict]:
     """What the plan looks memory up in."""
     found = {}
-    for name in yaml.safe_load((REPOSITORY / "config/networks.yaml").read_text()):
+    networks = yaml.safe_load((REPOSITORY / "config/networks.yaml").read_text())
+    for name in (name for name, entry in networks.items() if "frozen" not in entry):
         pixels = PIXELS.get(name, 224)
         image = {}
         for precision in PRECISIONS:

@@ -20,7 +20,7 @@ from dmlbench import plan
 from dmlbench.claims import claim
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import leave_garbage_at_exit
-from dmlbench.plan import cluster, combinations, data, pages, paths, searches, views
+from dmlbench.plan import cluster, combinations, data, frozen, pages, paths, searches, views
 from dmlbench.plan import run as runs
 from dmlbench.plan.call import check_numbers, check_results, results_folder
 from dmlbench.plan.identity import identified
@@ -88,6 +88,7 @@ wildcard_constraints:
     file=r"[^/]+",
     size=r"\d+",
     mode=r"\w+",
+    features=frozen.FEATURES,
     split=r"[\w.-]+",
     run=runs.FOLDER,
     combination=runs.FOLDER,

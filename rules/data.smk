@@ -2,6 +2,7 @@
 # Leaves: <results>/data/raw/<dataset>/<archive> or <results>/data/drawn/<data>.zip
 #         <results>/data/<data>/images.parquet                     the index
 #         <results>/data/<data>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
+#         <results>/data/<data>/features-<features>.safetensors    pooled features of a frozen network
 #         <data> is the data set's name with a digest of what determines its images
 #         <results>/weights/<file>                                    published weights of a network
 
@@ -61,3 +62,15 @@ rule pack:
         code=code_of(lambda wildcards: ["data/pack"]),
     script:
         "../workflow/scripts/pack.py"
+
+
+rule features:
+    input:
+        unpack(inputs_of("features")),
+    output:
+        made("features"),
+    threads: threads_of_features
+    params:
+        network=network_of_features,
+    script:
+        "../workflow/scripts/features.py"

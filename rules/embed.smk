@@ -1,4 +1,4 @@
-# Needs:  the run's weights; index, split and pixels of its data set
+# Needs:  the run's weights; index, split and pixels of its data set, or features of a frozen network
 # Leaves: <results>/runs/<run>/embeddings.parquet   of every image except the training ones,
 #                                               by selected and last epoch
 #         <results>/runs/<run>/train_embeddings.parquet   of the training ones, on request

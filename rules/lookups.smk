@@ -8,7 +8,7 @@ from dmlbench.plan.targets import unknown_target
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 
 # Their folders name what they are, so their dates say nothing about a run.
-NAMED_BY_CONTENT = {"index", "split", "pixels", "pixel_table", "best"}
+NAMED_BY_CONTENT = {"index", "split", "pixels", "pixel_table", "features", "best"}
 
 
 def inputs_of(rule):
@@ -37,6 +37,8 @@ def torch_threads(wildcards, output):
 def code_of_embedding(wildcards):
     """Digest of the code that embeds a run's images: a new network embeds no other's again."""
     spec = run_of(wildcards).spec
+    if spec.network.frozen is not None:
+        return stage_digest("embed.py")
     parts = {f"data/transforms/{step.name}" for step in spec.transforms.test}
     parts.add(f"networks/backbones/{spec.network.backbone.name}")
     return stage_digest("embed.py", *(f"dmlbench/{part}.py" for part in sorted(parts)))
@@ -86,6 +88,17 @@ def expected_of(wildcards, output):
     numbers = found.entry.model_dump(include={"images", "classes"})
     options = {key: value for key, value in complete(found.entry.layout).items() if key != "name"}
     return numbers | {"contents": found.contents, "options": options}
+
+
+@in_one_line
+def network_of_features(wildcards):
+    """The network that computes them: what identifies it."""
+    return INPUTS.extracted(wildcards.data, wildcards.features)[1].known["network"]
+
+
+@in_one_line
+def threads_of_features(wildcards):
+    return PLAN.threads(INPUTS.extracted(wildcards.data, wildcards.features)[1])
 
 
 # Runs and searches

@@ -1,4 +1,5 @@
-# Needs:  index, split and pixels of the run's data set; the network's weights, if it has any;
+# Needs:  index, split and pixels of the run's data set, and the network's weights, if it has any;
+#         of a frozen network its features instead;
 #         the best values of a search, if the run uses them
 # Leaves: <results>/runs/<run>/spec.yaml           everything that can change the result
 #         <results>/runs/<run>/model.safetensors   the selected epoch's weights

@@ -232,3 +232,26 @@ def test_sop_official_and_equal_differ_in_one_class(tmp_path):
         official.loc[official["role"] == "test", "label"]
     )
     assert moved == {11_317}
+
+
+@given(count=st.integers(16, 60), draw=st.integers(0, 9))
+def test_drawn_halves_and_their_folds_test_on_the_same_classes(count, draw):
+    index = index_of([2] * count)
+    half, folded = roles_of("half", index, draw=draw), roles_of("half4fold", index, draw=draw)
+    tested = set(half[half["role"] == "test"]["label"])
+    assert len(tested) == count // 2
+    assert set(folded[folded["role"] == "test"]["label"]) == tested
+    assert tested.isdisjoint(half[half["role"] == "train"]["label"])
+    validated = folded[folded["role"] == "validation"]
+    assert tested.isdisjoint(validated["label"])
+    assert (validated.groupby("label")["fold"].nunique() == 1).all()
+
+
+def test_draws_differ_from_each_other_and_from_the_official_halves():
+    index = index_of([2] * 40)
+    tests = [
+        tuple(rows[rows["role"] == "test"]["label"])
+        for rows in (roles_of("half", index, draw=draw) for draw in (None, 0, 1, 2, 3))
+    ]
+    assert len(set(tests)) == 5
+    assert set(tests[0]) == set(range(20, 40))

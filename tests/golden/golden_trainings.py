@@ -17,6 +17,7 @@ from dmlbench.plan.versions import versions
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.version import VERSION as SEARCH
 from dmlbench.training import loop
+from dmlbench.training.extraction import extract_features
 from golden_parts import Numbers, summary
 from PIL import Image
 from safetensors.torch import load_file
@@ -60,6 +61,10 @@ CHANGES: dict[str, dict[str, Any]] = {
     "network.scale": {"network": {"scale": 2.0}},
     "network.mean": {"network": {"mean": [0.1, 0.2, 0.3]}},
     "network.std": {"network": {"std": [1.0, 2.0, 3.0]}},
+    "network.frozen": {
+        "network": {"frozen": [{"name": "center_crop", "size": 12}]},
+        "transforms": {"train": [], "test": []},
+    },
     "embedding_dim": {"embedding_dim": 3},
     "loss": {"loss": {"name": "triplet", "margin": 0.3}},
     "miner": MARGIN,
@@ -97,6 +102,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "head_initialization": {"head_initialization": "torch_default"},
     "head_initialization: components": {"head_initialization": "principal_components"},
     "head_initialization: standardized": {"head_initialization": "standardized_components"},
+    "head_initialization: identity": {"head_initialization": "identity"},
+    "hidden_layers": {"hidden_layers": [5]},
     "head_factor": {"head_factor": 3.0},
     "loss_factor": {"loss_factor": 10.0},
     "loss_learning_rate": {"loss_learning_rate": 0.5},
@@ -171,8 +178,15 @@ def training_versions() -> Iterator[tuple[str, dict, dict[str, int]]]:
 
 def training(values: dict, made: ToyData) -> dict[str, Numbers]:
     """The history of a training, and both of its networks."""
+    on_cpu = {"device": "cpu", "threads": 1}
     with tempfile.TemporaryDirectory() as name:
-        loop.train(values, **made.as_arguments(), **_files(Path(name)), device="cpu", threads=1)
+        stored = made.as_arguments()
+        if values["network"]["frozen"] is not None:
+            output = Path(name) / "features.safetensors"
+            pixels = {"pixels": made.pixels, "pixel_table": made.pixel_table}
+            extract_features(values["network"], **pixels, **on_cpu, output=output)
+            stored = made.with_features(output).as_arguments()
+        loop.train(values, **stored, **_files(Path(name)), **on_cpu)
         history = pq.read_table(Path(name) / "history.parquet").to_pydict()
         weights = [_weights(Path(name) / f"{file}.safetensors") for file in ("model", "last")]
     return {"history": list(map(list, history.items())), "weights": weights}

@@ -33,7 +33,8 @@ def loaded(tmp_path, study, **configuration):
 
 def test_every_network_was_counted():
     networks = yaml.safe_load((CONFIG / "networks.yaml").read_text())
-    assert set(MEMORY.networks) == set(networks)
+    # Heads on stored features take little.
+    assert set(MEMORY.networks) == {key for key in networks if "frozen" not in networks[key]}
 
 
 def test_the_memory_of_a_training_by_hand(tmp_path):

@@ -142,6 +142,7 @@ FREE = {
     "axes": "columns, or axes of the variants",
     "axis": "a column, or an axis of the variants",
     "change": "parts of a variant",
+    "compared_with": "variants, as printed and of ours",
     "column": "a column, or an axis of the variants",
     "figure": "what an experiment's arrays are of",
     "labels": "text for readers, or an array of an experiment",

@@ -47,7 +47,11 @@ def outputs(folder):
 
 def train(folder, data, changes=None, **arguments):
     """Train in a folder; returns the last weights."""
-    values = merged(VALUES, changes or {})
+    return train_values(folder, data, merged(VALUES, changes or {}), **arguments)
+
+
+def train_values(folder, data, values, **arguments):
+    """The same, of any spec."""
     loop.train(
         values, **data.as_arguments(), **outputs(folder), device="cpu", threads=1, **arguments
     )

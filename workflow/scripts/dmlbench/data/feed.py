@@ -1,4 +1,4 @@
-"""Batches of images on the network's device, read ahead."""
+"""Batches of images, or of their features, on the network's device, read ahead."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dmlbench.data.features import Features
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.ragged import Ragged
 
@@ -26,14 +27,15 @@ class Feed:
 
     Attributes:
         device: where batches are.
+        features: numbers per image if the store holds features, else None.
 
     Args:
         pixels: the store.
         device: where the network runs.
     """
 
-    def __init__(self, pixels: Pixels, device: torch.device):
-        self.device = torch.device(device)
+    def __init__(self, pixels: Pixels | Features, device: torch.device):
+        self.device, self.features = torch.device(device), pixels.features
         self._pixels = pixels
         if self.device.type == "cuda" and pixels.bytes <= RESIDENT * _free(self.device):
             self._pixels = pixels.to(self.device)
@@ -50,7 +52,8 @@ class Feed:
             ahead: 0 if `ids` depends on the processing of the previous batch.
 
         Yields:
-            uint8 [B, C, H, W] if all images of the store are of one size, else a ragged batch.
+            uint8 [B, C, H, W] if all images of the store are of one size, else a ragged batch;
+            float32 [B, F] from a store of features.
 
         Raises:
             UserError: an id that is not in the store.

@@ -24,6 +24,7 @@ class Pixels:
 
     Attributes:
         shape: (C, H, W) where all images are of one size, else None.
+        features: None; a number in a store of features.
 
     Args:
         pixels: the .npy of the pixels; it is only read.
@@ -32,6 +33,8 @@ class Pixels:
     Raises:
         UserError: a damaged table; the pixels are not a .npy, or their number is not the table's.
     """
+
+    features: int | None = None
 
     def __init__(self, pixels: Path, table: Path):
         self.path = Path(pixels)

@@ -19,6 +19,7 @@ from dmlbench.plan.choices import (
     Sha256Start,
     SplitName,
     SplitRule,
+    Transform,
 )
 
 
@@ -104,6 +105,8 @@ class Network(Model):
         channels: the order in which the network takes colors.
         scale: the largest value that it takes; pixel values are in 0..scale.
         mean, std: of its pixel values, one number per channel, in its order and scale.
+        frozen: transforms of the images whose pooled features are computed once, instead of
+            training the backbone; only heads learn, on these features. None to train it.
         threads: CPU threads of a job that runs it.
     """
 
@@ -117,6 +120,7 @@ class Network(Model):
     scale: PositiveFloat = 1.0
     mean: list[float]
     std: list[PositiveFloat]
+    frozen: list[Transform] | None = None
     threads: PositiveInt = 4
 
     @field_validator("mean", "std")

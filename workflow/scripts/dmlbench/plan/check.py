@@ -117,7 +117,8 @@ def _check_row(plan: Plan, row: Row) -> None:
         values = spec.as_dict()
         if spec.epochs:
             check_batch(values["sampler"], spec.batch_size)
-        check_transforms(values["transforms"], spec.network.pixels)
+        frozen = {"frozen": values["network"]["frozen"] or []}
+        check_transforms(values["transforms"] | frozen, spec.network.pixels)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
 

@@ -273,4 +273,6 @@ def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
 def _kind(spec: Spec) -> tuple:
     """What trainings must share to cost the same per image."""
     backbone = spec.network.backbone.model_dump_json()
-    return backbone, pixels_learnt_from(spec), spec.precision, spec.compile
+    # A head takes most of the time of a training on features.
+    head = None if spec.network.frozen is None else (spec.embedding_dim, *spec.hidden_layers)
+    return backbone, head, pixels_learnt_from(spec), spec.precision, spec.compile

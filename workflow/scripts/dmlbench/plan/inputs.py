@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
-from dmlbench.plan import combinations, paths, searches, views
+from dmlbench.plan import combinations, frozen, paths, searches, views
 from dmlbench.plan.index import RunIndex
 from dmlbench.plan.naming import slug
 from dmlbench.plan.rows import Row
@@ -55,13 +55,22 @@ class Inputs:
         names = found.entry.archives
         return {"archives": [made("download", dataset=found.name, archive=name) for name in names]}
 
+    def features(self, data: str, features: str) -> Files:
+        row, spec = self.extracted(data, features)
+        return self._pixels(row, spec) | self._weights(spec)
+
+    def extracted(self, data: str, features: str) -> tuple[Row, Spec]:
+        """A row that needs these features, and its spec."""
+        row = frozen.row_with(self.plan, data, features)
+        return row, self.plan.spec(row)
+
     # Runs and searches
 
     def train(self, run: str) -> Files:
         row, spec = self.runs.row(run), self.runs.find(run).spec
         search = self.plan.search_of(row)
         best = {"best": made("search", "best", search=self._search(search))} if search else {}
-        return self._images(row, spec) | self._weights(spec) | best
+        return self._trained_on(row, spec) | best
 
     def embed(self, run: str) -> Files:
         return self._images(self.runs.row(run), self.runs.find(run).spec)
@@ -69,7 +78,7 @@ class Inputs:
     def search_worker(self, search: str, worker: str) -> Files:
         tuned = self.searched(search).tuned
         spec = self.plan.spec(tuned)
-        return self._images(tuned, spec) | self._weights(spec)
+        return self._trained_on(tuned, spec)
 
     def search(self, search: str) -> Files:
         workers = range(self.searched(search).workers)
@@ -186,13 +195,21 @@ class Inputs:
     def _search(self, name: str) -> str:
         return searches.folder(self.plan, name)
 
+    def _trained_on(self, row: Row, spec: Spec) -> Files:
+        """Images and what a training starts from; features of frozen networks have it in them."""
+        weights = self._weights(spec) if spec.network.frozen is None else {}
+        return self._images(row, spec) | weights
+
     def _images(self, row: Row, spec: Spec) -> Files:
         data = self.plan.data(row.dataset).folder
-        return {
+        listed = {
             "index": made("index", data=data),
             "split": made("split", data=data, split=slug(spec.split)),
-            **self._pixels(row, spec),
         }
+        if spec.network.frozen is None:
+            return listed | self._pixels(row, spec)
+        features = frozen.features_name(spec)
+        return listed | {"features": made("features", data=data, features=features)}
 
     def _pixels(self, row: Row, spec: Spec) -> Files:
         packed = {

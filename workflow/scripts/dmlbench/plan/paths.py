@@ -47,6 +47,9 @@ RULES = {
     "pack": Rule(
         "pack/{data}-{size}-{mode}", {"pixels": f"{PACKED}.npy", "table": f"{PACKED}.parquet"}
     ),
+    "features": Rule(
+        "features/{data}-{features}", {"": f"{DATA}/features-{{features}}.safetensors"}
+    ),
     "split": Rule("split/{data}/{split}", {"": f"{DATA}/splits/{{split}}.parquet"}),
     "train": Rule(
         "train/{run}",

@@ -28,7 +28,7 @@ from dmlbench.plan.read import checked
 from dmlbench.plan.rows import COORDINATES, Row
 from dmlbench.plan.run import Run, folder_of
 from dmlbench.plan.searches import Search
-from dmlbench.plan.spec import Spec, complete, resolve, without_training
+from dmlbench.plan.spec import Spec, complete, on_features, resolve, without_training
 from dmlbench.plan.studies import Grid, Study
 from dmlbench.plan.versions import versions
 from dmlbench.plan.where import Where
@@ -322,6 +322,8 @@ class Plan:
 def _completed(values: dict, where: str, row: Row) -> Spec:
     """A spec from its values, every option of its parts explicit."""
     where = f"{where}, for row {row.label}"
+    if values["network"]["frozen"] is not None:
+        values = on_features(values)
     try:
         values = complete(values)
     except UserError as error:

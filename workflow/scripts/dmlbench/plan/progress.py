@@ -15,6 +15,7 @@ from dmlbench.logs import failure
 from dmlbench.plan import paths, searches, views
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.costs import Ahead
+from dmlbench.plan.frozen import features_name
 from dmlbench.plan.naming import slug
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
@@ -112,7 +113,7 @@ class Progress:
         )
 
 
-OF_IMAGES = ("download", "draw", "index", "pack", "split", "weights")
+OF_IMAGES = ("download", "draw", "index", "pack", "features", "split", "weights")
 """Rules that prepare images and networks, for all studies."""
 
 
@@ -176,6 +177,8 @@ def _of_images(plan: Plan, row: Row) -> Iterator[Stage]:
         yield fetched._replace(bytes=archive.bytes)
     yield _stage("index", data=data.folder)
     yield _stage("pack", data=data.folder, size=spec.network.pixels, mode=spec.network.mode)
+    if spec.network.frozen is not None:
+        yield _stage("features", data=data.folder, features=features_name(spec))
     yield _stage("split", data=data.folder, split=slug(spec.split))
     if spec.network.weights:
         file = spec.network.weights.file

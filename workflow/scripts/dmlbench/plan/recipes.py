@@ -28,7 +28,11 @@ from dmlbench.plan.variants import Change
 from dmlbench.values import Added
 
 HeadInitialization = Literal[
-    "kaiming_outputs", "torch_default", "principal_components", "standardized_components"
+    "kaiming_outputs",
+    "torch_default",
+    "principal_components",
+    "standardized_components",
+    "identity",
 ]
 Selection = Literal["best_test_epoch", "best_validation_epoch", "last_epoch"]
 
@@ -41,6 +45,7 @@ class Method(Model):
         regularizers: what is added to the loss, or changes its input. The reference of `proximity`
             is the weights at the beginning of the epoch.
         sampling: the recipe's sampler that makes the batches.
+        set: values merged into its specs, before those of recipes.
     """
 
     title: str
@@ -49,6 +54,7 @@ class Method(Model):
     miner: Miner | None = None
     regularizers: list[Regularizer] = []
     sampling: Identifier = "random"
+    set: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "Method":
@@ -129,7 +135,9 @@ class Training(Model):
         head_initialization: how the embedding layer is drawn: Kaiming's normal distribution over
             its outputs with zero bias, or torch's default for linear layers. Or it is computed:
             principal components of the training images' features, or of the standardized features
-            of the test images, as musgrave2020's code does.
+            of the test images, as musgrave2020's code does. The identity makes the embeddings the
+            features themselves.
+        hidden_layers: widths of the head's layers before the embedding layer, with ReLU after each.
         head_factor, loss_factor: learning rates of the embedding layer and of the loss's own
             parameters, as multiples of the optimizer's; 0 leaves them as they are.
         loss_learning_rate: absolute rate of the loss's own parameters, instead of `loss_factor`.
@@ -157,6 +165,7 @@ class Training(Model):
     optimizer: Optimizer
     schedule: StepSchedule | None = None
     head_initialization: HeadInitialization = "kaiming_outputs"
+    hidden_layers: Annotated[list[PositiveInt], Added()] = []
     head_factor: PositiveFloat = 1.0
     loss_factor: NonNegativeFloat = 1.0
     loss_learning_rate: NonNegativeFloat | None = None

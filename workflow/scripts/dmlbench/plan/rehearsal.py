@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dmlbench.plan.catalogues import Dataset, Network
-from dmlbench.plan.choices import Layout
+from dmlbench.plan.choices import Layout, Transform
 from dmlbench.plan.configuration import ExperimentRehearsal, Rehearsal
 from dmlbench.plan.experiments import Experiment
 
@@ -16,7 +16,7 @@ def catalogues(
 ) -> tuple[dict[str, Dataset], dict[str, Network]]:
     """The catalogues of data sets and networks, with the rehearsal's toys."""
     toys = {name: _toy(rehearsal, dataset) for name, dataset in datasets.items()}
-    return toys, dict.fromkeys(networks, rehearsal.network)
+    return toys, {name: _like(network, rehearsal.network) for name, network in networks.items()}
 
 
 def trained(rehearsal: Rehearsal, *, seed: int, fold: int | None) -> dict[str, int | None]:
@@ -42,6 +42,14 @@ def shortened(
         )
         for name, experiment in experiments.items()
     }
+
+
+def _like(network: Network, toy: Network) -> Network:
+    """The toy network, frozen if the other one is."""
+    if network.frozen is None:
+        return toy
+    crop = Transform(name="center_crop", size=toy.pixels)
+    return toy.model_copy(update={"frozen": [crop]})
 
 
 def _toy(rehearsal: Rehearsal, dataset: Dataset) -> Dataset:

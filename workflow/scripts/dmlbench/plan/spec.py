@@ -1,7 +1,7 @@
 """A run's spec: everything that can change its result, and nothing else."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
@@ -48,6 +48,7 @@ class SpecNetwork(Model):
     scale: PositiveFloat = 1.0
     mean: list[float]
     std: list[PositiveFloat]
+    frozen: Annotated[list[Transform] | None, Added()] = None
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "SpecNetwork":
@@ -85,6 +86,13 @@ class Spec(_Training):
             self._check_memory()
         if self.gpus > 1:
             self._check_gpus()
+        drawn = self.head_initialization in ("kaiming_outputs", "torch_default")
+        if self.hidden_layers and not drawn:
+            raise ValueError(
+                f"hidden_layers: head_initialization {self.head_initialization}; allowed: none"
+            )
+        if self.network.frozen is not None and (self.transforms.train or self.transforms.test):
+            raise ValueError("transforms: the network is frozen; allowed: none")
         return self
 
     def _check_memory(self) -> None:
@@ -168,6 +176,7 @@ def resolve(
         "seed": row.seed,
         "search": None,
     }
+    values = merged(values, method.set)
     return merged(values, recipe.methods.get(row.method, {}))
 
 
@@ -175,6 +184,15 @@ def without_training(values: dict) -> dict:
     """The values of a spec whose network is scored untrained."""
     nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None, "epoch_metrics": []}
     return values | nothing | {"epochs": 0, "warmup_epochs": 0}
+
+
+def on_features(values: dict) -> dict:
+    """The values of a spec whose head learns from the features of a frozen backbone.
+
+    What acts on images or on the backbone is left out, so that equal trainings have equal specs.
+    """
+    nothing = {"warmup_epochs": 0, "frozen_batchnorm": "none"}
+    return values | nothing | {"transforms": {"train": [], "test": []}}
 
 
 def complete(values: dict) -> dict:
@@ -194,6 +212,8 @@ def _with_parts(values: dict, changed: Callable[[type[Choice], Any], dict]) -> d
     }
     network = values["network"]
     found["network"] = network | {"backbone": changed(Backbone, network["backbone"])}
+    if network.get("frozen"):
+        found["network"]["frozen"] = [changed(Transform, step) for step in network["frozen"]]
     if "regularizers" in values:
         found["regularizers"] = [changed(Regularizer, part) for part in values["regularizers"]]
     if "transforms" in values:

@@ -42,8 +42,8 @@ class Variant(Model):
         title: its name in tables and figures; the variant's name if not given.
         set: what a named change changes in the spec.
         overrides: what it changes in the spec of some rows only.
-        search: the search whose best values are merged into the spec; `{dataset}`, `{network}`,
-            `{method}` and `{split}` are the row's, `{value}` is the value of an axis.
+        search: the search whose best values are merged into the spec; coordinates in braces, such
+            as `{dataset}` and `{method}`, are the row's, `{value}` is the value of an axis.
         place: where in the spec an axis varies; several places get the same value.
         values: of an axis of places or searches, in order.
         rehearsed: the number that represents all of them in a rehearsal; the first if not given.
@@ -154,10 +154,9 @@ def rehearsed(variant: str, variants: Variants) -> str:
 
 def search_of(variant: str, variants: Variants, row) -> str | None:
     """The search whose best values a row's variant uses; None without one."""
-    parts = {key: getattr(row, key) for key in ("dataset", "network", "method", "split")}
     for name, value in _factors(variant):
         if search := variants[name].search:
-            return search.format(**parts, value=value)
+            return search.format(**vars(row), value=value)
     return None
 
 

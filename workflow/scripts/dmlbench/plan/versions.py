@@ -46,6 +46,15 @@ def sources(spec: BaseModel | Mapping[str, Any]) -> list[str]:
     return sorted({"training/loop", *parts})
 
 
+def feature_versions(network: BaseModel | Mapping[str, Any]) -> dict[str, int]:
+    """Versions of the code that computes a frozen network's features; training's has the network.
+
+    Args:
+        network: a `dmlbench.plan.spec.SpecNetwork`, or its plain values.
+    """
+    return {"training": TRAINING} | _of_parts(_of_network(_plain(network)))
+
+
 def data_versions(dataset: BaseModel | Mapping[str, Any]) -> dict[str, int]:
     """Versions of the code that prepares a data set: index, pixels, layout, generator.
 
@@ -78,10 +87,17 @@ def _parts(values: Mapping[str, Any]) -> list[tuple[str, str | Mapping[str, Any]
     named += [
         ("data/transforms", each) for chain in values["transforms"].values() for each in chain
     ]
-    named.append(("networks/backbones", values["network"]["backbone"]))
+    named += _of_network(values["network"])
     if isinstance(values["split"], Mapping):
         named.append(("data/splits", values["split"]))
     return named
+
+
+def _of_network(network: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Its backbone, and the transforms of a frozen one."""
+    transforms = network.get("frozen") or []
+    frozen = [("data/transforms", each) for each in transforms]
+    return [("networks/backbones", network["backbone"]), *frozen]
 
 
 def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:

@@ -44,7 +44,7 @@ def assemble(
 
     Args:
         spec: what is trained, and how.
-        feed: the packed images.
+        feed: the packed images, or their features if the spec's network is frozen.
         roles: the split's images by role.
         device: where the network runs.
         weights: the file of weights that the spec's network names.
@@ -56,8 +56,9 @@ def assemble(
     watched = {role: roles[role] for role in watched_roles(spec.selection, roles)}
     # All weights are drawn here: the network's, then the loss's.
     seed_everything(spec.seed, "initial weights")
-    network = Embedder(spec).to(device)
-    load_weights(network.backbone, spec.network.weights, weights)
+    network = Embedder(spec, feed.features).to(device)
+    if spec.network.frozen is None:
+        load_weights(network.backbone, spec.network.weights, weights)
     if spec.head_initialization.endswith("_components"):
         use_principal_components(spec, network, feed, roles)
     if spec.gpus > 1:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
-from dmlbench.data.pixels import Pixels
+from dmlbench.data.stored import open_store
 from dmlbench.errors import UserError
 from dmlbench.files import damage_is_named
 from dmlbench.networks.embedder import Embedder
@@ -94,12 +94,11 @@ def export_embeddings(
     last: Path,
     index: Path,
     split: Path,
-    pixels: Path,
-    pixel_table: Path,
     device: str,
     threads: int,
     output: Path,
     roles: Collection[str] | None = None,
+    **stored: Path,
 ) -> None:
     """Embed a run's images with the selected and with the last epoch's weights.
 
@@ -110,11 +109,11 @@ def export_embeddings(
         values: the run's spec, as plain values.
         model, last: the selected and the last epoch's weights.
         index, split: Parquet files of the data set's images and of their roles.
-        pixels, pixel_table: the packed images.
         device: `auto`, `cpu` or `cuda`.
         threads: CPU threads of torch.
         output: written: the embeddings.
         roles: which images; None for all except the training ones.
+        stored: as `dmlbench.data.stored.open_store` takes it.
 
     Raises:
         DamagedError: weights that cannot be read.
@@ -128,7 +127,8 @@ def export_embeddings(
     images = embedded_roles(read_roles(index, split, spec.fold), roles)
     weights = {spec.selection: _read(model), "last_epoch": _read(last)}
     with out_of_memory_is_a_user_error(spec):
-        feed, network = Feed(Pixels(pixels, pixel_table), where), Embedder(spec).to(where)
+        feed = Feed(open_store(**stored), where)
+        network = Embedder(spec, feed.features).to(where)
         embeddings = {
             selection: embed_with(tensors, spec, network, feed, images)
             for selection, tensors in weights.items()

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
-from dmlbench.data.pixels import Pixels
+from dmlbench.data.stored import open_store
 from dmlbench.distributed import rank
 from dmlbench.errors import UserError
 from dmlbench.plan.spec import Spec
@@ -94,8 +94,6 @@ def train(
     *,
     index: Path,
     split: Path,
-    pixels: Path,
-    pixel_table: Path,
     device: str,
     threads: int,
     spec_file: Path,
@@ -106,13 +104,13 @@ def train(
     prepared: Path | None = None,
     prepared_train: Path | None = None,
     after_epoch: AfterEpoch = lambda trainer: None,
+    **stored: Path,
 ) -> None:
     """Train a run, or continue it from its checkpoint.
 
     Args:
         values: the run's spec, as plain values.
         index, split: Parquet files of the data set's images and of their roles.
-        pixels, pixel_table: the packed images.
         device: `auto`, `cpu` or `cuda`.
         threads: CPU threads of torch, in each process; another number gives other last digits.
         spec_file: written: the spec in full, as YAML.
@@ -124,6 +122,7 @@ def train(
             `export_embeddings` would write, for `take_prepared`.
         prepared_train: written as `prepared`: the embeddings of the training images.
         after_epoch: called once an epoch is in the checkpoint.
+        stored: as `dmlbench.data.stored.open_store` takes it.
 
     Raises:
         LossError: the loss is not finite, or no weight learns.
@@ -137,7 +136,7 @@ def train(
     use_precision(spec.precision)
     roles, where = read_roles(index, split, spec.fold), pick_device(device)
     with out_of_memory_is_a_user_error(spec):
-        feed = Feed(Pixels(pixels, pixel_table), where)
+        feed = Feed(open_store(**stored), where)
         trainer = assemble(spec, feed, roles, where, weights)
         now = conditions(device_name(where), threads)
         checkpoint = Checkpoint(Path(model).parent, spec.digest, now)

@@ -9,12 +9,17 @@ TEST = ("test", "query", "gallery")
 """Roles of images that are scored and never trained on."""
 
 
-def halves(index: pandas.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def halves(index: pandas.DataFrame, draw: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Labels of the first half of the classes and of the second, each in ascending order.
 
     With an odd number of classes, the middle one is in the first half.
+
+    Args:
+        draw: seed of a shuffle of the classes, in whose order the halves then are; None for none.
     """
     labels = np.sort(index["label"].unique())
+    if draw is not None:
+        labels = np.random.default_rng(draw).permutation(labels)
     middle = (len(labels) + 1) // 2
     return labels[:middle], labels[middle:]
 

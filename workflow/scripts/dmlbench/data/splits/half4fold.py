@@ -1,8 +1,11 @@
 """Four folds over the first half of the classes, in class order: musgrave2020."""
 
+from typing import Annotated
+
 import pandas
 
 from dmlbench.data.splits._classes import equal_parts, folds, halves
+from dmlbench.values import Added, Seed
 
 FOLDS = 4
 
@@ -14,11 +17,17 @@ class Half4Fold:
     (i + 1) / 4 of the half; remaining classes (Cars196: 2 of 98) train in every fold. The authors'
     programs do the same, with 75 / 25 classes on CUB, 74 / 24 on Cars196 and 8,488 / 2,829 on SOP.
 
+    Args:
+        draw: as that of `Half`, whose test classes are the same.
+
     Source: Musgrave, Belongie and Lim, ECCV 2020, section 3.
     """
 
     open = True
 
+    def __init__(self, *, draw: Annotated[Seed | None, Added()] = None):
+        self.draw = draw
+
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
-        first, second = halves(index)
+        first, second = halves(index, self.draw)
         return folds(index, equal_parts(first, FOLDS), second)
