@@ -76,7 +76,7 @@ def test_a_target_of_make_is_there(command):
     target = next(word for word in command.split()[1:] if "=" not in word)
     assert re.search(rf"^{target}: .*##|^{target}:.*##", makefile, re.MULTILINE)
     for name in re.findall(r"\b([A-Z]+)=", command):
-        assert f"$({name})" in makefile or f"$${name}" in makefile
+        assert re.search(rf"\$\((value )?{name}\)|\$\${name}\b", makefile)
 
 
 @pytest.mark.parametrize("command", given("python"))

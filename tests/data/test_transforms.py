@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from dmlbench import registry
 from dmlbench.data.transforms import available, build_transforms
 from dmlbench.errors import UserError
 from hypothesis import given, settings
@@ -61,6 +62,14 @@ def test_equal_seeds_give_equal_images_and_others_others():
     first = transform(batch(), None)
     torch.manual_seed(3)
     assert torch.equal(transform(batch()), first)
+
+
+@pytest.mark.parametrize("step", EVERY, ids=lambda step: next(iter(step)))
+def test_what_draws_from_the_generator_says_that_it_is_random(step):
+    transform = build_transforms([step])
+    (name,) = step
+    draws = not torch.equal(transform(batch(), seeded(1)), transform(batch(), seeded(2)))
+    assert draws == bool(registry.constant("data/transforms", name, "RANDOM"))
 
 
 @pytest.mark.parametrize("threads", [2, 5, 9])

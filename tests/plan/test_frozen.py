@@ -70,3 +70,12 @@ def test_a_crop_beyond_the_images_is_refused(frozen):
     crop["frozen"][0]["size"] = 29
     frozen.edit("networks", lambda networks: networks["convnet3"].update(crop))
     assert "center_crop: size is 29; allowed: up to 28" in frozen.problem()
+
+
+def test_a_random_transform_is_refused(frozen):
+    flip = copy.deepcopy(FROZEN)
+    flip["frozen"].append("random_horizontal_flip")
+    frozen.edit("networks", lambda networks: networks["convnet3"].update(flip))
+    problem = frozen.problem()
+    assert "networks.yaml: convnet3: frozen: random_horizontal_flip is random" in problem
+    assert problem.endswith("allowed: center_crop, normalize, resize, to_float")

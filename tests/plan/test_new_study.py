@@ -64,6 +64,46 @@ def test_what_is_written_is_a_study_whose_batches_fit(config, network, train, ba
         assert (spec.network.weights is None) == (network == "convnet4")
 
 
+@pytest.mark.parametrize(
+    ("network", "frozen", "crop", "files"),
+    [
+        ("resnet18", "resnet18_frozen", 224, ["networks.yaml", "datasets.yaml"]),
+        ("mobilenet_v2", "mobilenet_v2_frozen", 160, ["networks.yaml", "datasets.yaml"]),
+        ("efficientnet_lite0", "efficientnet_lite0_frozen", 160, ["datasets.yaml"]),
+        ("efficientnet_lite0_frozen", "efficientnet_lite0_frozen", 160, ["datasets.yaml"]),
+    ],
+)
+def test_heads_train_on_the_features_of_a_frozen_network(config, network, frozen, crop, files):
+    given = loaded(config, "demo").networks[network]
+    written = write_study(config, "birds", network, BIRDS, lambda network: 512)
+    assert [path.name for path in written] == [*files, "recipes.yaml", "birds.yaml"]
+    study = loaded(config, "birds")
+    kept = {"frozen", "title", "threads"}
+    now = study.networks[frozen]
+    assert now.model_dump(exclude=kept) == given.model_dump(exclude=kept)
+    assert {row.method: row.network for row in study.rows("birds")}["raw_features"] == frozen
+    for run in study.runs("birds"):
+        (step,) = run.spec.network.frozen
+        assert (step.name, step.hyperparameters) == ("center_crop", {"size": crop})
+        assert run.spec.embedding_dim == 512
+        assert run.spec.selection == "last_epoch"
+    # A second study shares the network.
+    again = write_study(config, "wings", network, BIRDS, lambda network: 512)
+    assert "networks.yaml" not in [path.name for path in again]
+
+
+def test_a_network_without_weights_is_not_frozen(config):
+    before = texts(config)
+    with pytest.raises(UserError, match=r"convnet3: it has no pretrained weights.*FROZEN=1"):
+        write_study(config, "birds", "convnet3", BIRDS, lambda network: 64)
+    assert texts(config) == before
+
+
+def test_features_of_a_network_are_counted(config):
+    networks = loaded(config, "demo").networks
+    assert new_study.features_of(networks["efficientnet_lite0"]) == 1280
+
+
 def test_other_studies_are_as_they_were(config):
     before = loaded(config, "demo").runs("demo")
     kept = texts(config)

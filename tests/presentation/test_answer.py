@@ -149,6 +149,23 @@ def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
     )
 
 
+def test_what_training_adds_to_raw_features_comes_first(tmp_path):
+    rows = [
+        ("R@1", "Contrastive", 70, 69, "-1.00", "-1.50", "-0.50", 0.01, 0.01),
+        ("R@1", "ProxyAnchor", 70, 70.5, "+0.50", "-0.25", "+1.25", 0.2, 0.2),
+        ("R@1", "Triplet", 70, 69.5, "-0.50", "-1.50", "+0.50", 0.3, 0.3),
+        ("MAP@R", "Contrastive", 30, 40, "+10.00", "+9.00", "+11.00", 0.001, 0.004),
+    ]
+    given = {"between": "method", "against": "raw_features"}
+    assert answer(differences(tmp_path, rows, **given)) == [
+        "Training adds +0.50 points [−0.25, +1.25] of R@1 to the network's own features "
+        "(ProxyAnchor, the best of 3 losses; 95 % interval). Below the features: Triplet (−0.50 "
+        "points [−1.50, +0.50]) and Contrastive (−1.00 points [−1.50, −0.50])."
+    ]
+    (said,) = answer(differences(tmp_path, rows[1:2], **given))
+    assert said.endswith("own features (ProxyAnchor; 95 % interval). Below the features: no loss.")
+
+
 def test_each_data_set_has_a_sentence_of_its_own(tmp_path):
     rows = [
         ("CUB, R@1", "Margin, PROFS", 70, 74, "+4.00", "+3.00", "+5.00", 0.001, 0.004),

@@ -1,6 +1,6 @@
 """Write a study of a folder of your own images into config/.
 
-python workflow/scripts/new_study.py ~/pictures/birds [--name birds] [--network resnet18]
+python workflow/scripts/new_study.py ~/pictures/birds [--name birds] [--network resnet18] [--frozen]
 """
 
 import argparse
@@ -15,6 +15,7 @@ from dmlbench.data.archives import Archive
 from dmlbench.data.index import described
 from dmlbench.errors import UserError
 from dmlbench.image_folder import IMAGE_SUFFIXES
+from dmlbench.plan.catalogues import Network
 from dmlbench.plan.new_study import Pictures, write_study
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -52,6 +53,14 @@ def pretrained() -> list[str]:
     return [name for name, each in networks.items() if each.get("weights", {}).get("urls")]
 
 
+def features_of(network: Network) -> int:
+    """Numbers per image of a network's pooled features."""
+    # Only here: torch takes seconds to load.
+    from dmlbench.networks.embedder import Extractor
+
+    return Extractor(network).width
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", help="of class folders, or a zip or tar of it")
@@ -60,6 +69,7 @@ def main() -> None:
     parser.add_argument("--layout", default="class_folders", help="how folders become classes")
     parser.add_argument("--list", help="CSV or Parquet in the folder that names the classes")
     parser.add_argument("--label", help="the list's column of classes; default: label")
+    parser.add_argument("--frozen", action="store_true", help="only train heads on its features")
     given = parser.parse_args()
     layout, options = given.layout, {}
     if given.list:
@@ -68,7 +78,8 @@ def main() -> None:
     stem = Path(given.folder).expanduser().resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
     pictures, lines = surveyed(given.folder, layout, options)
-    written = write_study(CONFIG, name, given.network, pictures)
+    width = features_of if given.frozen else None
+    written = write_study(CONFIG, name, given.network, pictures, width)
     counts = [(sum(pictures.train), len(pictures.train)), (sum(pictures.test), len(pictures.test))]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
     print(f"{given.folder}: {words[0]} train, {words[1]} test")
@@ -76,7 +87,8 @@ def main() -> None:
         print(f"  {label}: {text}")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
     print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (NETWORK=...)")
-    print(f"before any training:     snakemake --cores all {name}_table_zero_shot")
+    first = "raw" if given.frozen else "zero_shot"
+    print(f"before any training:     snakemake --cores all {name}_table_{first}")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")
 

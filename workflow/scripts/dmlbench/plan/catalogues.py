@@ -138,7 +138,7 @@ class Network(Model):
 
 
 def check_network(network) -> None:
-    """Raise a ValueError unless pooling and channels fit backbone and mode."""
+    """Raise a ValueError unless pooling, channels and `frozen` fit the rest of the network."""
     name = network.backbone.name
     gives_token = registry.annotation("networks/backbones", name, "forward", "return") == "Token"
     if (network.pooling == "token") != gives_token:
@@ -148,3 +148,16 @@ def check_network(network) -> None:
         )
     if network.channels == "bgr" and network.mode == "gray":
         raise ValueError("channels bgr does not fit mode gray; allowed: rgb")
+    for step in network.frozen or []:
+        if step.name not in (fixed := _fixed_transforms()):
+            raise ValueError(
+                f"frozen: {step.name} is random, and features are computed once; allowed: "
+                f"{', '.join(fixed)}"
+            )
+
+
+def _fixed_transforms() -> list[str]:
+    """Those that change equal images equally."""
+    package = Transform.package
+    names = registry.available(package)
+    return [name for name in names if not registry.constant(package, name, "RANDOM")]

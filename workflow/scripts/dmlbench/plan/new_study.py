@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from dmlbench.errors import UserError, entry
+from dmlbench.plan import heads_on_images as heads
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.choices import IDENTIFIER
 from dmlbench.plan.config_folder import RULES
@@ -41,28 +42,46 @@ class Pictures(NamedTuple):
     options: Mapping[str, str] = {}
 
 
-def write_study(config: Path, name: str, network: str, pictures: Pictures) -> list[Path]:
+def write_study(
+    config: Path,
+    name: str,
+    network: str,
+    pictures: Pictures,
+    features_of: Callable[[Network], int] | None = None,
+) -> list[Path]:
     """Write a data set, a recipe and a study into a configuration folder.
 
     Args:
         name: of all three.
         network: an entry of networks.yaml.
+        features_of: gives the number of features of an image. With it, the network stays as it is
+            and heads train on its features; an entry of the frozen network is written, too.
 
     Returns:
         The files that were changed or written. If the new configuration does not load, it is
         restored.
 
     Raises:
-        UserError: a name that is taken or not an identifier, an unknown network, too few classes,
-            no class with two images to score or to train on.
+        UserError: a name that is taken or not an identifier, an unknown network, one without
+            weights to be frozen, too few classes, no class with two images to score or to train on.
     """
     loaded = reload({"pathvars": {"results": "results"}}, config)
     _check(loaded, name, pictures)
     chosen = entry("network", network, loaded.networks)
-    texts = {
+    texts = {}
+    if features_of is None:
+        recipe, study = _recipe(name, chosen, pictures), _study(name, network, chosen, pictures)
+    else:
+        frozen = heads.frozen_name(network, chosen)
+        if frozen not in loaded.networks:
+            added = heads.frozen_network(frozen, network, chosen)
+            texts[config / "networks.yaml"] = _added(config / "networks.yaml", added)
+        recipe = heads.recipe(name, pictures.train)
+        study = heads.study(name, frozen, chosen.title, features_of(chosen), pictures)
+    texts |= {
         config / "datasets.yaml": _added(config / "datasets.yaml", _dataset(name, pictures)),
-        config / "recipes.yaml": _added(config / "recipes.yaml", _recipe(name, chosen, pictures)),
-        config / "studies" / f"{name}.yaml": _study(name, network, chosen, pictures),
+        config / "recipes.yaml": _added(config / "recipes.yaml", recipe),
+        config / "studies" / f"{name}.yaml": study,
     }
     before = {path: path.read_text() for path in texts if path.exists()}
     for path, text in texts.items():

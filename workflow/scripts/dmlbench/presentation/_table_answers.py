@@ -11,6 +11,8 @@ from dmlbench.presentation.names import name, points
 
 _MANY = 4
 """Number of differences above which a sentence gives the extremes instead of all."""
+_RAW = "raw_features"
+"""The method of config/methods.yaml that scores a network's features as they are."""
 
 
 def _of_differences(
@@ -63,6 +65,8 @@ def _on_one_dataset(
             f"{sure})."
         )
     found = [(row["Loss"], row) for _, row in losses.iterrows()]
+    if options.get("between") == "method" and options["against"] == _RAW:
+        return _added_by_training(found, on, metric, unit, tested)
     if not tested:
         said = _differences(found, unit, tested)
         return [
@@ -79,6 +83,26 @@ def _on_one_dataset(
         f"{_possible(losses.drop(sure.index), unit)}); {_range(found, unit)}."
     )
     return sentences
+
+
+def _added_by_training(
+    found: Sequence[tuple[str, pd.Series]], on: str, metric: str, unit: str, tested: bool
+) -> list[str]:
+    """What the best loss adds to the features of its network, and which losses are below them."""
+    ordered = sorted(found, key=lambda item: -float(item[1]["difference"]))
+    best, row = ordered[0]
+    sure = "95 % interval" if tested else "one pair of trainings"
+    among = f"{best}, the best of {len(found)} losses" if len(found) > 1 else best
+    below = [
+        f"{label} ({_change(each, unit, tested)})"
+        for label, each in ordered
+        if float(each["difference"]) < 0
+    ]
+    return [
+        f"{on}{'training' if on else 'Training'} adds {_change(row, unit, tested)} of {metric} to "
+        f"the network's own features ({among}; {sure}). Below the features: "
+        f"{listed(below) if below else 'no loss'}."
+    ]
 
 
 def _possible(unsure: pd.DataFrame, unit: str) -> str:

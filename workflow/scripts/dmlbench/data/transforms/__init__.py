@@ -2,7 +2,8 @@
 
 A transform is called with images [B, C, H, W] (uint8 in 0..255 or float in 0..1) and a
 `torch.Generator`, and returns images. One whose class says `takes_ragged` also takes images of
-several sizes.
+several sizes; a file whose transform draws from the generator has the constant RANDOM, where the
+plan reads it.
 """
 
 from collections.abc import Callable

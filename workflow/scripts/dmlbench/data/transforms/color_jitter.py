@@ -11,6 +11,8 @@ from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.errors import UserError
 from dmlbench.values import Interval, NotNegative
 
+RANDOM = True
+
 _LUMA = (0.2989, 0.587, 0.114)
 """Weights of red, green and blue in gray (ITU-R 601), rounded as torchvision does."""
 

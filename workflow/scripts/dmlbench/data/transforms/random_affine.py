@@ -10,6 +10,8 @@ from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.values import Angle, Positive, Rising, Share
 
+RANDOM = True
+
 
 class RandomAffine:
     """Rotates, scales and shifts each image about its center; bilinear, the border repeated.

@@ -8,6 +8,8 @@ from dmlbench.data.transforms._random import fractions
 from dmlbench.errors import UserError
 from dmlbench.values import CropSize
 
+RANDOM = True
+
 
 class RandomCrop:
     """A square of `size` pixels of each image, every place in it equally likely.

@@ -8,6 +8,8 @@ from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.values import Share
 
+RANDOM = True
+
 
 class RandomHorizontalFlip:
     """Flips each image left to right with a probability; bytes become floats on the way.

@@ -10,6 +10,8 @@ from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms._resampling import resized
 from dmlbench.values import Count, Positive, PositiveShare, Rising
 
+RANDOM = True
+
 _TRIES = 10
 
 
