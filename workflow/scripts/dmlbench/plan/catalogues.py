@@ -121,7 +121,7 @@ class Network(Model):
     mean: list[float]
     std: list[PositiveFloat]
     frozen: list[Transform] | None = None
-    threads: PositiveInt = 4
+    threads: PositiveInt = 2
 
     @field_validator("mean", "std")
     @classmethod
