@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from dmlbench import digits
 from dmlbench.job import job
 from dmlbench.training import results
+from snakemake.iocontainers import InputFiles
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "workflow" / "scripts"
 
@@ -36,7 +37,8 @@ def jobs_environment(tmp_path, monkeypatch, config):
     for name in digits.AVX2:
         os.environ.pop(name, None)
     config = config | {"pathvars": {"results": tmp_path}}
-    with job(types.SimpleNamespace(config=config, log=[str(tmp_path / "log")])):
+    files = {"log": [str(tmp_path / "log")], "input": InputFiles(), "output": []}
+    with job(types.SimpleNamespace(config=config, **files)):
         return {name: os.environ.get(name) for name in digits.AVX2}
 
 

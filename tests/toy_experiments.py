@@ -8,5 +8,6 @@ SMALL = {
     "projection_toy": {"classes": 4, "samples": 4, "batch_size": 4, "projections": 2},
     "triplet_forces": {"triplets": 3, "grid": 3},
     "rho_lines": {"iterations": 5},
+    "similarity_types": {"steps": 12},
     "toy_spaces": {"samples": 40},
 }

@@ -89,7 +89,7 @@ def test_unknown_rules_and_subsets_say_what_is_allowed(tmp_path):
         split(path, "official", tmp_path / "split")
     with pytest.raises(UserError, match="did you mean 'half'"):
         split(path, "haf", tmp_path / "split")
-    with pytest.raises(UserError, match="allowed: none"):
+    with pytest.raises(UserError, match="allowed: draw"):
         split(path, "half", tmp_path / "split", folds=4)
 
 

@@ -17,6 +17,7 @@ from dmlbench.files import atomic_write
 from dmlbench.job import job
 from dmlbench.logs import failure
 from dmlbench.parquet import read_metadata, read_table
+from snakemake.iocontainers import InputFiles
 
 SCRIPTS = Path(files.__file__).resolve().parents[1]
 
@@ -26,7 +27,8 @@ def snakemake(folder, *inputs, results=None):
     return SimpleNamespace(
         rule="toy",
         log=[folder / "log"],
-        input=list(inputs),
+        input=InputFiles(toclone=[str(path) for path in inputs]),
+        output=[],
         wildcards={"run": "a/b"},
         config={"pathvars": {"results": results or folder}},
     )

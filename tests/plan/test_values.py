@@ -134,6 +134,7 @@ DEPENDENT = {
     ("samplers", "profs", "images_per_class"): "a divisor of batch_size",
     ("samplers", "profs_hncm", "images_per_class"): "a divisor of batch_size",
     ("samplers", "spc", "images_per_class"): "a divisor of batch_size",
+    ("samplers", "spc_with_replacement", "images_per_class"): "a divisor of batch_size",
 }
 """Options with additional constraints, which the part itself checks."""
 
@@ -142,15 +143,18 @@ FREE = {
     "axes": "columns, or axes of the variants",
     "axis": "a column, or an axis of the variants",
     "change": "parts of a variant",
-    "compared_with": "variants, as printed and of ours",
     "column": "a column, or an axis of the variants",
+    "compared_with": "variants, as printed and of ours",
+    "file": "a name of the user's",
     "figure": "what an experiment's arrays are of",
+    "label": "a column of the user's",
     "labels": "text for readers, or an array of an experiment",
     "metric": "also one of an experiment",
     "metrics": "also metrics of an experiment",
     "numbers": "text for readers",
     "options": "options of the named losses",
     "over": "names of the catalog, or of an experiment",
+    "path": "a column of the user's",
     "panel": "a column, or an axis of the variants",
     "reference": "columns and their values",
     "references": "names of the catalog",

@@ -87,7 +87,13 @@ def test_a_search_leaves_its_trials_and_the_best_values(tmp_path, data):
     assert read_best(tmp_path / "best.yaml") == best["values"]
     left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     locks = {"trials", "journal", "trial0", "trial1", "trial2"}
-    assert left - locks == {"trials.parquet", "best.yaml", "0.yaml", "journal.log"}
+    assert left - locks == {
+        "trials.parquet",
+        "best.yaml",
+        "0.yaml",
+        "journal.log",
+        "journal.length",
+    }
 
 
 def test_the_score_of_a_trial_is_the_mean_of_its_folds(tmp_path, folds):

@@ -1,6 +1,9 @@
 """No image of the test classes is used in a search: their pixels may be arbitrary."""
 
+import zlib
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.data.pixels import Pixels
@@ -21,10 +24,14 @@ def poisoned(folds, folder, ids):
     for row in table:
         size = row["height"] * row["width"] * row["channels"]
         if row["image_id"] in ids:
-            flat[row["offset"] : row["offset"] + size] = noise.integers(0, 256, size)
+            here = slice(row["offset"], row["offset"] + size)
+            flat[here] = noise.integers(0, 256, size)
+            row["crc32"] = zlib.crc32(flat[here])
     folder.mkdir()
     np.save(folder / "pixels.npy", flat)
-    return folds | {"pixels": folder / "pixels.npy"}
+    schema = pq.read_schema(folds["pixel_table"])
+    pq.write_table(pa.Table.from_pylist(table, schema), folder / "pixels.parquet")
+    return folds | {"pixels": folder / "pixels.npy", "pixel_table": folder / "pixels.parquet"}
 
 
 @pytest.fixture

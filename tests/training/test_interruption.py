@@ -111,9 +111,9 @@ def test_signals_while_a_checkpoint_is_written_change_nothing(tmp_path, toy_data
 
 
 def test_a_signal_while_results_are_written_lets_them_be_written(tmp_path, toy_data, monkeypatch):
-    def signalled(*arguments):
+    def signalled(*arguments, **options):
         os.kill(os.getpid(), signal.SIGTERM)
-        return write_history(*arguments)
+        return write_history(*arguments, **options)
 
     write_history = loop.write_history
     monkeypatch.setattr(loop, "write_history", signalled)

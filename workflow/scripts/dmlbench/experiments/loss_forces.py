@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from dmlbench import registry
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
@@ -71,5 +72,11 @@ class LossForces:
 
 
 def triplet_losses() -> list[str]:
-    """The losses of the library that take `Triplets`."""
-    return get_args(TripletLoss)[1].names()
+    """The losses of the library that take `Triplets`, without those that learn one value per class.
+
+    Each point is a class of its own here.
+    """
+    named = get_args(TripletLoss)[1].names()
+    return [
+        name for name in named if not registry.annotation("losses", name, "__init__", "num_classes")
+    ]

@@ -20,13 +20,33 @@ _MOVED = {"self": (0, 2), "negative": (0, 3), "positive": (0, 1)}
 _USUAL = {(0, 2): 0.6}
 """Similarity of a pair while others move; 0.3 if not given."""
 
-_LOSSES = (
+METHODS = (
     "contrastive",
     "triplet",
     "lifted_structure_per_anchor",
     "n_pair",
     "multi_similarity",
     "multi_similarity, mined",
+)
+METRICS = (
+    "contrastive_self",
+    "contrastive_negative",
+    "contrastive_positive",
+    "triplet_self",
+    "triplet_negative",
+    "triplet_positive",
+    "lifted_structure_per_anchor_self",
+    "lifted_structure_per_anchor_negative",
+    "lifted_structure_per_anchor_positive",
+    "n_pair_self",
+    "n_pair_negative",
+    "n_pair_positive",
+    "multi_similarity_self",
+    "multi_similarity_negative",
+    "multi_similarity_positive",
+    "multi_similarity_mined_self",
+    "multi_similarity_mined_negative",
+    "multi_similarity_mined_positive",
 )
 
 
@@ -48,7 +68,7 @@ class SimilarityTypes:
 
     def run(self, seed: int) -> Outcome:
         parts, arrays = [], {}
-        for name in _LOSSES:
+        for name in METHODS:
             loss, _, mined = name.partition(", ")
             built = build_loss(loss, num_classes=3, embedding_dim=4)
             miner = build_miner(loss) if mined else None
