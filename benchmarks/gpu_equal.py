@@ -27,7 +27,12 @@ CLASSES, DIM, IMAGES_PER_CLASS = 24, 64, 5
 # float32 against float64, relative to the largest entry; a gradient in bfloat16 has eight bits.
 VALUE, GRADIENT, REDUCED = 1e-4, 1e-3, 2e-2
 DRAWING = ("random", "semi_hard_random", "soft_hard", "distance_weighted")
-DRAWING += ("distance_weighted_pairs", "karaman_region")
+DRAWING += (
+    "distance_weighted_of_batch",
+    "distance_weighted_pairs",
+    "karaman_region",
+    "one_positive",
+)
 STEPS = {
     "random_crop": [{"random_crop": {"size": 24}}],
     "random_resized_crop": [{"random_resized_crop": {"size": 24}}],

@@ -146,7 +146,7 @@ def digest_of_params(params: Mapping[str, Any]) -> str:
 
 _NO_CONTENT = {
     *("source", "code"),
-    *("prepared", "prepared_train", "costs", "folder", "reference", "sources", "counts"),
+    *("prepared", "prepared_train", "costs", "folder", "reference", "sources"),
 }
 _NAMED_BY_CONTENT = ("data/", "weights/")
 

@@ -26,15 +26,12 @@ def difference(
 
     Args:
         record: of its first file.
-        inputs, params: of the job; its code is the parameter `source`, without which its stage is
-            one whose results are kept.
+        inputs, params: of the job; its code is the parameter `source`.
         results: the folder of results.
 
     Returns:
         What was different, and what it is now.
     """
-    if "source" not in params:
-        return None
     now = Record(
         record.rule,
         record.files,

@@ -17,7 +17,8 @@ from dmlbench.provenance import Record
 def trust_records(results: str) -> None:
     """Let Snakemake compare jobs with the records of their files, in this process.
 
-    Jobs whose files have no record are compared with what `.snakemake` says, if it knows them.
+    Jobs whose files have no record are compared with what `.snakemake` says, if it knows them, and
+    so are parameters of stages without the digest of their code, such as a download's.
 
     Args:
         results: the folder of results.
@@ -32,8 +33,13 @@ def trust_records(results: str) -> None:
 
         setattr(PersistenceBase, name, replaced)
 
-    def changed(job, record: Record) -> ParamsChange:
-        inputs, params = map(str, job.input), dict(job.params.items())
+    compared = PersistenceBase.params_changed
+
+    def changed(self, job, *file) -> ParamsChange:
+        record, params = _record(job, results), dict(job.params.items())
+        if record is None or "source" not in params:
+            return compared(self, job, *file)
+        inputs = map(str, job.input)
         differs = stale.difference(record, inputs=inputs, params=params, results=results)
         if differs is None:
             return NO_PARAMS_CHANGE
@@ -43,7 +49,7 @@ def trust_records(results: str) -> None:
     replace("has_metadata", lambda job, record: True)
     replace("has_outdated_metadata", lambda job, record: False)
     replace("input_changed", lambda job, record: ())
-    replace("params_changed", changed)
+    PersistenceBase.params_changed = changed
 
 
 def _record(job, results: str) -> Record | None:
