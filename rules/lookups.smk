@@ -8,7 +8,7 @@ from dmlbench.plan.targets import unknown_target
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 
 # Their folders name what they are, so their dates say nothing about a run.
-NAMED_BY_CONTENT = {"index", "split", "pixels", "pixel_table", "features", "best"}
+NAMED_BY_CONTENT = {"archives", "index", "split", "pixels", "pixel_table", "features", "best"}
 
 
 def inputs_of(rule):
