@@ -18,7 +18,7 @@ configfile: str(CONFIGFILE)
 
 include: "rules/common.smk"
 include: "rules/lookups.smk"
-include: "rules/stale.smk"
+include: "rules/records.smk"
 include: "rules/costs.smk"
 include: "rules/data.smk"
 include: "rules/split.smk"

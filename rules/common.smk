@@ -17,7 +17,7 @@ LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan
-from dmlbench.claims import claim
+from dmlbench.results_lock import claim
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import leave_garbage_at_exit
 from dmlbench.plan import cluster, combinations, data, frozen, pages, paths, searches, views

@@ -72,5 +72,7 @@ rule features:
     threads: threads_of_features
     params:
         network=network_of_features,
+        threads=torch_threads_of_features,
+        code=code_of(lambda wildcards: ["training/extraction"]),
     script:
         "../workflow/scripts/features.py"

@@ -1,6 +1,5 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
-from dmlbench.plan import stale, versions
 from dmlbench.plan.claims import read_claims
 from dmlbench.plan.defaults import complete
 from dmlbench.plan.targets import unknown_target
@@ -101,6 +100,11 @@ def threads_of_features(wildcards):
     return PLAN.threads(INPUTS.extracted(wildcards.data, wildcards.features)[1])
 
 
+def torch_threads_of_features(wildcards, output):
+    """As `torch_threads`."""
+    return threads_of_features(wildcards)
+
+
 # Runs and searches
 
 
@@ -151,46 +155,6 @@ def experiment_of(wildcards):
     return entry("experiment", name, PLAN.experiments)
 
 
-def code_of(modules):
-    """The code of a stage whose finished results no edit makes again: recorded with them.
-
-    It takes the output, as those above do, so that Snakemake does not compare it.
-
-    Args:
-        modules: gives the stage's modules from wildcards.
-    """
-    return lambda wildcards, output: stale.code_of(modules(wildcards))
-
-
-def modules_of_index(wildcards):
-    return ["data/index", f"data/layouts/{data_entry(wildcards).layout.name}"]
-
-
-def modules_of_drawing(wildcards):
-    return ["data/generate", f"data/generators/{data_entry(wildcards).generator.name}"]
-
-
-def modules_of_split(wildcards):
-    return ["data/split", f"data/splits/{PLAN.split_rule(wildcards.split).name}"]
-
-
-def modules_of_training(wildcards):
-    return versions.sources(run_of(wildcards).spec)
-
-
-def modules_of_trials(wildcards):
-    facts = search_facts(wildcards)
-    chosen = ["search/worker_job", f"search/strategies/{facts['strategy']['name']}"]
-    return [*chosen, *versions.sources(facts["trial_specs"][0])]
-
-
-def modules_of_experiment(wildcards):
-    return [f"experiments/{experiment_of(wildcards).experiment.name}"]
-
-
-# Studies
-
-
 def facts_of(kind):
     """The facts from which a view is built."""
     look_up = in_one_line(views.facts)
@@ -213,12 +177,6 @@ def templates(*names):
     """Templates of pages: a changed template makes the page again."""
     folder = LIBRARY / "dmlbench" / "presentation" / "templates"
     return [os.path.relpath(folder / name) for name in names]
-
-
-def sources_of_rules(wildcards):
-    """Rule -> digest of its code, for rules whose code does not depend on the job."""
-    named = {rule.name: dict(rule.params.items()).get("source") for rule in workflow.rules}
-    return {name: source for name, source in named.items() if isinstance(source, str)}
 
 
 # What this call requests

@@ -1,12 +1,14 @@
 """A copy of the project, and the output of Snakemake in it."""
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import yaml
 from dmlbench import plan
@@ -40,6 +42,14 @@ def load_studies(*studies: str, **changes: object) -> plan.Plan:
 def rehearse(*studies: str) -> plan.Plan:
     """The plan of these studies at toy size."""
     return load_studies(*studies, **read_mapping(CONFIG / "rehearsal.yaml"))
+
+
+def script_of_docs(name: str) -> ModuleType:
+    """A script of docs/, which is not on Python's path."""
+    found = importlib.util.spec_from_file_location(name, REPOSITORY / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def copy_project(folder: Path) -> None:

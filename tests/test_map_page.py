@@ -1,19 +1,13 @@
 """docs/map.md has the way of an image that rules, scripts and library take now."""
 
-import importlib.util
-
 import pytest
 from dmlbench.plan.sources import SCRIPTS, imported
-from project import REPOSITORY
+from project import script_of_docs
 
 
 @pytest.fixture(scope="module")
 def from_rules():
-    file = REPOSITORY / "docs" / "from_rules.py"
-    spec = importlib.util.spec_from_file_location("from_rules", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of_docs("from_rules")
 
 
 def test_the_tables_are_those_of_the_rules(from_rules):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 from dmlbench import plan
-from dmlbench.claims import claim, claimed_by
 from dmlbench.plan import overview, views
 from dmlbench.plan.progress import Progress, of_study, of_view
+from dmlbench.results_lock import claim, claimed_by
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 

@@ -1,17 +1,12 @@
 """docs/protocols.md has the tables that follow from the configuration now."""
 
-import importlib.util
-
 import pytest
-from project import REPOSITORY
+from project import script_of_docs
 
 
 @pytest.fixture(scope="module")
 def from_plan():
-    spec = importlib.util.spec_from_file_location("from_plan", REPOSITORY / "docs" / "from_plan.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of_docs("from_plan")
 
 
 def test_the_tables_are_those_of_the_configuration(from_plan):

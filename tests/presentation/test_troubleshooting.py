@@ -16,7 +16,6 @@ import optuna
 import pytest
 import torch
 from dmlbench import locks, plan, registry
-from dmlbench.claims import claim
 from dmlbench.data.archives import Archive
 from dmlbench.data.download import download
 from dmlbench.data.index import index
@@ -33,6 +32,7 @@ from dmlbench.plan.new_study import Pictures, write_study
 from dmlbench.plan.read import read_mapping
 from dmlbench.plan.targets import unknown_target
 from dmlbench.presentation import report
+from dmlbench.results_lock import claim
 from dmlbench.samplers import Batch
 from dmlbench.search.storage import DATABASE, open_study
 from dmlbench.search.trials import Trials

@@ -1,7 +1,6 @@
 """The audit of the five documents: its findings in the committed transcriptions."""
 
 import csv
-import importlib.util
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from dmlbench.statistics.audit import (
 from dmlbench.statistics.audit.check import AGREES, BLAMED, CERTAIN, FORMULA, SURE
 from dmlbench.statistics.audit.precision import SIZE, drawn, precision, read_checked
 from dmlbench.statistics.printed import read_printed
-from project import REPOSITORY
+from project import REPOSITORY, script_of_docs
 
 REFERENCE = Path(__file__).parents[2] / "config" / "reference"
 STUDIES = ["can2019", "karaman2021", "musgrave2020", "psomas2020", "roth2020"]
@@ -96,10 +95,7 @@ def test_the_checked_sample_is_of_this_audit_and_stands(frames):
 
 
 def test_pages_say_what_the_audit_finds(frames):
-    file = REPOSITORY / "docs" / "from_audit.py"
-    spec = importlib.util.spec_from_file_location("from_audit", file)
-    from_audit = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(from_audit)
+    from_audit = script_of_docs("from_audit")
     for page, text in from_audit.texts(pd.concat(frames.values())).items():
         (written,) = from_audit.MARKS.findall((REPOSITORY / page).read_text())
         assert written == f"{text}\n", "the audit has changed: `make audit-pages`"

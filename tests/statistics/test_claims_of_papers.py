@@ -62,7 +62,7 @@ def printed():
 
 
 def cells(paper: str, *tables: str) -> dict[tuple, float]:
-    """(table, panel, data set, method, variant, metric) -> printed number, read anew."""
+    """(table, panel, data set, method, variant, metric) -> printed number, without our reader."""
     found = {}
     for table in tables:
         with (REFERENCE / paper / f"table_{table}.csv").open(newline="") as lines:

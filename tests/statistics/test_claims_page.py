@@ -1,21 +1,15 @@
 """docs/claims.md has the tables of the claims, the printed and the published numbers now."""
 
-import importlib.util
-
 import pandas as pd
 import pytest
 from dmlbench.statistics.claims import COLUMNS
 from dmlbench.statistics.claims.summary import claims_of_all, counted, counts, in_rows
-from project import REPOSITORY
+from project import script_of_docs
 
 
 @pytest.fixture(scope="module")
 def from_claims():
-    file = REPOSITORY / "docs" / "from_claims.py"
-    spec = importlib.util.spec_from_file_location("from_claims", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of_docs("from_claims")
 
 
 def test_the_tables_are_those_of_the_claims(from_claims):

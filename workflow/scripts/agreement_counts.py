@@ -1,10 +1,7 @@
 """Rule agreement: print how many printed numbers have which verdict, and where the rest is."""
 
-import sys
-
-from dmlbench.job import job
+from dmlbench.job import job, print_on_terminal
 from dmlbench.statistics.agreement import counted
 
 with job(snakemake):
-    lines = counted(snakemake.input.csv, snakemake.input.md)
-    print("\n".join(lines), file=sys.__stdout__)
+    print_on_terminal(counted(snakemake.input.csv, snakemake.input.md))

@@ -9,6 +9,6 @@ with job(snakemake), gpu_lease(snakemake.config["device"], snakemake.config["run
         snakemake.params.network,
         **dict(snakemake.input.items()),
         device=snakemake.config["device"],
-        threads=snakemake.threads,
+        threads=snakemake.params.threads,
         output=snakemake.output[0],
     )

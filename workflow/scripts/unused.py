@@ -1,9 +1,8 @@
 """Rule unused: list, and on request remove, results that no study uses any more."""
 
-import sys
 from pathlib import Path
 
-from dmlbench.job import job
+from dmlbench.job import job, print_on_terminal
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.unused import remove, report, unused
 
@@ -15,4 +14,4 @@ with job(snakemake):
         lines.append("removed")
     elif found:
         lines.append("to remove them: snakemake --cores 1 unused --config remove=true")
-    print("\n".join(lines), file=sys.__stdout__)
+    print_on_terminal(lines)

@@ -4,16 +4,16 @@ import contextlib
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dmlbench import claims, provenance
+from dmlbench import provenance, results_lock
 from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.garbage import leave_garbage_at_exit
 
-_CHECKED_BY_READERS = ("archives", "pixels")
+_CHECKED_BY_READERS = ("archives", "pixels", "features")
 """Inputs of many gigabytes, of which a job may need a part: checked by what reads them."""
 
 _COSTLY = ("download", "train", "search", "search_worker")
@@ -43,7 +43,7 @@ def job(snakemake) -> Iterator[Job]:
         use_avx2()
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with claims.at_work(_results(snakemake)), _logged(snakemake.log[0]):
+        with results_lock.at_work(_results(snakemake)), _logged(snakemake.log[0]):
             _check_inputs(snakemake)
             running = Job()
             yield running
@@ -60,6 +60,11 @@ def job(snakemake) -> Iterator[Job]:
         sys.exit(128 + signal.SIGINT)
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def print_on_terminal(lines: Iterable[str]) -> None:
+    """Print what the user asked for, which is no matter of the rule's log."""
+    print("\n".join(lines), file=sys.__stdout__)
 
 
 def _say(why: str, snakemake) -> None:
@@ -112,7 +117,7 @@ def _record(snakemake) -> None:
         files={Path(file).name: provenance.digest(file) for file in snakemake.output},
         inputs=provenance.digests_of_inputs(snakemake.input, results),
         params=provenance.digest_of_params(params),
-        code="" if _is_edited(Path(results, claims.FILE)) else code,
+        code="" if _is_edited(Path(results, results_lock.FILE)) else code,
     )
     provenance.write(record, Path(snakemake.output[0]).parent)
 

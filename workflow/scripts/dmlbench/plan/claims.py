@@ -144,7 +144,7 @@ class StandIn(Model):
     Attributes:
         study: the study.
         name: what tells it from others of the same study.
-        variants: variant in the place of a printed number -> its variant there. Other variants do
+        variants: variant at the place of a printed number -> its variant there. Other variants do
             not exist there.
         differs: what is not as in the document, beyond data set, network and budget.
     """

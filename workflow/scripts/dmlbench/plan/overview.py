@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from dmlbench.claims import claimed_by
 from dmlbench.errors import UserError
 from dmlbench.plan import costs, pages, views
 from dmlbench.plan.cost_model import CostModel
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.progress import Progress, of_study, of_view
+from dmlbench.results_lock import claimed_by
 
 _TITLE = 48
 _OTHERS = {

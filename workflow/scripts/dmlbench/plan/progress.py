@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from dmlbench import claims
+from dmlbench import results_lock
 from dmlbench.logs import failure
 from dmlbench.plan import paths, searches, views
 from dmlbench.plan.combinations import combinations
@@ -78,9 +78,9 @@ class Progress:
 
     @cached_property
     def running(self) -> list[Stage]:
-        if claims.claimed_by(self.results) is None:
+        if results_lock.claimed_by(self.results) is None:
             return []
-        since = (self.results / claims.FILE).stat().st_mtime
+        since = (self.results / results_lock.FILE).stat().st_mtime
         failed = {stage for stage, _ in self.failed}
         return [
             stage

@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from dmlbench import claims, locks
-from dmlbench.claims import at_work, claim, claimed_by
+from dmlbench import locks, results_lock
 from dmlbench.errors import UserError
+from dmlbench.results_lock import at_work, claim, claimed_by
 
-SCRIPTS = Path(claims.__file__).resolve().parents[1]
+SCRIPTS = Path(results_lock.__file__).resolve().parents[1]
 AS_USER = """
 import os, socket, sys
-from dmlbench.claims import at_work, claim, claimed_by
+from dmlbench.results_lock import at_work, claim, claimed_by
 from dmlbench.errors import UserError
 user, code, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 if user:
@@ -115,6 +115,6 @@ def test_without_locks_or_permission_jobs_run_all_the_same(tmp_path, monkeypatch
     def none(*_):
         raise OSError("no locks")
 
-    monkeypatch.setattr(claims.fcntl, "flock", none)
+    monkeypatch.setattr(results_lock.fcntl, "flock", none)
     with at_work(tmp_path):
         claim(tmp_path)
