@@ -55,6 +55,7 @@ def trials_of_a_pass(parameters: Mapping[str, Parameter], start: Mapping[str, Va
 def _check_place(trial: dict, place: str, where: str) -> None:
     parent, _, key = place.rpartition(".")
     parts = [name for name, value in trial.items() if isinstance(value, dict)]
+    parts += [f"regularizers.{part['name']}" for part in trial["regularizers"]]
     if parent and parent not in parts:
         raise UserError(f"{where}: {unknown('part of the run', parent, parts)}")
     if not parent and key not in trial:
