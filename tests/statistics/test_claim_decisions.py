@@ -5,8 +5,10 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from dmlbench.errors import UserError
 from dmlbench.plan.claims import Cell, Claim, StandIn
 from dmlbench.plan.mapping import Mapping, Rule, Then
+from dmlbench.plan.where import Where
 from dmlbench.statistics.claims import decisions
 from dmlbench.statistics.claims.contrasts import comparisons
 from dmlbench.statistics.claims.decisions import combined, of_correlation, of_difference, outcomes
@@ -44,10 +46,10 @@ def scores(effects, *, seeds: int, noise: float, random, of_seed: float = 3.0) -
     return evidence
 
 
-def one_score() -> pd.DataFrame:
-    columns = ["dataset", "method", "variant", "role", "metric", "selection", "seed", "value"]
-    row = ["x", "margin", "", "test", "recall_at_1", "last_epoch", 0, 0.5]
-    return pd.DataFrame([row], columns=columns)
+def one_score(**columns) -> pd.DataFrame:
+    row = {"dataset": "x", "network": "n", "embedding_dim": 8, "split": "half", "seed": 0}
+    row |= {"method": "margin", "variant": "", "role": "test", "metric": "recall_at_1"}
+    return pd.DataFrame([row | {"selection": "last_epoch", "value": 0.5} | columns])
 
 
 def verdict(one: Claim, evidence, smallest: float = 1.0):
@@ -211,3 +213,32 @@ def test_the_interval_of_a_rank_correlation_covers_zero_as_often_as_said():
     assert found["contradicted"] / 2000 < 0.065
     assert of_correlation(-0.9, 14, "less", 0.0, 0.3).holds < 0.001
     assert np.isnan(of_correlation(-0.9, 3, "less", 0.0, 0.3).holds)
+
+
+def test_of_several_splits_of_the_classes_a_split_is_what_a_seed_is_of_one():
+    random = np.random.default_rng(5)
+    effects = {"a": 0.01, "b": 0.03, "c": 0.02}
+    scores = pd.concat(
+        one_score(variant=variant, split=split, seed=seed, value=0.6 + added + random.normal() / 99)
+        for split, effect in effects.items()
+        for seed in range(4)
+        for variant, added in (("", 0.0), ("new", effect))
+    )
+    evidence = Elsewhere(scores, MAPPING, ALIKE)
+    new, old = (next(c for c in CELLS if c[5:7] == ("margin", v)) for v in ("new", ""))
+    means = scores.groupby(["variant", "split"])["value"].mean().unstack(0) * 100
+    expected = stats.ttest_rel(means["new"], means[""])
+    value, error, freedom = evidence.estimate({new: 1.0, old: -1.0})
+    assert (value / error, freedom) == (pytest.approx(expected.statistic), 2)
+    assert evidence.seeds(new) == 3
+
+
+def test_a_stand_in_is_the_rows_of_one_data_set():
+    scores = pd.concat([one_score(), one_score(dataset="y", value=0.7)])
+    with pytest.raises(UserError, match="several values of dataset; allowed: one, by `where`"):
+        Elsewhere(scores, MAPPING, ALIKE)
+    one = ALIKE.model_copy(update={"where": Where(dataset="y")})
+    evidence = Elsewhere(scores, MAPPING, one)
+    margin = next(c for c in CELLS if c[5:7] == ("margin", ""))
+    assert evidence.data == ["y"]
+    assert evidence.value(margin) == pytest.approx(70)

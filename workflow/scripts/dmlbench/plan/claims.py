@@ -18,6 +18,7 @@ from dmlbench.evaluation.names import check_metric
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.mapping import CELL, Patterns, When, table_id
 from dmlbench.plan.read import read_yaml
+from dmlbench.plan.where import Where
 
 COORDINATES = ("table", "panel", *CELL)
 Coordinate = Literal[COORDINATES]
@@ -144,6 +145,7 @@ class StandIn(Model):
     Attributes:
         study: the study.
         name: what tells it from others of the same study.
+        where: the rows of the study; all if not given.
         variants: variant at the place of a printed number -> its variant there. Other variants do
             not exist there.
         differs: what is not as in the document, beyond data set, network and budget.
@@ -151,6 +153,7 @@ class StandIn(Model):
 
     study: Identifier
     name: str
+    where: Where = Where()
     variants: dict[str, str]
     differs: str = ""
 

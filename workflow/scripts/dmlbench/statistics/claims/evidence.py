@@ -8,11 +8,12 @@ import copy
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.plan import mapping as places
 from dmlbench.plan.claims import Cell, StandIn, cell_of
@@ -154,7 +155,7 @@ class Ours(Scores):
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping):
         self.mapping = mapping
-        super().__init__(_by_seed(scores, [*PLACED, "role", "metric"]), self._key)
+        super().__init__(_by_unit(scores, [*PLACED, "role", "metric"], "seed"), self._key)
         self.data = sorted(scores["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
@@ -169,16 +170,30 @@ class Elsewhere(Scores):
     """Scores of a stand-in: the methods of a document on other data.
 
     Args:
-        scores: the long table of the stand-in, of one data set, network, size and split. Those of
-            the last epoch are used, which no test label chose.
+        scores: the long table of the stand-in. Those of the last epoch are used, which no test
+            label chose.
         mapping: of the document.
-        stand_in: what its variants are called.
+        stand_in: its rows, and what its variants are called. Where they have several splits of the
+            classes, a split takes the place of a seed: its number is the mean over its seeds.
+
+    Raises:
+        UserError: its rows have several data sets, networks or sizes.
     """
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping, stand_in: StandIn):
         last = scores[scores["selection"].isin([_LAST, "none"])]
+        for column, values in stand_in.where.wanted:
+            last = last[last[column].isin(values)]
+        for column in ("dataset", "network", "embedding_dim"):
+            if last[column].nunique() > 1:
+                raise UserError(
+                    f"claims.yaml: stand-in {stand_in.name}: fits rows with several values of "
+                    f"{column}; allowed: one, by `where`"
+                )
         self.mapping, self.stand_in = mapping, stand_in
-        super().__init__(_by_seed(last, ["method", "variant", "role", "metric"]), self._key)
+        columns = ["method", "variant", "role", "metric"]
+        unit = "split" if last["split"].nunique() > 1 else "seed"
+        super().__init__(_by_unit(last, columns, unit), self._key)
         self.data = sorted(last["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
@@ -191,9 +206,10 @@ class Elsewhere(Scores):
         return found.method, self.stand_in.variants[found.variant], found.role, found.metric
 
 
-def _by_seed(scores: pd.DataFrame, by: list[str]) -> dict[tuple, dict[int, float]]:
-    found: dict[tuple, dict[int, float]] = {}
-    for row in scores[[*by, "seed", "value"]].itertuples(index=False):
-        *key, seed, value = row
-        found.setdefault(tuple(key), {})[seed] = value * quantity(key[-1]).factor
-    return found
+def _by_unit(scores: pd.DataFrame, by: list[str], unit: str) -> dict[tuple, dict[Any, float]]:
+    """Values of the columns `by`, of which a metric is the last -> seed or split -> score."""
+    means = scores.groupby([*by, unit], sort=False, dropna=False)["value"].mean()
+    of_units: dict[tuple, dict[Any, float]] = {}
+    for (*key, each), value in means.items():
+        of_units.setdefault(tuple(key), {})[each] = value * quantity(key[-1]).factor
+    return of_units
