@@ -97,7 +97,7 @@ def network_of_features(wildcards):
 
 @in_one_line
 def threads_of_features(wildcards):
-    return PLAN.threads(INPUTS.extracted(wildcards.data, wildcards.features)[1])
+    return PLAN.threads_of_backbone(INPUTS.extracted(wildcards.data, wildcards.features)[1])
 
 
 def torch_threads_of_features(wildcards, output):

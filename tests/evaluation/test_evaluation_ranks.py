@@ -1,5 +1,7 @@
 """The tiled search against sorting in exact integers."""
 
+import sys
+
 import brute_force
 import numpy as np
 import pytest
@@ -126,6 +128,36 @@ def test_scores_that_depend_on_ties_are_reported_and_no_others(case, metrics, pr
             np.testing.assert_array_equal(
                 per_query(name, ours or found.ranks), per_query(name, other)
             )
+
+
+@pytest.mark.parametrize(
+    ("images", "dim", "memory", "before_torch", "after"),
+    [
+        (500, 64, 2**30, True, True),
+        (5924, 512, 2**30, True, False),
+        (5924, 512, 2**24, False, False),
+        (60502, 64, 2**30, False, False),
+    ],
+)
+def test_torch_is_not_loaded_where_whole_rows_are_faster(
+    images, dim, memory, before_torch, after, monkeypatch
+):
+    x = np.broadcast_to(np.float32(1), (images, dim))
+    space = read_space(x[:2], [0, 0])
+    side = space.gallery._replace(vectors=x)
+    space = space._replace(queries=side, gallery=side)
+    assert full_matrix.is_small(space, memory) is after
+    monkeypatch.delitem(sys.modules, "torch")
+    assert full_matrix.is_small(space, memory) is before_torch
+
+
+def test_whole_rows_in_blocks_rank_as_in_one(monkeypatch):
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 9, 200)
+    x = rng.normal(size=(200, 5))
+    plain = find(x, y, precision="auto")
+    monkeypatch.setattr(full_matrix, "_BLOCK", 700)
+    np.testing.assert_array_equal(find(x, y, precision="auto").ranks.rank, plain.ranks.rank)
 
 
 def test_whole_rows_see_every_tie():

@@ -65,6 +65,17 @@ def test_a_training_takes_features_instead_of_pixels(frozen, tmp_path):
         row_with(loaded, data, f"{name}x")
 
 
+def test_heads_have_one_thread_and_images_those_of_the_backbone(configured):
+    configured.edit("networks", lambda networks: networks["convnet3"].update(threads=3))
+    loaded = configured.load()
+    assert {loaded.threads(run.spec) for run in loaded.runs("mine")} == {3}
+    configured.edit("networks", lambda networks: networks["convnet3"].update(FROZEN))
+    loaded = configured.load()
+    specs = [run.spec for run in loaded.runs("mine")]
+    assert {loaded.threads(spec) for spec in specs} == {1}
+    assert {loaded.threads_of_backbone(spec) for spec in specs} == {3}
+
+
 def test_a_crop_beyond_the_images_is_refused(frozen):
     crop = copy.deepcopy(FROZEN)
     crop["frozen"][0]["size"] = 29

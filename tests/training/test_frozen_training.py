@@ -1,5 +1,8 @@
 """A head on stored features trains as it does on images through a network that stays as it is."""
 
+import threading
+
+import numpy as np
 import pytest
 import torch
 from dmlbench.data.features import Features
@@ -40,6 +43,14 @@ def features(toy_data, tmp_path_factory):
 @pytest.fixture
 def data(toy_data, features):
     return toy_data.with_features(features)
+
+
+def test_features_come_in_the_order_asked_for_without_a_thread(features):
+    store, threads = Features(features), threading.active_count()
+    wanted = [np.array([3, 1]), np.array([0, 0, 2])]
+    for batch, ids in zip(Feed(store, torch.device("cpu")).batches(wanted), wanted, strict=True):
+        assert torch.equal(batch, store.batch(ids))
+        assert threading.active_count() == threads
 
 
 def on_features(data, features, changes=None):

@@ -45,7 +45,8 @@ class Feed:
         """The batches of these image ids, in order, read by a thread ahead of their use.
 
         `ids` is advanced by the caller's thread, `ahead` batches before they are due. The reading
-        thread ends when the iterator is exhausted, closed or discarded.
+        thread ends when the iterator is exhausted, closed or discarded. Features, which are in
+        memory, are read when they are due.
 
         Args:
             ids: int64 [B] for each batch.
@@ -58,6 +59,9 @@ class Feed:
         Raises:
             UserError: an id that is not in the store.
         """
+        if self.features is not None:
+            yield from (self._placed(self._read(wanted)) for wanted in ids)
+            return
         reader = ThreadPoolExecutor(1, thread_name_prefix="feed")
         reading = deque()
         try:

@@ -87,7 +87,7 @@ def find_ranks(
     positives = class_size - space.itself.length
     limit, first_limit = _limits(metrics, positives, class_size)
     rank = None
-    if precision == "auto" and str(device) == "cpu" and is_small(space):
+    if precision == "auto" and str(device) == "cpu" and is_small(space, memory):
         rank = best = worst = full_ranks(space, positives, limit, first_limit)
     if rank is None:
         from dmlbench.evaluation.walk import walk_ranks
