@@ -100,14 +100,19 @@ gpu-check: .venv/ready ## is this GPU right and fast? a table and results/benchm
 	@$(BIN)/python benchmarks/gpu_check.py $(CHECK)
 
 .PHONY: publish
-publish: ## copy what STUDY=... has found from results/ to results/published/, to be committed
+publish: .venv/ready ## copy what STUDY=... has found so far from results/ to results/published/, to be committed
 	@for study in $(STUDY); do \
-		mkdir -p results/published/$$study; \
+		mkdir -p results/published/$$study results/studies/$$study; \
 		(cd results/studies/$$study && find . -name neighbors -prune -o \
 			\( -name '*.csv' -o -name '*.md' -o -name '*.png' -o -name '*.parquet' \) -print) \
 			| tar -C results/studies/$$study -cf - -T - \
 			| tar -C results/published/$$study -xf - || exit 1; \
 	done
+	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.published pack $(STUDY)
+
+.PHONY: continue
+continue: .venv/ready ## take the published searches of STUDY=... into results/, so that a call continues after them
+	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.published unpack $(STUDY)
 
 .PHONY: record-training
 record-training: .venv/ready ## record what every part computes, once versions are raised where they must be

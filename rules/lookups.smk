@@ -24,6 +24,23 @@ def inputs_of(rule):
     return found
 
 
+def inputs_unless_finished(rule):
+    """`inputs_of`, and none for a job that is done: its folder says what it was made from.
+
+    Otherwise images that are missing, as where searches were published, would make it run again. A
+    call that forces jobs needs the inputs.
+    """
+    look_up = inputs_of(rule)
+
+    def found(wildcards):
+        settings = workflow.dag_settings
+        forced = settings.forcetargets or settings.forceall or settings.forcerun
+        done = Path(RESULTS, paths.first(rule, **dict(wildcards.items()))).exists()
+        return {} if done and not forced else look_up(wildcards)
+
+    return found
+
+
 def threads_of(wildcards):
     return PLAN.threads(run_of(wildcards).spec)
 

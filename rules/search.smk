@@ -7,7 +7,7 @@
 
 rule search_worker:
     input:
-        unpack(inputs_of("search_worker")),
+        unpack(inputs_unless_finished("search_worker")),
     output:
         made("search_worker"),
     threads: searched_threads

@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from project import Project, copy_project, local_environment
+from dmlbench.plan import published, searches
+from project import Project, copy_project, load_studies, local_environment
 
 pytestmark = pytest.mark.workflow
 
@@ -51,3 +52,19 @@ def test_snakemakes_own_report_shows_figures_with_their_titles(tmp_path):
     assert f"{title}. Study karaman2021" in shown
     assert "3_6.svg" in shown
     assert "Figures" in shown
+
+
+def test_a_call_continues_after_unpacked_searches(tmp_path):
+    project, study = Project(tmp_path), "psomas2020_birds"
+    loaded = project.plan()
+    row = next(row for row in loaded.rows(study) if row.method == "triplet")
+    name = searches.folder(loaded, loaded.search_of(row))
+    here, file = tmp_path / "elsewhere" / "searches" / name, tmp_path / "a.tar.xz"
+    for made in ("workers/0.yaml", "trials.parquet", "best.yaml"):
+        (here / made).parent.mkdir(parents=True, exist_ok=True)
+        (here / made).touch()
+    published.pack(load_studies(study, pathvars={"results": str(here.parents[1])}), study, file)
+    published.unpack(file, tmp_path / "results")
+    output = project.snakemake("-n", "--quiet", "reason", "--", f"{study}_table_retrieval")
+    counts = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
+    assert (counts["search_worker"], counts["search"]) == ("9", "9")

@@ -1,0 +1,63 @@
+"""Published searches: packed with their study, and unpacked where a call continues after them."""
+
+import os
+
+import pytest
+from dmlbench.errors import UserError
+from dmlbench.plan import searches
+from dmlbench.plan.published import finished_searches, pack, unpack
+from project import load_studies
+
+FILES = ("best.yaml", "trials.parquet", "provenance.jsonl", "workers/0.yaml")
+
+
+@pytest.fixture
+def searched(tmp_path):
+    """The plan of a study with one finished search, and one that has only begun."""
+    plan = load_studies("psomas2020_birds", pathvars={"results": str(tmp_path / "here")})
+    for name, files in (("contrastive", FILES), ("triplet", FILES[2:])):
+        row = next(row for row in plan.rows("psomas2020_birds") if row.method == name)
+        for file in files:
+            path = tmp_path / "here" / "searches" / _folder(plan, row) / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{name} {file}")
+            os.utime(path, (1e9, 1e9))
+    return plan
+
+
+def _folder(plan, row) -> str:
+    return searches.folder(plan, plan.search_of(row))
+
+
+def test_finished_searches_return_as_they_were(searched, tmp_path):
+    (folder,) = finished_searches(searched, "psomas2020_birds")
+    assert pack(searched, "psomas2020_birds", tmp_path / "published" / "a.tar.xz") == 1
+    assert unpack(tmp_path / "published" / "a.tar.xz", tmp_path / "there") == len(FILES)
+    for file in FILES:
+        here, there = tmp_path / "here" / folder / file, tmp_path / "there" / folder / file
+        assert there.read_bytes() == here.read_bytes()
+        assert there.stat().st_mtime == here.stat().st_mtime
+    assert len(list((tmp_path / "there" / "searches").iterdir())) == 1
+
+
+def test_what_is_there_stays(searched, tmp_path):
+    (folder,) = finished_searches(searched, "psomas2020_birds")
+    pack(searched, "psomas2020_birds", tmp_path / "a.tar.xz")
+    own = tmp_path / "there" / folder / "best.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("own")
+    assert unpack(tmp_path / "a.tar.xz", tmp_path / "there") == len(FILES) - 1
+    assert own.read_text() == "own"
+
+
+def test_without_a_finished_search_nothing_is_written(tmp_path):
+    plan = load_studies("psomas2020_birds", pathvars={"results": str(tmp_path)})
+    assert pack(plan, "psomas2020_birds", tmp_path / "a.tar.xz") == 0
+    assert not (tmp_path / "a.tar.xz").exists()
+
+
+def test_unknown_studies_and_missing_files_are_one_line(searched, tmp_path):
+    with pytest.raises(UserError, match="study 'psomas2020_bird'"):
+        pack(searched, "psomas2020_bird", tmp_path / "a.tar.xz")
+    with pytest.raises(UserError, match=r"a\.tar\.xz: missing; allowed: a study whose"):
+        unpack(tmp_path / "a.tar.xz", tmp_path)
