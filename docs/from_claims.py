@@ -9,7 +9,7 @@ HOME = DOCS.parent
 sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 
 import pandas as pd  # noqa: E402 (the library is on the path only now)
-from dmlbench.plan.claims import FILE, read_claims  # noqa: E402
+from dmlbench.plan.claims import FILE, StandIn, read_claims  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores, read_scores  # noqa: E402
 from dmlbench.statistics.claims import evaluated  # noqa: E402
 from dmlbench.statistics.claims.summary import markdown, table_of_counts  # noqa: E402
@@ -32,18 +32,24 @@ def tables() -> str:
 
 def verdicts(folder: Path) -> pd.DataFrame:
     """The verdicts on a document by its printed numbers and by the published results."""
-    stand_ins = {
-        each.study: read_scores(PUBLISHED / each.study / "scores.parquet")
-        for each in read_claims(folder).stand_ins
-    }
-    return evaluated(folder, no_scores(), stand_ins)
+    scores = {each.study: read_scores(_scores(each)) for each in _published(folder.name)}
+    return evaluated(folder, no_scores(), scores)
+
+
+def _published(study: str) -> list[StandIn]:
+    """The stand-ins that have run."""
+    return [each for each in read_claims(REFERENCE / study).stand_ins if _scores(each).exists()]
+
+
+def _scores(stand_in: StandIn) -> Path:
+    return PUBLISHED / stand_in.study / "scores.parquet"
 
 
 def _stand_ins(study: str) -> list[str]:
     return [
         f"- *{each.name}*: [results/published/{each.study}](../results/published/{each.study}); "
         f"{each.differs}"
-        for each in read_claims(REFERENCE / study).stand_ins
+        for each in _published(study)
     ]
 
 

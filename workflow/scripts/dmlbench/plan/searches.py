@@ -112,7 +112,7 @@ def rehearsed(search: Search, rehearsal: Rehearsal) -> Search:
     changes = {
         "parameters": parameters,
         "folds": search.folds and search.folds[: rehearsal.folds],
-        "set": {},
+        "set": {key: value for key, value in search.set.items() if key not in rehearsal.set},
         "budget": shorter.budget,
         "most_failed": 1.0,
         "workers": 1,
