@@ -26,11 +26,13 @@ from dmlbench.plan.call import check_numbers, check_results, results_folder
 from dmlbench.plan.identity import identified
 from dmlbench.plan.index import RunIndex
 from dmlbench.plan.inputs import Inputs, made
+from dmlbench.plan.remembered import remember_pure_functions
 from dmlbench.plan.sources import stage_digest
 from dmlbench.plan.triggers import trust_records
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
 leave_garbage_at_exit()
+remember_pure_functions()
 
 
 try:
