@@ -167,6 +167,29 @@ def test_where_no_core_was_timed_its_speed_is_assumed(loaded, tmp_path, monkeypa
     )
 
 
+def test_long_trainings_on_cpus_say_what_they_take_on_a_gpu(loaded):
+    thesis = loaded("psomas2020")
+    todo = ahead(thesis, "psomas2020")
+    here, there = (costs.lines(thesis, todo, gpu=gpu)[-1] for gpu in (False, True))
+    hours = there.partition(": ")[2].removesuffix(", one job after the other")
+    assert hours.startswith("about ")
+    assert here.endswith(f"one job after the other ({hours} of trainings on one NVIDIA A100)")
+
+
+def test_searches_of_an_unknown_network_do_not_hide_the_others(loaded, monkeypatch):
+    thesis = loaded("psomas2020")
+    of = {search.run.network: name for name, search in thesis.searches.items()}
+    names = [of["bninception"], of["convnet4_small"]]
+    known = dict(PRIOR.networks)
+    del known["bninception"]
+    prior = PRIOR.model_copy(update={"networks": known})
+    monkeypatch.setattr(cost_model, "read_yaml", lambda *_: prior)
+    total = costs.lines(thesis, costs.Ahead(searches=names), gpu=True)[-1]
+    budget = thesis.searches[names[0]].budget
+    unknown = f"bninception, 1 search, at most {budget} trials"
+    assert total.startswith(f"2 searches: unknown here: {unknown}; the rest: about ")
+
+
 def test_an_untrained_run_says_nothing_about_trainings(loaded, tmp_path):
     demo = loaded("demo")
     trained = next(run for run in demo.runs("demo") if run.spec.epochs)
@@ -255,7 +278,7 @@ def test_searches_cost_their_trials(loaded):
     names = thesis.studies["psomas2020"].tables["16"].searches
     budgets = sum(thesis.searches[name].budget for name in names)
     trials, total = costs.lines(thesis, costs.Ahead(searches=names), gpu=True)
-    assert trials.startswith(f"  {len(names)} searches, at most {budgets} trials: ")
+    assert trials.startswith(f"  bninception, {len(names)} searches, at most {budgets:,} trials: ")
     # CUB's 5,894 training images in each of 20 epochs, and as many tested at a third of the cost.
     an_image = PRIOR.seconds_an_image("bninception", 224)
     hours = 20 * budgets * 5_894 * (1 + 1 / 3) * an_image / 3600

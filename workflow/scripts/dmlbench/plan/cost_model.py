@@ -121,7 +121,7 @@ class Estimate(NamedTuple):
     Attributes:
         seconds: on one device; None if unknown.
         source: where the number comes from, or why it is missing.
-        on_a_gpu: seconds on the prior's GPU, if nothing is known about this machine.
+        on_a_gpu: seconds on the prior's GPU, on a machine without one; None if unknown.
     """
 
     seconds: float | None
@@ -159,7 +159,8 @@ class CostModel:
                 f"fitted on {fit.files} trainings here: {fit.start:.0f} s + "
                 f"{1000 * fit.an_image:.3g} ms per image"
             )
-            return Estimate(fit.start + fit.an_image * images, source)
+            seconds = fit.start + fit.an_image * images
+            return Estimate(seconds, source, self._seconds_on_a_gpu(network, spec, images))
         if self.plan.configuration.rehearsal:
             return Estimate(None, "nothing like it has run here")
         return self._before_any_has_run(network, spec, images)
@@ -170,23 +171,26 @@ class CostModel:
 
     def _before_any_has_run(self, network: str, spec: Spec, images: float) -> Estimate:
         gpu, cpu, pixels = self.prior.gpu, self.prior.cpu, pixels_learnt_from(spec)
-        an_image = self.prior.seconds_an_image(network, pixels, spec.precision)
-        on_a_gpu = None if an_image is None else an_image * images
-        on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
-        if self.gpu and on_a_gpu is not None:
+        on_a_gpu = self._seconds_on_a_gpu(network, spec, images)
+        unknown = Estimate(None, "nothing like it has run here", on_a_gpu)
+        if self.gpu:
             source = f"assumed before any has run: {gpu.share:.0%} of the peak of one {gpu.title}"
             if spec.precision in gpu.faster:
                 source += f", {gpu.faster[spec.precision]:g} times as fast in {spec.precision}"
-            return Estimate(on_a_gpu, source)
-        if not self.gpu and on_a_core is not None:
-            return Estimate(on_a_core, f"as timed on {cpu.title}")
+            return unknown if on_a_gpu is None else Estimate(on_a_gpu, source)
+        on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
+        if on_a_core is not None:
+            return Estimate(on_a_core, f"as timed on {cpu.title}", on_a_gpu)
         cores = min(self.plan.threads(spec), usable_cores())
         on_cores = self.prior.seconds_on_cores(network, pixels, images, cores)
-        if not self.gpu and on_cores is not None:
-            source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
-            source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}"
-            return Estimate(on_cores, source, on_a_gpu)
-        return Estimate(None, "nothing like it has run here", on_a_gpu)
+        source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
+        source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}"
+        return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu)
+
+    def _seconds_on_a_gpu(self, network: str, spec: Spec, images: float) -> float | None:
+        """On the prior's GPU; None for an unknown network."""
+        an_image = self.prior.seconds_an_image(network, pixels_learnt_from(spec), spec.precision)
+        return None if an_image is None else an_image * images
 
     def _fits(self) -> dict[tuple, Fit]:
         points: dict[tuple, list[tuple[float, float]]] = {}

@@ -19,6 +19,9 @@ from dmlbench.plan.spec import Spec
 _LONG = 3600
 """Seconds of trainings above which the time in reduced precision is printed too."""
 
+_A_DAY = 24 * 3600
+"""Seconds on CPUs above which the time of trainings on a GPU is printed too."""
+
 _TIMED = 50
 """Benchmark files of a rule that are read."""
 
@@ -46,7 +49,7 @@ class Cost(NamedTuple):
         what: the part, in words.
         seconds: None if some of it is unknown.
         source: where the number comes from.
-        on_a_gpu: seconds on the prior's GPU, if unknown for this machine.
+        on_a_gpu: seconds on the prior's GPU, on a machine without one; None if unknown.
     """
 
     what: str
@@ -128,7 +131,7 @@ def _specs(plan: Plan, ahead: Ahead) -> Iterable[tuple[str, Spec]]:
 
 
 def total(model: CostModel, parts: list[Cost]) -> str:
-    """The total time, and the parts whose time is unknown."""
+    """The total time, that of long trainings on a GPU, and the parts whose time is unknown."""
     known = [part.seconds for part in parts if part.seconds is not None]
     unknown = [part for part in parts if part.seconds is None]
     on_a_gpu = [part.on_a_gpu for part in unknown if part.on_a_gpu is not None]
@@ -136,6 +139,9 @@ def total(model: CostModel, parts: list[Cost]) -> str:
     if not known:
         return f"unknown here{elsewhere}" if parts else "a matter of the network"
     time = f"{duration(sum(known))}, one job after the other"
+    there = [part.on_a_gpu for part in parts if None not in (part.seconds, part.on_a_gpu)]
+    if there and sum(known) > _A_DAY:
+        time += f" ({duration(sum(there))} of trainings on one {model.prior.gpu.title})"
     if not unknown:
         return time
     # First, because it is usually most of the work: the time of the rest must not pass for all.
@@ -178,15 +184,23 @@ def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> list[Cost]:
 
 
 def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
-    """Every trial of the budgets, to its last epoch and in every fold."""
-    estimates, trials = [], 0
+    """Every trial of the budgets, to its last epoch and in every fold, by network."""
+    found: dict[str, list[str]] = {}
     for name in names:
-        search = model.plan.searches[name]
-        for spec in searches.trial_specs(model.plan, name):
-            estimates += [model.estimate(search.run.network, spec)] * search.budget
-        trials += search.budget
+        found.setdefault(model.plan.searches[name].run.network, []).append(name)
+    return [_of_network(model, network, some) for network, some in found.items()]
+
+
+def _of_network(model: CostModel, network: str, names: list[str]) -> Cost:
+    estimates = [
+        estimate
+        for name in names
+        for spec in searches.trial_specs(model.plan, name)
+        for estimate in [model.estimate(network, spec)] * model.plan.searches[name].budget
+    ]
+    trials = sum(model.plan.searches[name].budget for name in names)
     named = _counted(len(names), "search", "searches")
-    return [_cost(f"{named}, at most {trials} trials", estimates)] if names else []
+    return _cost(f"{network}, {named}, at most {trials:,} trials", estimates)
 
 
 def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:
@@ -216,9 +230,9 @@ def _timed(folder: Path) -> float | None:
 
 def _cost(what: str, estimates: list[Estimate]) -> Cost:
     """The sum of estimates, with the source of the first."""
-    seconds = _sum(each.seconds for each in estimates)
-    elsewhere = [each.on_a_gpu if each.seconds is None else each.seconds for each in estimates]
-    on_a_gpu = None if seconds is not None else _sum(elsewhere)
+    seconds, on_a_gpu = (
+        _sum(getattr(each, name) for each in estimates) for name in ("seconds", "on_a_gpu")
+    )
     return Cost(what, seconds, estimates[0].source, on_a_gpu)
 
 
