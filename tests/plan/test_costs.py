@@ -159,10 +159,10 @@ def test_where_no_core_was_timed_its_speed_is_assumed(loaded, tmp_path, monkeypa
     here = seconds_of(thesis, tmp_path, run, gpu=False)
     there = seconds_of(thesis, tmp_path, run, gpu=True)
     # A GPU's operations per second, by hand, over those of the cores.
-    expected = there.seconds * 0.4 * 19.5e12 / (70e9 * used)
+    expected = there.seconds * 0.4 * 19.5e12 / (80e9 * used)
     assert here.seconds == pytest.approx(PRIOR.cpu.start + expected)
     assert here.source == (
-        "assumed before any has run: 70 billion operations per second on each of "
+        "assumed before any has run: 80 billion operations per second on each of "
         f"{used} {'core' if used == 1 else 'cores'}"
     )
 
