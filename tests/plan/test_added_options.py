@@ -98,9 +98,15 @@ def with_option(tree, name, option):
     )
     (more,) = ast.parse(f"def __init__(self, *, {option}): pass").body
     own = registry._function(part, "__init__")
-    if own is None:
+    bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
+    inherits = any(
+        bases & {each.name for each in node.names} and "._" not in node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+    )
+    if own is None and not inherits:
         part.body.append(more)
-    else:
+    elif own is not None:
         own.args.kwonlyargs += more.args.kwonlyargs
         own.args.kw_defaults += more.args.kw_defaults
     return tree
