@@ -18,9 +18,8 @@ from dmlbench.plan.view_checks import check_view, known
 from dmlbench.plan.where import Where
 from dmlbench.presentation.view_files import _build
 from dmlbench.statistics.aggregation import SCHEMA
-from project import CONFIG
+from project import CONFIG, STUDIES
 
-STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 OF_EXPERIMENTS = {
     "constants",
     "deviations_from_printed",
