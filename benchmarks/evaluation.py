@@ -29,12 +29,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from machine import machine, peak_memory, slug
+from machine import machine, peak_memory, slug, write_report
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
-from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.machine import instructions, openblas_kernels, vendor  # noqa: E402
 
 PACKAGES = ("numpy", "torch", "faiss-cpu", "pytorch-metric-learning")
@@ -235,8 +234,7 @@ def main() -> None:
         found = measured(size, system, task, options.threads)
         show(size, system, task, found)
         report.setdefault(size, {}).setdefault(system, {})[task] = found
-        with atomic_write(options.output) as path:  # after each: the next may take long
-            path.write_text(json.dumps(report, indent=1) + "\n")
+        write_report(options.output, report)  # after each: the next may take long
     print(f"written to {options.output}")
 
 

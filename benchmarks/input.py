@@ -16,7 +16,6 @@ tensors that are already there. Writes results/benchmarks/input.json and prints 
 """
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -38,9 +37,8 @@ from dmlbench.data.index import index, read_index  # noqa: E402
 from dmlbench.data.pack import pack  # noqa: E402
 from dmlbench.data.pixels import Pixels  # noqa: E402
 from dmlbench.data.transforms import build_transforms  # noqa: E402
-from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.training.cpu import use_cpu  # noqa: E402
-from machine import machine  # noqa: E402
+from machine import machine, write_report  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 from torchvision import transforms as T  # noqa: E402
 from torchvision.datasets import ImageFolder  # noqa: E402
@@ -258,8 +256,7 @@ def main() -> None:
         else:
             print("training step on real input: skipped, for torch sees no GPU")
     report["machine"]["load_after"] = os.getloadavg()[0]
-    with atomic_write(options.output) as path:
-        path.write_text(json.dumps(report, indent=1) + "\n")
+    write_report(options.output, report)
     print(f"written to {options.output}")
 
 

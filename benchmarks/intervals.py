@@ -10,8 +10,6 @@ near 0. Writes results/benchmarks/intervals.json and the table of docs/intervals
 """
 
 import argparse
-import json
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,14 +20,13 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from dmlbench.evaluation import bootstrap, t_interval  # noqa: E402
-from dmlbench.files import atomic_write  # noqa: E402
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.statistics.aggregation import Coordinates  # noqa: E402
 from dmlbench.statistics.confidence import rank_confidence  # noqa: E402
 from dmlbench.statistics.paired import paired  # noqa: E402
 from dmlbench.statistics.variance import FIRST, REST, SECOND, variance_shares  # noqa: E402
 
 PAGE = REPOSITORY / "docs" / "intervals.md"
-MARKS = re.compile(r"(?<=<!-- coverage: begin -->\n\n).*?(?=\n\n<!-- coverage: end -->)", re.DOTALL)
 FAILED, DEPTH = 0.1, 10.0
 """The share of trainings that fail, and how many standard deviations below the others they are."""
 
@@ -176,7 +173,7 @@ def table(rows: list[dict]) -> str:
 
 
 def main() -> None:
-    from machine import machine
+    from machine import machine, write_report
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trials", type=int, default=200, help="of each case")
@@ -189,11 +186,8 @@ def main() -> None:
     print(text)
     output = REPOSITORY / "results" / "benchmarks" / "intervals.json"
     report = {"machine": machine(["numpy", "pandas", "scipy"]), "trials": trials, "rows": rows}
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(json.dumps(report, indent=1) + "\n")
-    page = MARKS.sub(lambda _: text, PAGE.read_text(encoding="utf-8"))
-    with atomic_write(PAGE) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+    write_report(output, report)
+    write_marked(PAGE, "coverage", text)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ batch and the library's NPairsLoss two of each class: that one is n_pair_one_per
 """
 
 import argparse
-import json
 import math
 import os
 import statistics
@@ -29,9 +28,8 @@ import torch
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "workflow/scripts"))
 
-from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.losses import available, build_loss  # noqa: E402
-from machine import machine  # noqa: E402
+from machine import machine, write_report  # noqa: E402
 
 SETUPS = {"180 x 512, 100 classes": (180, 100), "512 x 512, 11318 classes": (512, 11318)}
 EMBEDDING_DIM = 512
@@ -248,9 +246,7 @@ def main() -> None:
     summary = {"geometric_mean_ratio": geometric_mean(ratios), "smallest_ratio": min(ratios)}
     print(f"geometric mean {summary['geometric_mean_ratio']:.2f}x", end=", ")
     print(f"smallest {summary['smallest_ratio']:.2f}x over {len(ratios)} comparisons")
-    with atomic_write(arguments.output) as path:
-        result = {"machine": described, "summary": summary, "rows": rows}
-        path.write_text(json.dumps(result, indent=1) + "\n")
+    write_report(arguments.output, {"machine": described, "summary": summary, "rows": rows})
 
 
 if __name__ == "__main__":

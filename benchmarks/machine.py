@@ -1,6 +1,7 @@
 """The machine of measurements, for every benchmark's file; and peak memory."""
 
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "scripts"))
 
 from dmlbench.digits import limits
+from dmlbench.files import atomic_write
 from dmlbench.machine import commit, instructions, processor
 
 
@@ -27,6 +29,12 @@ def machine(packages: Sequence[str]) -> dict:
         **{name: importlib.metadata.version(name) for name in packages},
         "commit": commit() or None,
     }
+
+
+def write_report(path: Path, report: dict) -> None:
+    """Write what was measured as JSON."""
+    with atomic_write(path) as unfinished:
+        unfinished.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def slug() -> str:

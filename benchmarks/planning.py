@@ -12,7 +12,6 @@ than seconds. Writes results/benchmarks/planning.json and prints the tables of d
 """
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -25,11 +24,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan  # noqa: E402
-from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.plan import pages  # noqa: E402
 from dmlbench.plan.index import FILE, RunIndex  # noqa: E402
 from limited import CPU_LIMIT, MEMORY_LIMIT, SECONDS_LIMIT, SNAKEMAKE, call  # noqa: E402
-from machine import machine  # noqa: E402
+from machine import machine, write_report  # noqa: E402
 from scheduling import schedule_jobs  # noqa: E402
 from storage import estimate_run, weigh_runs  # noqa: E402
 
@@ -194,8 +192,7 @@ def main() -> None:
     if not options.calls:
         report["scheduling"] = schedule_jobs(options.account)
         report["storage"] = weigh_runs(options.results) + estimate_run("resnet50", 512, EMBEDDED)
-    with atomic_write(options.output) as path:
-        path.write_text(json.dumps(report, indent=1) + "\n")
+    write_report(options.output, report)
     print(tables(report))
 
 

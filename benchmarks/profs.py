@@ -19,7 +19,6 @@ be the printed share. Writes results/benchmarks/profs.json.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -35,14 +34,13 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from dmlbench import registry  # noqa: E402
-from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.losses import build_loss  # noqa: E402
 from dmlbench.miners import build_miner  # noqa: E402
 from dmlbench.regularizers import build_regularizer  # noqa: E402
 from dmlbench.samplers import Batch, LearnsFromEmbeddings, Sampler, build_sampler  # noqa: E402
 from dmlbench.training.objective import Objective  # noqa: E402
 from dmlbench.training.representatives import restriction  # noqa: E402
-from machine import machine  # noqa: E402
+from machine import machine, write_report  # noqa: E402
 from torch import nn  # noqa: E402
 
 SECONDS_A_CASE = 4.0
@@ -246,8 +244,7 @@ def main() -> None:
         rows.append(row(name, SETTINGS[name]))
         print(as_line(rows[-1]), flush=True)
     described["load_after"] = os.getloadavg()[0]
-    with atomic_write(arguments.output) as path:
-        path.write_text(json.dumps({"machine": described, "rows": rows}, indent=1) + "\n")
+    write_report(arguments.output, {"machine": described, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ results/benchmarks/samplers.json and prints a table.
 
 import argparse
 import itertools
-import json
 import statistics
 import sys
 import time
@@ -22,9 +21,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 import numpy as np  # noqa: E402
-from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.samplers import LearnsFromEmbeddings, build_sampler  # noqa: E402
-from machine import machine  # noqa: E402
+from machine import machine, write_report  # noqa: E402
 
 BATCH, DIMENSIONS = 112, 128
 SIZES = {"cub200": (5_864, 100), "sop": (59_551, 11_318)}
@@ -72,10 +70,8 @@ def main() -> None:
         for data, size in SIZES.items()
     }
     output = REPOSITORY / "results" / "benchmarks" / "samplers.json"
-    output.parent.mkdir(parents=True, exist_ok=True)
     report = {"machine": machine(["numpy"]), "batch": BATCH, "cpu_milliseconds_per_batch": rows}
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(json.dumps(report, indent=2) + "\n")
+    write_report(output, report)
     print(f"{'CPU ms for a batch of 112':28}" + "".join(f"{data:>10}" for data in SIZES))
     for title in SAMPLERS:
         print(f"{title:28}" + "".join(f"{rows[data][title]:10.2f}" for data in SIZES))

@@ -21,8 +21,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
-from dmlbench.files import atomic_write  # noqa: E402
-from machine import machine, peak_memory, slug  # noqa: E402
+from machine import machine, peak_memory, slug, write_report  # noqa: E402
 
 SETTINGS = ("returned", "returned, huge pages", "kept", "kept, huge pages")
 IMAGES, PIXELS = 60, 128
@@ -82,8 +81,7 @@ def main() -> None:
                 found = {"setting": setting, "steps": steps, **measure(setting, steps)}
                 results["measurements"].append(found)
     output = REPOSITORY / "results" / "benchmarks" / f"step-allocation-{slug()}.json"
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(json.dumps(results, indent=1) + "\n")
+    write_report(output, results)
 
     print(f"{'setting':22}{'steps':>6}{'first step s':>14}{'later s':>9}{'all s':>8}{'peak GB':>9}")
     for steps in given.steps:

@@ -13,8 +13,6 @@ results/benchmarks/verdicts.json and the tables of docs/verdicts.md, and prints 
 """
 
 import argparse
-import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +23,7 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from dmlbench.evaluation.names import quantity  # noqa: E402
-from dmlbench.files import atomic_write  # noqa: E402
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.margins import read_sources  # noqa: E402
 from dmlbench.plan.rows import NOTHING  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores  # noqa: E402
@@ -52,7 +50,6 @@ WRONG = ("another loss's number", "the column's mean", "uniform noise, 50 to 90"
 SCENARIOS = (TRUTH, "printed + 1", "printed + 2", "printed + 5", *WRONG)
 OUTCOMES = (REPRODUCED, DIFFERS, INCONCLUSIVE)
 PAGE = REPOSITORY / "docs" / "verdicts.md"
-MARKS = re.compile(r"(?<=<!-- verdicts: begin -->\n\n).*?(?=\n\n<!-- verdicts: end -->)", re.DOTALL)
 NO_FINDINGS = pd.DataFrame(columns=AUDIT_COLUMNS, dtype=str)
 
 
@@ -192,7 +189,7 @@ def _percent(count: int, of: int) -> str:
 
 
 def main() -> None:
-    from machine import machine
+    from machine import machine, write_report
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=STUDIES)
@@ -209,11 +206,8 @@ def main() -> None:
     output = REPOSITORY / "results" / "benchmarks" / "verdicts.json"
     report = {"machine": machine(["numpy", "pandas", "scipy"])}
     report |= {"repetitions": options.repetitions, "rates": rows}
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(json.dumps(report, indent=1) + "\n")
-    with atomic_write(PAGE) as unfinished:
-        page = PAGE.read_text(encoding="utf-8")
-        unfinished.write_text(MARKS.sub(lambda _: text, page), encoding="utf-8")
+    write_report(output, report)
+    write_marked(PAGE, "verdicts", text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Write what pages say about the audit's findings from the audit; `make audit-pages` runs this."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pandas as pd
 HOME = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.statistics.audit import RULES, audit_frame, read_document  # noqa: E402
 from dmlbench.statistics.audit.check import BLAMED, SURE  # noqa: E402
 from dmlbench.statistics.audit.defects import defects_of, says  # noqa: E402
@@ -22,7 +22,6 @@ from dmlbench.statistics.audit.precision import (  # noqa: E402
 REFERENCE = HOME / "config" / "reference"
 CHECKED = REFERENCE / "audit_checked.csv"
 PAGES = ("README.md", "docs/results.md", "docs/audit.md")
-MARKS = re.compile(r"(?<=<!-- from_audit: begin -->\n).*?(?=<!-- from_audit: end -->)", re.DOTALL)
 
 
 def texts(frame: pd.DataFrame) -> dict[str, str]:
@@ -87,6 +86,4 @@ def audited() -> pd.DataFrame:
 
 if __name__ == "__main__":
     for page, text in texts(audited()).items():
-        file = HOME / page
-        written = MARKS.sub(lambda _, text=text: f"{text}\n", file.read_text(encoding="utf-8"))
-        file.write_text(written, encoding="utf-8")
+        write_marked(HOME / page, "from_audit", text)

@@ -1,6 +1,5 @@
 """Write the tables of docs/claims.md, from printed and published numbers: `make claims`."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ HOME = DOCS.parent
 sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 
 import pandas as pd  # noqa: E402 (the library is on the path only now)
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.claims import FILE, StandIn, read_claims  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores, read_scores  # noqa: E402
 from dmlbench.statistics.claims import evaluated  # noqa: E402
@@ -16,9 +16,6 @@ from dmlbench.statistics.claims.summary import markdown, table_of_counts  # noqa
 
 PAGE = DOCS / "claims.md"
 REFERENCE, PUBLISHED = HOME / "config" / "reference", HOME / "results" / "published"
-MARKS = re.compile(
-    r"(?<=<!-- from_claims: begin -->\n\n).*?(?=\n\n<!-- from_claims: end -->)", re.DOTALL
-)
 
 
 def tables() -> str:
@@ -54,4 +51,4 @@ def _stand_ins(study: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(MARKS.sub(lambda _: tables(), PAGE.read_text()))
+    write_marked(PAGE, "from_claims", tables())

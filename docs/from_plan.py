@@ -1,7 +1,6 @@
 """Write the tables of docs/protocols.md from the configuration; `make protocols` runs this."""
 
 import ast
-import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -11,15 +10,13 @@ DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent / "workflow" / "scripts"))
 
 from dmlbench import plan  # noqa: E402 (its folder is on the path only now)
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan import Plan, Row, Spec  # noqa: E402
 from dmlbench.plan.read import read_mapping  # noqa: E402
 
 STUDIES = ("psomas2020", "roth2020", "can2019", "karaman2021", "musgrave2020")
 CONFIG = DOCS.parent / "config"
 PAGE = DOCS / "protocols.md"
-MARKS = re.compile(
-    r"(?<=<!-- from_plan: begin -->\n\n).*?(?=\n\n<!-- from_plan: end -->)", re.DOTALL
-)
 
 Protocol = list[tuple[Row, Spec]]
 """The trained rows of a study, each with the spec that its recipe alone gives."""
@@ -291,4 +288,4 @@ def _line(label: str, cells: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(MARKS.sub(lambda _: tables(), PAGE.read_text()))
+    write_marked(PAGE, "from_plan", tables())

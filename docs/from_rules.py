@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -9,9 +10,6 @@ HOME = DOCS.parent
 SCRIPTS = HOME / "workflow" / "scripts"
 LIBRARY = SCRIPTS / "dmlbench"
 PAGE = DOCS / "map.md"
-MARKS = re.compile(
-    r"(?<=<!-- from_rules: begin -->\n\n).*?(?=\n\n<!-- from_rules: end -->)", re.DOTALL
-)
 WAY = ("download", "index", "pack", "split", "train", "embed", "evaluate", "aggregate", "table")
 """The rules that an image passes through on its way into a table."""
 INSIDE = {
@@ -105,4 +103,7 @@ def _summary(module: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(MARKS.sub(lambda _: tables(), PAGE.read_text()))
+    sys.path.insert(0, str(SCRIPTS))
+    from dmlbench.marked_text import write_marked
+
+    write_marked(PAGE, "from_rules", tables())

@@ -11,6 +11,7 @@ import from_plan
 import torch
 from dmlbench import registry
 from dmlbench.losses import available, build_loss
+from dmlbench.marked_text import write_marked
 from dmlbench.plan import Plan, Spec
 from torch import Tensor, nn
 
@@ -26,8 +27,6 @@ POINTS = (
 )
 COLORS = ("#0072b2", "#d55e00", "#009e73")
 SIZE, UNIT, LONGEST = 240, 80, 36  # pixels of a picture, of length 1, and of the longest arrow
-
-MARKS = re.compile(r"(?<=<!-- gallery: begin -->\n\n).*?(?=\n\n<!-- gallery: end -->)", re.DOTALL)
 
 
 def sections() -> str:
@@ -151,7 +150,7 @@ def _arrow(point: Tensor, step: Tensor) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(MARKS.sub(lambda _: sections(), PAGE.read_text()))
+    write_marked(PAGE, "gallery", sections())
     PICTURES.mkdir(exist_ok=True)
     for file in {*PICTURES.glob("*.svg")} - {PICTURES / f"{name}.svg" for name in available()}:
         file.unlink()

@@ -1,14 +1,19 @@
 """Fixtures shared by all tests."""
 
+import functools
+import gc
 import os
+import pickle
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
+from dmlbench.plan.read import _Loader
 from hypothesis import settings
 from small_disk import Disk
 from toy_data import ToyData
@@ -18,6 +23,35 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # A busy machine is not a defect: examples have no deadline.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
+
+
+def pytest_collection_finish():
+    """What was imported stays: each collection of garbage would look at all of it again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def equal_yaml_is_parsed_once():
+    """Hundreds of tests load the configuration, a few values of which they have changed."""
+    load = yaml.load
+
+    @functools.cache
+    def pickled(text: str) -> bytes:
+        return pickle.dumps(load(text, Loader=_Loader))
+
+    def load_once(text, Loader):
+        if Loader is _Loader and isinstance(text, str):
+            return pickle.loads(pickled(text))
+        return load(text, Loader=Loader)
+
+    yaml.load = load_once
+    yield
+    yaml.load = load
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """A copy of the project, and the output of Snakemake in it."""
 
 import contextlib
+import functools
 import importlib.util
 import os
 import shutil
@@ -42,6 +43,21 @@ def load_studies(*studies: str, **changes: object) -> plan.Plan:
 def rehearse(*studies: str) -> plan.Plan:
     """The plan of these studies at toy size."""
     return load_studies(*studies, **read_mapping(CONFIG / "rehearsal.yaml"))
+
+
+STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
+
+
+@functools.cache
+def every_study() -> plan.Plan:
+    """The plan of all studies, loaded once: tests read it and change nothing."""
+    return load_studies(*STUDIES)
+
+
+@functools.cache
+def every_rehearsal() -> plan.Plan:
+    """The plan of all studies at toy size, likewise."""
+    return rehearse(*STUDIES)
 
 
 def script_of_docs(name: str) -> ModuleType:

@@ -24,7 +24,8 @@ from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
 from dmlbench.samplers import build_sampler
 
-loaded = plan.load(yaml.safe_load(Path("config/config.yaml").read_text()), Path("config"))
+config = yaml.safe_load(Path("config/config.yaml").read_text()) | {"studies": ["my_study"]}
+loaded = plan.load(config, Path("config"))
 assert len(loaded.runs("my_study")) == 3
 labels = torch.arange(8) % 2
 embeddings = torch.randn(8, 4, requires_grad=True)

@@ -6,6 +6,7 @@ import sys
 import pytest
 import torch
 from dmlbench.losses import available
+from dmlbench.marked_text import read_marked
 from project import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
@@ -26,7 +27,7 @@ def gallery():
 
 @pytest.mark.slow
 def test_the_sections_are_those_of_the_library(gallery):
-    (written,) = gallery.MARKS.findall(gallery.PAGE.read_text())
+    written = read_marked(gallery.PAGE, "gallery")
     assert written == gallery.sections(), "the library has changed: `make gallery`"
     assert re.findall("^## (.*)$", written, re.MULTILINE) == list(available())
 

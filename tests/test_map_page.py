@@ -1,6 +1,7 @@
 """docs/map.md has the way of an image that rules, scripts and library take now."""
 
 import pytest
+from dmlbench.marked_text import read_marked
 from dmlbench.plan.sources import SCRIPTS, imported
 from project import script_of_docs
 
@@ -11,7 +12,7 @@ def from_rules():
 
 
 def test_the_tables_are_those_of_the_rules(from_rules):
-    (written,) = from_rules.MARKS.findall(from_rules.PAGE.read_text())
+    written = read_marked(from_rules.PAGE, "from_rules")
     assert written == from_rules.tables(), "rules or scripts have changed: `make map`"
 
 

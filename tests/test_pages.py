@@ -1,5 +1,6 @@
 """README, CONTRIBUTING and docs/: every link leads somewhere, every command can be given."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -7,9 +8,7 @@ from pathlib import Path
 
 import pytest
 from dmlbench.plan import pages
-from dmlbench.plan.config_folder import study_files
-from project import CONFIG, REPOSITORY, Project, load_studies, local_environment
-from snakemake.cli import get_argument_parser
+from project import REPOSITORY, Project, every_study, local_environment
 
 DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *DOCS]
@@ -49,7 +48,7 @@ def given(program: str, those: list[Path] = PAGES) -> list:
 @pytest.fixture(scope="module")
 def targets():
     """Every target by name."""
-    loaded = load_studies(*study_files(CONFIG))
+    loaded = every_study()
     rules = (REPOSITORY / "rules").glob("*.smk")
     found = {name for file in rules for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
     found |= {f"search_{name}" for name in loaded.searches}
@@ -59,9 +58,19 @@ def targets():
     return found
 
 
+@pytest.fixture(scope="module")
+def parser():
+    """Snakemake's own parser; its plug-in for Slurm asks a cluster when it is imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLURM_CONF", os.devnull)
+        from snakemake.cli import get_argument_parser
+
+        return get_argument_parser()
+
+
 @pytest.mark.parametrize("command", given("snakemake"))
-def test_a_call_has_options_and_targets_that_there_are(command, targets):
-    called = get_argument_parser().parse_args(shlex.split(command)[1:])
+def test_a_call_has_options_and_targets_that_there_are(command, targets, parser):
+    called = parser.parse_args(shlex.split(command)[1:])
     words = [target for target in called.targets if "/" not in target and not OWN.match(target)]
     assert set(words) <= targets
     # Without any of these Snakemake asks for a number of cores.

@@ -41,6 +41,11 @@ def package(tmp_path, monkeypatch):
         "class Strange:\n    def __init__(self, *, margin: Tensor = 0.1): pass\n"
     )
     (tmp_path / "package" / "typo.py").write_text("class Typo:\n    def f(:\n")
+    for name, base in (("derived", "two_words"), ("apart", "_shared")):
+        (tmp_path / "package" / f"{name}.py").write_text(
+            f"from dmlbench.package.{base} import TwoWords\n"
+            f"class {name.capitalize()}(TwoWords): pass\n"
+        )
     monkeypatch.setattr(registry, "_LIBRARY", tmp_path)
     cached = [function for function in vars(registry).values() if hasattr(function, "cache_clear")]
     for function in cached:
@@ -51,7 +56,8 @@ def package(tmp_path, monkeypatch):
 
 
 def test_parts_are_files(package):
-    names = ("bare", "empty", "fields", "strange", "two_words", "typo", "unknown_type")
+    names = ("apart", "bare", "derived", "empty", "fields", "strange", "two_words", "typo")
+    names += ("unknown_type",)
     assert registry.available(package) == names
 
 
@@ -111,6 +117,12 @@ def test_annotations_are_read_from_the_source(package):
 def test_a_version_is_read_from_the_source(package):
     assert registry.version(package, "two_words") == 3
     assert registry.version(package, "empty") == 1
+
+
+def test_a_part_has_the_options_of_the_one_from_which_it_derives(package):
+    assert registry.options("package", "derived") == registry.options("package", "two_words")
+    assert registry.annotation("package", "derived", "forward", "tuples") == "Pairs | None"
+    assert registry.options("package", "apart") == {}
 
 
 def test_an_unknown_name_lists_near_matches(package):

@@ -31,7 +31,7 @@ from dmlbench.plan import Row
 from dmlbench.samplers import build_sampler
 from dmlbench.training.principal_components import standardized_projection
 from dmlbench.tuples import Pairs, Triplets
-from project import REPOSITORY, load_studies
+from project import REPOSITORY, every_study
 
 RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 LOSSES = sorted(name for name in RECORDED if re.fullmatch(r"\w+/\w+", name))
@@ -95,7 +95,7 @@ FACTORS = {
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(*STUDIES)
+    return every_study()
 
 
 def spec_of(loaded, entry):

@@ -28,7 +28,7 @@ MEMORY = read_yaml(CONFIG / "memory.yaml", Memory)
 
 def loaded(tmp_path, study, **configuration):
     values = {"pathvars": {"results": str(tmp_path)}, "studies": [study], **configuration}
-    return plan.load(values, CONFIG)
+    return plan.reload(values, CONFIG)
 
 
 def test_every_network_was_counted():

@@ -39,7 +39,9 @@ class Configured:
     """
 
     def __init__(self, folder: Path):
-        self.folder = shutil.copytree(CONFIG, folder / "config")
+        unchanged = shutil.ignore_patterns("reference")
+        self.folder = shutil.copytree(CONFIG, folder / "config", ignore=unchanged)
+        (self.folder / "reference").symlink_to(CONFIG / "reference")
         self.write("studies/mine", STUDY)
         # Each load checks all searches; a test writes its own.
         self.write("searches", {"small": yaml.safe_load(SEARCH)})

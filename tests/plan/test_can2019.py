@@ -7,7 +7,7 @@ import pytest
 from dmlbench.plan import Row
 from dmlbench.plan.where import Where
 from dmlbench.samplers import build_sampler
-from project import load_studies
+from project import every_study
 
 STUDY = "can2019"
 OMNIGLOT = ["can2019_omniglot", "can2019_omniglot_sweeps"]
@@ -19,7 +19,7 @@ ARM = {"sampler", "regularizers"}
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(STUDY, *OMNIGLOT)
+    return every_study()
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def loaded(tmp_path):
 
     def load(*studies):
         configuration = {"pathvars": {"results": str(tmp_path)}, "studies": list(studies)}
-        return plan.load(configuration, CONFIG)
+        return plan.reload(configuration, CONFIG)
 
     return load
 
@@ -266,7 +266,7 @@ def test_other_networks_and_specs_of_other_versions_do_not_count(loaded, tmp_pat
 def test_a_rehearsal_is_estimated_from_what_ran(tmp_path):
     rehearsal = yaml.safe_load((CONFIG / "rehearsal.yaml").read_text())
     configuration = rehearsal | {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
-    demo = plan.load(configuration, CONFIG)
+    demo = plan.reload(configuration, CONFIG)
     todo = ahead(demo, "demo")
     assert costs.lines(demo, todo, gpu=False)[-1].endswith("unknown here")
     has_run(tmp_path, next(run for run in todo.trainings if run.spec.epochs), 360)

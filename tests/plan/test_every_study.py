@@ -11,9 +11,8 @@ from dmlbench.plan.choices import SplitRule
 from dmlbench.plan.spec import Spec
 from dmlbench.plan.views import View
 from dmlbench.samplers import build_sampler
-from project import CONFIG, load_studies, rehearse
+from project import STUDIES, every_rehearsal, every_study
 
-STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 CITED = {("psomas2020", "figure_07"), ("psomas2020", "figure_12")}
 """Results (study, id) that a document cites from others."""
 OFFICIAL = {"sop": 11_318, "omniglot": 964}
@@ -28,13 +27,13 @@ def study(request):
 
 
 @pytest.fixture(scope="module")
-def loaded(study):
-    return load_studies(study)
+def loaded():
+    return every_study()
 
 
 @pytest.fixture(scope="module")
-def rehearsed(study):
-    return rehearse(study)
+def rehearsed():
+    return every_rehearsal()
 
 
 def test_each_view_shows_rows_of_one_selection_rule_or_experiments(study, loaded):

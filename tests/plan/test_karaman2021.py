@@ -10,7 +10,7 @@ import torch
 from dmlbench.losses import build_loss
 from dmlbench.plan import pages
 from dmlbench.plan.mapping import read_mapping, table_id
-from project import CONFIG, load_studies, rehearse
+from project import CONFIG, every_rehearsal, every_study
 
 REFERENCE = CONFIG / "reference" / "karaman2021"
 STUDY = "karaman2021"
@@ -19,12 +19,12 @@ OPTIONS = {"m": "margin", "m_1": "m1", "m_2": "m2"}
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(STUDY)
+    return every_study()
 
 
 @pytest.fixture(scope="module")
 def rehearsed():
-    return rehearse(STUDY)
+    return every_rehearsal()
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_a_rehearsal_trains_few_of_them(loaded, rehearsed):
 
 
 def test_photographs_and_handwriting_have_the_same_settings():
-    plan = load_studies("karaman2021_omniglot", "karaman2021_grocery")
+    plan = every_study()
 
     def settings(study):
         return {

@@ -5,14 +5,14 @@ import pytest
 import torch
 from dmlbench.losses import build_loss, forces
 from dmlbench.plan.searches import trial_specs
-from project import load_studies
+from project import every_study
 
 STUDY = "karaman2021_omniglot"
 
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(STUDY)
+    return every_study()
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,8 @@ With five warm-up epochs and a step of five, the backbone learned at a tenth of 
 
 import pytest
 import torch
-from project import CONFIG, load_studies
+from project import STUDIES, every_study
 
-STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 OTHERWISE = {("psomas2020", "warmup_5")}
 """Variants (study, name) that change this rate on purpose."""
 
@@ -32,7 +31,7 @@ def highest_rate(spec):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_backbone_learns_at_the_rate_of_the_optimizer(study):
-    loaded = load_studies(study)
+    loaded = every_study()
     cases = {}
     for row in loaded.rows(study):
         spec = loaded.spec(row)
@@ -45,7 +44,7 @@ def test_the_backbone_learns_at_the_rate_of_the_optimizer(study):
 
 @pytest.mark.parametrize(("study", "variant"), sorted(OTHERWISE))
 def test_a_variant_that_says_otherwise_learns_at_less(study, variant):
-    loaded = load_studies(study)
+    loaded = every_study()
     rows = [row for row in loaded.rows(study) if row.variant == variant]
     assert rows
     for row in rows:

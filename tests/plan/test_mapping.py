@@ -8,7 +8,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan import combinations
 from dmlbench.plan.mapping import Mapping, Rule, When, read_mapping, table_id
 from dmlbench.plan.read import checked
-from project import CONFIG, load_studies
+from project import CONFIG, every_study
 
 REFERENCE = CONFIG / "reference"
 STUDIES = ["psomas2020", "roth2020", "can2019", "karaman2021", "musgrave2020"]
@@ -24,7 +24,7 @@ def cells(study):
 
 def rows(study):
     """The rows of a study in the plan, those of combined folds too, without recipe and seed."""
-    loaded = load_studies(study)
+    loaded = every_study()
     found = {
         (r.dataset, r.network, r.embedding_dim, r.method, r.variant, r.split, _fold(r.fold))
         for r in loaded.rows(study)

@@ -8,7 +8,7 @@ import torch
 from dmlbench.losses import build_loss
 from dmlbench.plan import combinations, searches
 from dmlbench.plan.places import place_value, with_values
-from project import CONFIG, load_studies
+from project import CONFIG, every_study, load_studies
 
 STUDY, OMNIGLOT = "musgrave2020", "musgrave2020_omniglot"
 # Table 6, by its column "Loss type".
@@ -48,12 +48,12 @@ BOUNDS = {
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(STUDY)
+    return every_study()
 
 
 @pytest.fixture(scope="module")
 def omniglot():
-    return load_studies(OMNIGLOT)
+    return every_study()
 
 
 def test_the_losses_are_those_of_table_6(loaded):

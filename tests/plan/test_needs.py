@@ -11,16 +11,15 @@ import pytest
 from dmlbench import plan, registry
 from dmlbench.errors import UserError
 from dmlbench.plan import Plan, needs, views
-from dmlbench.plan.check import check_view, known
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.read import read_mapping
 from dmlbench.plan.variants import Variant
+from dmlbench.plan.view_checks import check_view, known
 from dmlbench.plan.where import Where
 from dmlbench.presentation.view_files import _build
 from dmlbench.statistics.aggregation import SCHEMA
-from project import CONFIG
+from project import CONFIG, STUDIES
 
-STUDIES = sorted(file.stem for file in (CONFIG / "studies").glob("*.yaml"))
 OF_EXPERIMENTS = {
     "constants",
     "deviations_from_printed",

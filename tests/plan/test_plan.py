@@ -196,6 +196,7 @@ def test_the_plan_loads_neither_torch_nor_pandas():
         "import sys, yaml; from pathlib import Path; from dmlbench import plan\n"
         "from dmlbench.plan.sources import stage_digest\n"
         "configuration = yaml.safe_load(Path('config/config.yaml').read_text())\n"
+        "configuration['studies'] = ['demo', 'can2019', 'karaman2021']\n"
         "loaded = plan.load(configuration, Path('config'))\n"
         "assert loaded.runs()\n"
         "stage_digest('evaluate.py')\n"

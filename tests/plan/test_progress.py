@@ -1,22 +1,18 @@
 """Progress of studies, read from the files of Snakemake and its jobs."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 from dmlbench import plan
 from dmlbench.plan import overview, views
 from dmlbench.plan.progress import Progress, of_study, of_view
 from dmlbench.results_lock import claim, claimed_by
-
-CONFIG = Path(__file__).resolve().parents[2] / "config"
+from project import CONFIG, every_study
 
 
 @pytest.fixture
 def demo(tmp_path):
     """The plan of the demo, with its own results folder."""
     configuration = {"pathvars": {"results": str(tmp_path)}, "studies": ["demo"]}
-    return plan.load(configuration, CONFIG)
+    return plan.reload(configuration, CONFIG)
 
 
 def made(results, stages):
@@ -111,8 +107,7 @@ def test_the_list_of_targets_has_all_of_them(demo):
 
 
 def test_every_study_has_its_stages():
-    values = yaml.safe_load((CONFIG / "config.yaml").read_text())
-    loaded = plan.reload(values, CONFIG)
+    loaded = every_study()
     for study in loaded.studies:
         stages = list(dict.fromkeys(of_study(loaded, study)))
         assert len({stage.output for stage in stages}) == len(stages)

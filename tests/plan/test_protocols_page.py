@@ -1,6 +1,7 @@
 """docs/protocols.md has the tables that follow from the configuration now."""
 
 import pytest
+from dmlbench.marked_text import read_marked
 from project import script_of_docs
 
 
@@ -10,7 +11,7 @@ def from_plan():
 
 
 def test_the_tables_are_those_of_the_configuration(from_plan):
-    (written,) = from_plan.MARKS.findall(from_plan.PAGE.read_text())
+    written = read_marked(from_plan.PAGE, "from_plan")
     assert written == from_plan.tables(), "config/ has changed: `make protocols`"
 
 

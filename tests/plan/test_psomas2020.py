@@ -9,7 +9,7 @@ from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import Row, pages, views
 from dmlbench.plan.where import Where
-from project import CONFIG, load_studies, rehearse
+from project import CONFIG, every_rehearsal, every_study
 
 STUDY = "psomas2020"
 GRID = Where(recipe="psomas2020", variant="base", split=["half", "official"])
@@ -17,12 +17,12 @@ GRID = Where(recipe="psomas2020", variant="base", split=["half", "official"])
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(STUDY)
+    return every_study()
 
 
 @pytest.fixture(scope="module")
 def rehearsed():
-    return rehearse(STUDY)
+    return every_rehearsal()
 
 
 @pytest.fixture(scope="module")

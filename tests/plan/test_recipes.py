@@ -8,7 +8,7 @@ from dmlbench.plan.spec import SpecNetwork
 from dmlbench.plan.versions import versions
 from hypothesis import given
 from hypothesis import strategies as st
-from project import load_studies
+from project import every_study
 
 BASE = {
     "title": "Base",
@@ -126,8 +126,8 @@ def test_one_that_names_what_is_unknown_is_refused(configured, keys, value, part
 
 
 def test_a_spec_names_every_option_of_every_part():
-    loaded = load_studies("psomas2020")
-    for run in loaded.runs():
+    loaded = every_study()
+    for run in loaded.runs("psomas2020"):
         spec = run.spec
         assert isinstance(spec.network, SpecNetwork)
         parts = [spec.loss, spec.miner, spec.sampler, spec.split, spec.network.backbone]

@@ -5,7 +5,7 @@ import pytest
 import torch
 from dmlbench.plan import Row, views
 from dmlbench.plan.where import Where
-from project import load_studies
+from project import every_study
 from torchvision.models import GoogLeNet
 
 STUDY = "roth2020"
@@ -34,7 +34,7 @@ RATES = {
 
 @pytest.fixture(scope="module")
 def loaded():
-    return load_studies(STUDY)
+    return every_study()
 
 
 @pytest.fixture(scope="module")

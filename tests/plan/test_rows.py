@@ -38,7 +38,7 @@ import json, sys
 from pathlib import Path
 import pandas as pd
 from dmlbench import plan
-from dmlbench.plan import views
+from dmlbench.plan import grids, views
 from dmlbench.plan.mapping import Mapping
 from dmlbench.plan.searches import TunedRun
 from dmlbench.plan.where import Where
@@ -52,7 +52,7 @@ before = [run.folder for run in loaded.runs("demo")]
 grid = loaded.studies["demo"].runs[0].model_dump()
 trained = {"method": ["contrastive", "triplet"], "length": [0, 7]}
 longer = type(loaded.studies["demo"].runs[0])(**grid | trained)
-listed = loaded.listed(longer, "demo", "here")
+listed = grids.listed(loaded, longer, "demo", "here")
 cell = {"table": "1", "panel": "", "dataset": "a", "network": "b", "embedding_dim": "8"}
 cell |= {"method": "c", "variant": "", "split": "test", "metric": "recall_at_1"}
 rule = {"when": {}, "then": {"split": "half"}}

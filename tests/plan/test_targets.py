@@ -70,6 +70,8 @@ def test_every_file_is_a_study_unless_some_are_listed(configured):
 
 @pytest.mark.parametrize("name", ["My-study", "2study", "my.study"])
 def test_a_study_whose_name_is_no_target_is_named(configured, name):
+    for file in (configured.folder / "studies").glob("*.yaml"):
+        file.unlink()
     (configured.folder / "studies" / f"{name}.yaml").touch()
     assert f"{name}.yaml: a study is a target by its file's name" in configured.problem(
         studies=None

@@ -29,7 +29,7 @@ def invent(study: str, results: Path, *, queries: int = 60, figures: bool = True
     Scores grow over the epochs toward a level for each method; nothing is trained. Tables of
     searches, figures of arrays and maps have no numbers and are left out.
     """
-    loaded = plan.load({"pathvars": {"results": str(results)}, "studies": [study]}, CONFIG)
+    loaded = plan.reload({"pathvars": {"results": str(results)}, "studies": [study]}, CONFIG)
     for row in loaded.rows(study):
         invent_run(loaded, row, results, queries)
     folder = results / "studies" / study

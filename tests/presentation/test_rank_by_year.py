@@ -64,7 +64,7 @@ def test_marks_are_mean_ranks_and_the_note_their_correlation_with_years():
 
 def test_printed_ranks_of_psomas2020_are_those_of_its_tournament():
     """Table 11 prints the mean ranks; ours are of the same printed scores."""
-    loaded = plan.load({"pathvars": {"results": "results"}, "studies": ["psomas2020"]}, CONFIG)
+    loaded = plan.reload({"pathvars": {"results": "results"}, "studies": ["psomas2020"]}, CONFIG)
     facts = views.facts(loaded, "psomas2020", "figure", "rank_by_year")
     view = views.view(loaded, "psomas2020", "figure", "rank_by_year")
     printed = read_placed(views.printed_files(loaded, "psomas2020", view))
@@ -81,7 +81,7 @@ def test_printed_ranks_of_psomas2020_are_those_of_its_tournament():
 
 def test_a_figure_of_printed_numbers_needs_no_run(tmp_path):
     results = {"pathvars": {"results": str(tmp_path)}, "studies": ["musgrave2020"]}
-    loaded = plan.load(results, CONFIG)
+    loaded = plan.reload(results, CONFIG)
     view = views.view(loaded, "musgrave2020", "figure", "rank_by_year")
     facts = views.facts(loaded, "musgrave2020", "figure", "rank_by_year") | {"rows": []}
     files = views.printed_files(loaded, "musgrave2020", view)

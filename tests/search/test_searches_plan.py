@@ -23,7 +23,7 @@ TEN = {"split": "half10fold"}
 NAME = "multi_similarity_coordinate"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def loaded():
     return plan.load(CONFIGURATION, CONFIG)
 
@@ -156,7 +156,7 @@ def test_strategies_have_the_same_budget_and_coordinate_searches_need_all_of_it(
 
 def digests(folder):
     """Identity and digest of the trials of one search, as the folder has it."""
-    facts = searches.search_facts(plan.load(CONFIGURATION, folder), NAME)
+    facts = searches.search_facts(plan.reload(CONFIGURATION, folder), NAME)
     return searches.identity(facts), searches.trials_digest(facts)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
+from dmlbench.marked_text import read_marked
 from dmlbench.statistics.audit import (
     COLUMNS,
     RULES,
@@ -97,8 +98,8 @@ def test_the_checked_sample_is_of_this_audit_and_stands(frames):
 def test_pages_say_what_the_audit_finds(frames):
     from_audit = script_of_docs("from_audit")
     for page, text in from_audit.texts(pd.concat(frames.values())).items():
-        (written,) = from_audit.MARKS.findall((REPOSITORY / page).read_text())
-        assert written == f"{text}\n", "the audit has changed: `make audit-pages`"
+        written = read_marked(REPOSITORY / page, "from_audit")
+        assert written == text, "the audit has changed: `make audit-pages`"
 
 
 def test_every_rule_has_something_to_check(frames):

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from dmlbench.marked_text import read_marked
 from dmlbench.statistics.claims import COLUMNS
 from dmlbench.statistics.claims.summary import claims_of_all, counted, counts, in_rows
 from project import script_of_docs
@@ -13,7 +14,7 @@ def from_claims():
 
 
 def test_the_tables_are_those_of_the_claims(from_claims):
-    (written,) = from_claims.MARKS.findall(from_claims.PAGE.read_text())
+    written = read_marked(from_claims.PAGE, "from_claims")
     assert written == from_claims.tables(), "claims or published results changed: `make claims`"
 
 

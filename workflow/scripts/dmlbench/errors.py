@@ -1,8 +1,9 @@
 """Errors that a user can fix: one line that names what, where and what is allowed."""
 
+import contextlib
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,3 +44,19 @@ def entry(what: str, name: str, catalogue: Mapping[str, Entry]) -> Entry:
     if name not in catalogue:
         raise unknown(what, name, catalogue)
     return catalogue[name]
+
+
+def check_known(where: str, what: str, names: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise a UserError, which begins with the place, for the first name that is not allowed."""
+    for name in names:
+        if name not in allowed:
+            raise UserError(f"{where}: {unknown(what, str(name), allowed)}")
+
+
+@contextlib.contextmanager
+def located(where: str) -> Iterator[None]:
+    """A UserError of the block begins with the place that is to blame."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None

@@ -2,8 +2,9 @@
 
 A part's options are declared in its source and read from there, so that the plan can check a
 configuration without importing torch. They are the keyword-only arguments of `__init__`, or, if the
-class has none (a dataclass), its fields, annotated by `dmlbench.values`. Facts of the data or the
-network are positional arguments, inherited fields, or `Fact[...]`.
+class has none (a dataclass), its fields, annotated by `dmlbench.values`; a part that derives from
+another one of its package has the other's. Facts of the data or the network are positional
+arguments, inherited fields, or `Fact[...]`.
 """
 
 import ast
@@ -69,13 +70,13 @@ def options(package: str, name: str) -> dict[str, Option]:
     Raises:
         UserError: the package has no such part, or an argument is not declared.
     """
-    part = _class(package, name)
-    signature = _function(part, "__init__")
+    signature = _method(package, name, "__init__")
     if signature:
         keys = [(argument.arg, argument.annotation) for argument in signature.args.kwonlyargs]
         declared = zip(keys, signature.args.kw_defaults, strict=True)
     else:
-        fields = [node for node in part.body if isinstance(node, ast.AnnAssign)]
+        body = _class(package, name).body
+        fields = [node for node in body if isinstance(node, ast.AnnAssign)]
         declared = [((field.target.id, field.annotation), field.value) for field in fields]
     return {
         key: _option(f"{package}/{name}", key, annotation, default)
@@ -96,7 +97,7 @@ def options_of_kind(package: str, name: str, *kinds: str) -> tuple[str, ...]:
 @functools.cache
 def annotation(package: str, name: str, function: str, argument: str) -> str | None:
     """A part's annotation of an argument of one of its functions ("return": its result)."""
-    signature = _function(_class(package, name), function)
+    signature = _method(package, name, function)
     if signature is None:
         return None
     arguments = {argument.arg: argument.annotation for argument in signature.args.args}
@@ -179,10 +180,10 @@ def _configured(package: str, name: str) -> dict[str, Option]:
 
 def _not_declared(package: str, name: str) -> dict[str, str]:
     """What looks like an option but is none -> why."""
-    part = _class(package, name)
-    signature = _function(part, "__init__")
+    signature = _method(package, name, "__init__")
     arguments = signature.args.args[1:] if signature else []
-    constants = [node.targets[0] for node in part.body if isinstance(node, ast.Assign)]
+    body = _class(package, name).body
+    constants = [node.targets[0] for node in body if isinstance(node, ast.Assign)]
     return {argument.arg: _POSITIONAL for argument in arguments} | {
         target.id: _NO_ANNOTATION for target in constants if isinstance(target, ast.Name)
     }
@@ -271,6 +272,20 @@ def _class(package: str, name: str) -> ast.ClassDef:
             return node
     camel = "".join(part.capitalize() for part in name.split("_"))
     raise UserError(f"{package}/{name}.py defines no class {camel}")
+
+
+def _method(package: str, name: str, method: str) -> ast.FunctionDef | None:
+    """A method of a part, its own or that of the part of its package from which it derives."""
+    part = _class(package, name)
+    if own := _function(part, method):
+        return own
+    bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
+    for node in _tree(_file(package, name)).body:
+        if isinstance(node, ast.ImportFrom) and bases & {each.name for each in node.names}:
+            other = node.module.rpartition(".")[2]
+            if other in available(package):
+                return _method(package, other, method)
+    return None
 
 
 def _function(part: ast.ClassDef, name: str) -> ast.FunctionDef | None:

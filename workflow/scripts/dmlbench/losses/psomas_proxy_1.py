@@ -51,5 +51,13 @@ class PsomasProxy1(nn.Module):
         own = (w[labels] * x).sum(1)
         pull = pull_to_proxies(self.alpha * (self.margin - own), labels, len(w))
         among = absent_classes(labels, len(w)) if self.negatives == "absent" else None
-        others = log_sum_exp_of_others(w, self.alpha, among)
+        others = log_sum_exp_of_others(self.compared(w, x), self.alpha, among)
         return pull + softplus(others + self.alpha * self.margin).mean()
+
+    def compared(self, w: Tensor, x: Tensor) -> Tensor:
+        """Vectors [C, ...] of the proxies w [C, D] whose dot products are their similarities.
+
+        Args:
+            x: the embeddings of the batch, [B, D].
+        """
+        return w

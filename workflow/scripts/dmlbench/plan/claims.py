@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, PositiveFloat, model_validator
 
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, check_known, located
 from dmlbench.evaluation.names import check_metric
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.mapping import CELL, Patterns, When, table_id
@@ -191,8 +191,9 @@ def read_claims(folder: Path) -> Claims:
     file = folder / FILE
     found = read_yaml(file, Claims)
     cells = read_cells(folder)
-    for metric in found.smallest:
-        _check_metric(metric, f"{file}: smallest")
+    with located(f"{file}: smallest"):
+        for metric in found.smallest:
+            check_metric(metric)
     for claim in found.claims:
         where = f"{file}: claim {claim.id}"
         filters = [claim.arm, claim.control_filter(), claim.but, claim.less]
@@ -259,18 +260,10 @@ def _matcher(filtered: Filter) -> Callable[[Cell], bool]:
 def _check_filter(filtered: Filter, cells: list[Cell], where: str, *, unprinted: bool) -> None:
     for column, patterns in filtered.items():
         if column == "metric" and unprinted:
-            for metric in patterns:
-                _check_metric(metric, where)
+            with located(where):
+                for metric in patterns:
+                    check_metric(metric)
         if unprinted and column != "method":
             continue
         allowed = {getattr(cell, column) for cell in cells}
-        for pattern in patterns:
-            if "{" not in pattern and pattern not in allowed:
-                raise UserError(f"{where}: {unknown(column, pattern, allowed)}")
-
-
-def _check_metric(metric: str, where: str) -> None:
-    try:
-        check_metric(metric)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
+        check_known(where, column, [each for each in patterns if "{" not in each], allowed)

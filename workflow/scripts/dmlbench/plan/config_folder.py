@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, check_known, located
 from dmlbench.plan import paths
 from dmlbench.plan.catalogues import Dataset, Network
 from dmlbench.plan.choices import IDENTIFIER, Identifier
@@ -111,13 +111,10 @@ def with_alternatives(
         UserError: an unknown data set or alternative.
     """
     found = dict(datasets)
+    check_known(where, "dataset", chosen, found)
     for name, choice in chosen.items():
-        if name not in found:
-            raise UserError(f"{where}: {unknown('dataset', name, found)}")
         entry = found[name]
-        if choice not in entry.alternatives:
-            problem = unknown(f"alternative of {name}", choice, entry.alternatives)
-            raise UserError(f"{where}.{name}: {problem}")
+        check_known(f"{where}.{name}", f"alternative of {name}", [choice], entry.alternatives)
         used = {"archives": entry.alternatives[choice], "published": entry.archives}
         found[name] = entry.model_copy(update=used)
     return found
@@ -126,8 +123,6 @@ def with_alternatives(
 def _read_changed(path: Path, change: Callable[[Any], Any], kind):
     """A file as `kind`, after a change of its values."""
     values = read_mapping(path)
-    try:
+    with located(str(path)):
         values = change(values)
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
     return checked(values, kind, where=str(path))

@@ -107,16 +107,22 @@ tables:
     title: Retrieval of unseen images
     kind: *scores
 
+{figures(features, "raw_features", "without and with training")}"""
+
+
+def figures(size: int, first: str, how: str) -> str:
+    """The figures of a study of images: recall, and maps of the first method and a trained one."""
+    return f"""\
 figures:
   recall_at_k:
     title: Recall@k by loss
     kind:
       name: recall_by_method
       metrics: [recall_at_1, recall_at_2, recall_at_4, recall_at_8]
-      embedding_dim: {features}
+      embedding_dim: {size}
 
 embedding_maps:
   unseen:
-    title: Images that were not trained on, without and with training
-    where: {{method: [raw_features, proxy_anchor], seed: 0}}
+    title: Images that were not trained on, {how}
+    where: {{method: [{first}, proxy_anchor], seed: 0}}
 """

@@ -8,7 +8,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from dmlbench.errors import unknown
+from dmlbench.errors import check_known
 from dmlbench.plan.rows import COORDINATES, PLACED, Row, all_but
 from dmlbench.plan.variant_parts import parts, without
 from dmlbench.plan.view_rows import (
@@ -263,9 +263,7 @@ def values_of_axes(known: Known) -> None:
     """Rows along every axis, the columns at their reference while another one varies."""
     axes = known.options.get("axes") or [known.options["axis"]]
     reference = known.options.get("reference") or {}
-    for column in reference:
-        if column not in COORDINATES:
-            refuse(f"kind.reference: {unknown('column', column, COORDINATES)}")
+    check_known("kind.reference", "column", reference, COORDINATES)
     for axis in axes:
         rows = [
             row
@@ -312,9 +310,7 @@ def dated_methods(known: Known) -> None:
 
 def spectra(known: Known) -> None:
     """Measures with the arrays."""
-    for name in known.options["spectra"]:
-        if name not in known.arrays:
-            refuse(f"measures: {unknown('array of its measures', name, known.arrays)}")
+    check_known("measures", "array of its measures", known.options["spectra"], known.arrays)
 
 
 def searches(known: Known) -> None:

@@ -223,16 +223,4 @@ tables:
     title: Retrieval of unseen images
     kind: {{name: scores_by_method, metrics: [recall_at_1, r_precision, map_at_r]}}
 
-figures:
-  recall_at_k:
-    title: Recall@k by loss
-    kind:
-      name: recall_by_method
-      metrics: [recall_at_1, recall_at_2, recall_at_4, recall_at_8]
-      embedding_dim: {size}
-
-embedding_maps:
-  unseen:
-    title: Images that were not trained on, before and after training
-    where: {{method: [untrained, proxy_anchor], seed: 0}}
-"""
+{heads.figures(size, "untrained", "before and after training")}"""

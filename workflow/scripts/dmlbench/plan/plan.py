@@ -5,8 +5,8 @@ import itertools
 from dataclasses import replace
 from pathlib import Path
 
-from dmlbench.errors import UserError, entry, unknown
-from dmlbench.plan import rehearsal, searches, variants
+from dmlbench.errors import UserError, check_known, entry, located, unknown
+from dmlbench.plan import grids, rehearsal, searches, variants
 from dmlbench.plan.catalogues import Weights
 from dmlbench.plan.choices import SplitRule
 from dmlbench.plan.config_folder import (
@@ -21,15 +21,14 @@ from dmlbench.plan.config_folder import (
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.data import Data, data_of
 from dmlbench.plan.defaults import complete as complete_choice
-from dmlbench.plan.fitting import check_folds
 from dmlbench.plan.naming import slug
 from dmlbench.plan.places import merged
 from dmlbench.plan.read import checked
-from dmlbench.plan.rows import COORDINATES, Row
+from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
 from dmlbench.plan.searches import Search
 from dmlbench.plan.spec import Spec, complete, on_features, resolve, without_training
-from dmlbench.plan.studies import Grid, Study
+from dmlbench.plan.studies import Study
 from dmlbench.plan.versions import versions
 from dmlbench.plan.where import Where
 
@@ -64,8 +63,7 @@ class Plan:
         self.told: set[str] = set()
         files = study_files(folder)
         for study in configuration.studies or files:
-            if study not in files:
-                raise UserError(f"{folder / 'config.yaml'}: {unknown('study', study, files)}")
+            check_known(f"{folder / 'config.yaml'}", "study", [study], files)
             try:
                 self.studies[study] = read_study(folder, study, self.variants)
             except UserError as error:
@@ -143,7 +141,7 @@ class Plan:
     def _alike(self, row: Row) -> Row:
         """A row that represents all seeds, so that thousands of seeds are checked once."""
         changes = [*self.recipes[row.recipe].overrides]
-        changes += [c for each in self._variants(row.study).values() for c in each.overrides]
+        changes += [c for each in self.variants_of(row.study).values() for c in each.overrides]
         if any(change.where.seed is not None for change in changes):
             return row
         return replace(row, seed=0)
@@ -154,7 +152,7 @@ class Plan:
 
     @functools.cache  # noqa: B019 (see above)
     def _spec(self, row: Row) -> Spec:
-        recipe, named = self.recipes[row.recipe], self._variants(row.study)
+        recipe, named = self.recipes[row.recipe], self.variants_of(row.study)
         values = resolve(
             row,
             dataset=rehearsal.TOY if self.configuration.rehearsal else row.dataset,
@@ -182,10 +180,7 @@ class Plan:
             file = self.folder / "variants.yaml" if shared else self.file(row.study)
             where = f"{file}: variants: {row.variant}"
         if search := variants.search_of(row.variant, named, row):
-            if search not in self.searches:
-                raise UserError(
-                    f"{where}, for row {row.label}: {unknown('search', search, self.searches)}"
-                )
+            check_known(f"{where}, for row {row.label}", "search", [search], self.searches)
             values |= {"search": searches.identity(searches.search_facts(self, search))}
         if self.methods[row.method].loss is None:
             values = without_training(values)
@@ -200,7 +195,7 @@ class Plan:
 
     def search_of(self, row: Row) -> str | None:
         """The search whose best values a row's run uses; None for most."""
-        return variants.search_of(row.variant, self._variants(row.study), row)
+        return variants.search_of(row.variant, self.variants_of(row.study), row)
 
     @functools.cache  # noqa: B019 (see above)
     def data(self, dataset: str) -> Data:
@@ -232,12 +227,10 @@ class Plan:
 
     def split_rule(self, name: str) -> SplitRule:
         """The rule of a split's file: the inverse of `naming.slug` for rules of the catalogue."""
-        rules = [rule for entry in self.datasets.values() for rule in entry.splits.values()]
+        rules = [rule for each in self.datasets.values() for rule in each.splits.values()]
         completed = [SplitRule.model_validate(complete_choice(rule)) for rule in rules]
         named = {slug(rule): rule for rule in completed}
-        if name not in named:
-            raise unknown("split", name, named)
-        return named[name]
+        return entry("split", name, named)
 
     def metrics(self, run: Run) -> list[str]:
         """A run's metrics: those of its data set; a toy data set has those of all."""
@@ -273,51 +266,18 @@ class Plan:
         """The file of a study."""
         return study_file(self.folder, study)
 
-    def listed(self, grid: Grid, study: str, where: str) -> list[Row]:
-        """The rows of a grid.
-
-        Raises:
-            UserError: a name is not in its catalogue; `where` is its location.
-        """
-        for key in ("dataset", "network", "method", "recipe"):
-            catalogue = getattr(self, f"{key}s")
-            for name in getattr(grid, key):
-                if name not in catalogue:
-                    raise UserError(f"{where}.{key}: {unknown(key, name, catalogue)}")
-        for dataset, split in itertools.product(grid.dataset, grid.split):
-            splits = self.datasets[dataset].splits
-            if split not in splits:
-                raise UserError(f"{where}.split: {unknown(f'split of {dataset}', split, splits)}")
-            try:
-                check_folds(splits[split].name, grid.fold)
-            except UserError as error:
-                raise UserError(f"{where}.fold: {error}") from None
-        for recipe, method in itertools.product(grid.recipe, grid.method):
-            samplings = self.recipes[recipe].sampling
-            sampling = self.methods[method].sampling
-            if sampling not in samplings:
-                problem = unknown(f"sampling of method {method}", sampling, samplings)
-                raise UserError(f"{where}.recipe: {recipe} lacks it: {problem}")
-        try:
-            named = variants.expand(grid.variant, self._variants(study))
-        except UserError as error:
-            raise UserError(f"{where}.variant: {error}") from None
-        listed = dict(grid) | {"variant": named, "fold": grid.fold or [None]}
-        values = itertools.product(*(listed[coordinate] for coordinate in COORDINATES))
-        return [Row(study, *value) for value in values]
+    def variants_of(self, study: str) -> dict[str, variants.Variant]:
+        """The variants of a study; a search belongs to no study and has none."""
+        return self.studies[study].variants if study else {}
 
     @functools.cache  # noqa: B019 (see above)
     def _rows(self, study: str) -> list[Row]:
         rows = [
             row
             for position, grid in enumerate(self.studies[study].runs)
-            for row in self.listed(grid, study, f"{self.file(study)}: runs.{position}")
+            for row in grids.listed(self, grid, study, f"{self.file(study)}: runs.{position}")
         ]
         return list(dict.fromkeys(rows))
-
-    def _variants(self, study: str) -> dict[str, variants.Variant]:
-        """The variants of a study; a search belongs to no study and has none."""
-        return self.studies[study].variants if study else {}
 
     def _shortened(self, found: dict[str, Search]) -> dict[str, Search]:
         """The searches, shortened for a rehearsal or with the budget of the call."""
@@ -332,8 +292,6 @@ def _completed(values: dict, where: str, row: Row) -> Spec:
     where = f"{where}, for row {row.label}"
     if values["network"]["frozen"] is not None:
         values = on_features(values)
-    try:
+    with located(where):
         values = complete(values)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
     return checked(values, Spec, where=where)

@@ -12,7 +12,7 @@ from pydantic import (
 )
 
 from dmlbench import registry
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, check_known
 from dmlbench.plan.choices import (
     Identifier,
     Loss,
@@ -218,8 +218,7 @@ def _on_base(name: str, recipes: dict[str, Any], above: tuple[str, ...]) -> Any:
     base = recipe.get("base") if isinstance(recipe, dict) else None
     if base is None:
         return recipe
-    if base not in recipes:
-        raise UserError(f"{name}.base: {unknown('recipe', str(base), recipes)}")
+    check_known(f"{name}.base", "recipe", [base], recipes)
     if base in (name, *above):
         raise UserError(f"{name}.base: {base} builds on {name}; allowed: a recipe that does not")
     values = _on_base(base, recipes, (name, *above))

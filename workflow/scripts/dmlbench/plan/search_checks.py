@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, check_known
+from dmlbench.plan.grids import listed
 from dmlbench.plan.places import with_values
 from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.plan.read import checked
@@ -21,7 +22,8 @@ def check_search(plan, name: str) -> None:
     """
     search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
     folds = [row.fold for row in search.rows if row.fold is not None] or None
-    plan.listed(Grid.model_validate(search.run.model_dump() | {"fold": folds}), "", f"{where}.run")
+    grid = Grid.model_validate(search.run.model_dump() | {"fold": folds})
+    listed(plan, grid, "", f"{where}.run")
     trial = trial_specs(plan, name)[0].as_dict()
     if trial["selection"] != "best_validation_epoch":
         raise UserError(
@@ -56,10 +58,10 @@ def _check_place(trial: dict, place: str, where: str) -> None:
     parent, _, key = place.rpartition(".")
     parts = [name for name, value in trial.items() if isinstance(value, dict)]
     parts += [f"regularizers.{part['name']}" for part in trial["regularizers"]]
-    if parent and parent not in parts:
-        raise UserError(f"{where}: {unknown('part of the run', parent, parts)}")
-    if not parent and key not in trial:
-        raise UserError(f"{where}: {unknown('key of the run', key, trial)}")
+    if parent:
+        check_known(where, "part of the run", [parent], parts)
+    else:
+        check_known(where, "key of the run", [key], trial)
 
 
 def _check_coordinate(search: Search, trial: dict, where: str) -> None:
@@ -76,10 +78,7 @@ def _check_coordinate(search: Search, trial: dict, where: str) -> None:
             raise UserError(
                 f"{where}.strategy.start: the run's spec gives no value for {place}; name one here"
             )
-    for place in start:
-        if place not in search.parameters:
-            problem = unknown("parameter", place, search.parameters)
-            raise UserError(f"{where}.strategy.start: {problem}")
+    check_known(f"{where}.strategy.start", "parameter", start, search.parameters)
     needed = trials_of_a_pass(search.parameters, start)
     if search.budget < needed:
         raise UserError(

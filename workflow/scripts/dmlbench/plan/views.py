@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, entry
 from dmlbench.plan import paths, searches
 from dmlbench.plan.combinations import combinations
 from dmlbench.plan.plan import Plan
@@ -51,9 +51,7 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
         "figure": description.figures,
         "map": description.embedding_maps,
     }[kind]
-    if name not in found:
-        raise unknown(f"{kind} of study {study}", name, found)
-    return found[name]
+    return entry(f"{kind} of study {study}", name, found)
 
 
 def measures_of(view: View) -> list[str]:

@@ -1,15 +1,14 @@
 """P x K batches with replacement: all batches and images drawn independently."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dmlbench.samplers._checks import checked_labels, classes_per_batch
-from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.samplers.spc import Spc
 from dmlbench.values import Count
 
 
-class ClassBalancedWithReplacement:
+class ClassBalancedWithReplacement(Spc):
     """Batches of P = batch_size / K distinct classes, K images of each drawn with replacement.
 
     Batches are independent, so an image may occur several times in a batch and in an epoch, and
@@ -22,18 +21,9 @@ class ClassBalancedWithReplacement:
     def __init__(
         self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: Count = 5
     ):
-        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
-        self.per_batch = classes_per_batch(batch_size, images_per_class, len(self.by_class.classes))
-        self.images_per_class = images_per_class
-        self.batch_size = batch_size
-        self.seed = seed
+        super().__init__(labels, batch_size, seed, images_per_class=images_per_class)
 
-    def __len__(self) -> int:
-        return max(len(self.by_class.images) // self.batch_size, 1)
-
-    def epoch(self, number: int) -> Iterator[np.ndarray]:
-        """The batches of one epoch: int64 [batch_size], the K images of a class adjacent."""
-        rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
-        for _ in range(len(self)):
-            classes = rng.choice(len(self.by_class.classes), self.per_batch, replace=False)
-            yield self.by_class.draw_with_replacement(rng, classes, self.images_per_class).ravel()
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Image indices of a batch: int64 [P, K]."""
+        classes = rng.choice(len(self.by_class.classes), self.per_batch, replace=False)
+        return self.by_class.draw_with_replacement(rng, classes, self.images_per_class)

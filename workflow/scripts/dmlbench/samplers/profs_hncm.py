@@ -1,6 +1,7 @@
 """PROFS with hard negative class mining: batches of classes that are close together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from torch import Tensor
@@ -9,7 +10,6 @@ from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.samplers._memory import EmbeddingMemory
 from dmlbench.samplers.profs import Profs
 from dmlbench.tensors import array, integers
-from dmlbench.values import Count, Positive
 
 VERSION = 2
 
@@ -30,26 +30,12 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
     Args: as in `Profs`.
     """
 
-    def __init__(
-        self,
-        labels: Sequence[int],
-        batch_size: int,
-        seed: int,
-        *,
-        images_per_class: Count = 2,
-        rho: Positive = 6.0,
-        iterations_per_projection: Count | None = None,
-    ):
-        super().__init__(
-            labels,
-            batch_size,
-            seed,
-            images_per_class=images_per_class,
-            rho=rho,
-            iterations_per_projection=iterations_per_projection,
-        )
-        self.memory = EmbeddingMemory(self.classes)
-        self.centers: Callable[[], Tensor] | None = None
+    centers: Callable[[], Tensor] | None = None
+
+    @cached_property
+    def memory(self) -> EmbeddingMemory:
+        """The latest embedding of each class."""
+        return EmbeddingMemory(self.classes)
 
     def use_centers(self, centers: Callable[[], Tensor]) -> None:
         """Look for near classes among a loss's centers, not among embedded representatives.

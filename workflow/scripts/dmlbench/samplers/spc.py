@@ -36,5 +36,9 @@ class Spc:
         """The batches of one epoch: int64 [batch_size], the n images of a class adjacent."""
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
         for _ in range(len(self)):
-            classes = rng.choice(len(self.by_class.classes), self.per_batch, replace=False)
-            yield self.by_class.draw(rng, classes, self.images_per_class).ravel()
+            yield self.draw(rng).ravel()
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Image indices of a batch: int64 [classes, n]."""
+        classes = rng.choice(len(self.by_class.classes), self.per_batch, replace=False)
+        return self.by_class.draw(rng, classes, self.images_per_class)

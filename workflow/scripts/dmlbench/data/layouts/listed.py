@@ -9,7 +9,7 @@ from dmlbench.data.archives import DAMAGED, Archive
 from dmlbench.data.layouts._lists import need, places_of
 from dmlbench.data.layouts._rows import rows
 from dmlbench.data.layouts.subset_folders import ORDER, SUBSETS
-from dmlbench.errors import UserError, unknown
+from dmlbench.errors import UserError, check_known
 
 IMAGES_ONLY = True
 _SEPARATORS = ",;\t"
@@ -41,9 +41,7 @@ class Listed:
         place = need(archives, self.file, "listed")
         where = f"{place[0].path}: {place[1]}"
         table = _read(place[0].read(place[1]), where)
-        for column in (self.path, self.label):
-            if column not in table:
-                raise UserError(f"{where}: {unknown('column', column, table.columns)}")
+        check_known(where, "column", (self.path, self.label), table.columns)
         table = table[table[self.label] != ""].assign(subset=_subsets(table, where))
         again = list(table.loc[table.duplicated(self.path), self.path])
         if again:

@@ -1,7 +1,7 @@
 """The verdict on one claim by one kind of evidence."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +10,10 @@ from scipy.special import stdtrit
 
 from dmlbench.plan.claims import Cell, Claim
 from dmlbench.statistics.claims import decisions
-from dmlbench.statistics.claims.contrasts import Comparison, Pair, Term
+from dmlbench.statistics.claims.contrasts import Comparison
 from dmlbench.statistics.claims.decisions import EQUIVALENT, INCONCLUSIVE, SUPPORTED, Tests
 from dmlbench.statistics.claims.evidence import Evidence, Weights
+from dmlbench.statistics.claims.sums import scales_of, summed, weights_of, without_repeats
 from dmlbench.statistics.equivalence import ALPHA, Difference, runs_needed
 
 NOT_RUN, NOT_PRINTED, OUT_OF_SCOPE = "not run", "not printed", "out of scope"
@@ -82,17 +83,17 @@ def judge(
     """
     if claim.kind == "correlation":
         return _of_correlations(claim, built, evidence, smallest, absent)
-    scales = _scales(claim, cells, evidence)
+    scales = scales_of(claim, cells, evidence)
     arms = [
         (each, weights)
         for each in built
-        if (weights := _weights(claim, each, evidence, scales)) is not None
+        if (weights := weights_of(claim, each, evidence, scales)) is not None
     ]
-    arms = _without_repeats(arms, evidence)
+    arms = without_repeats(arms, evidence)
     if not arms:
         return _nothing(len(built), smallest, absent)
     found = [evidence.estimate(weights) for _, weights in arms]
-    mean = evidence.estimate(_sum([weights for _, weights in arms], 1 / len(arms)))
+    mean = evidence.estimate(summed([weights for _, weights in arms], 1 / len(arms)))
     tested = [mean] if claim.need == "mean" else found
     tests = [_tests(claim, each, smallest) for each in tested]
     verdict = _verdict(claim, arms, tests)
@@ -146,103 +147,6 @@ def _holding(
     return sum(_tests(claim, each, slack).holds == 0 for each in exact)
 
 
-def _weights(
-    claim: Claim, each: Comparison, evidence: Evidence, scales: Callable[[Cell], float]
-) -> dict[Cell, float] | None:
-    """The sum that a comparison is, over its pairs that are there; None if none is."""
-    parts = [
-        weights for pair in each if (weights := _of_pair(claim, pair, evidence, scales)) is not None
-    ]
-    return _sum(parts, 1 / len(parts)) if parts else None
-
-
-def _of_pair(
-    claim: Claim, pair: Pair, evidence: Evidence, scales: Callable[[Cell], float]
-) -> dict[Cell, float] | None:
-    """The sum that a pair is, of the cells that are there; None if a side has none."""
-    total: dict[Cell, float] = {}
-    for side, how, sign in ((pair.arm, claim.arm_is, 1), (pair.control, claim.control_is, -1)):
-        there = [term for term in side if all(evidence.value(cell) is not None for cell in term)]
-        if side and not there:
-            return None
-        for term in _reduced(there, how, evidence, scales):
-            share = sign / (len(there) if how == "mean" else 1)
-            for cell, part in zip(term, (1, -1), strict=False):
-                total[cell] = total.get(cell, 0.0) + share * part * scales(cell)
-    return total
-
-
-def _reduced(
-    terms: list[Term], how: str, evidence: Evidence, scales: Callable[[Cell], float]
-) -> list[Term]:
-    if how in ("each", "mean") or not terms:
-        return terms
-
-    def number(term: Term) -> float:
-        return sum(
-            part * scales(cell) * evidence.value(cell)
-            for cell, part in zip(term, (1, -1), strict=False)
-        )
-
-    return [max(terms, key=number) if how == "best" else min(terms, key=number)]
-
-
-def _scales(claim: Claim, cells: Sequence[Cell], evidence: Evidence) -> Callable[[Cell], float]:
-    """What each cell is multiplied by."""
-    if not claim.share_of:
-        return lambda cell: 1.0
-    largest: dict[tuple, float] = {}
-
-    def group(cell: Cell) -> tuple:
-        return cell.table, *(getattr(cell, column) for column in claim.share_of)
-
-    tables = claim.arm.get("table", [])
-    for cell in cells:
-        value = evidence.value(cell) if cell.table in tables else None
-        if value is not None:
-            largest[group(cell)] = max(value, largest.get(group(cell), value))
-    return lambda cell: 100 / largest.get(group(cell), 100.0)
-
-
-def _without_repeats(
-    arms: list[tuple[Comparison, Weights]], evidence: Evidence
-) -> list[tuple[Comparison, Weights]]:
-    """The comparisons that differ here: on other data, those of several tables are one.
-
-    Of those, the one with the most cells counts. A comparison whose cells are the same here, as of
-    two networks, is none.
-    """
-    found = {}
-    for each, weights in arms:
-        own: dict = {}
-        for cell, weight in weights.items():
-            key = evidence.key(cell)
-            own[key] = own.get(key, 0.0) + weight
-        if any(abs(weight) > decisions.NOISE for weight in own.values()):
-            found.setdefault(_there(each, evidence), (each, weights))
-    return [entry for there, entry in found.items() if not any(there < other for other in found)]
-
-
-def _there(each: Comparison, evidence: Evidence) -> frozenset:
-    """What a comparison looks at here: the side and the key of each cell that has a number."""
-    return frozenset(
-        (side, evidence.key(cell))
-        for pair in each
-        for side, terms in enumerate(pair)
-        for term in terms
-        for cell in term
-        if evidence.value(cell) is not None
-    )
-
-
-def _sum(parts: Sequence[Weights], factor: float) -> dict[Cell, float]:
-    total: dict[Cell, float] = {}
-    for weights in parts:
-        for cell, weight in weights.items():
-            total[cell] = total.get(cell, 0.0) + factor * weight
-    return total
-
-
 def _seeds_needed(
     claim: Claim, parts: Sequence[Weights], evidence: Evidence, smallest: float
 ) -> float:
@@ -251,7 +155,7 @@ def _seeds_needed(
     Without a smallest effect of interest, the estimated difference stands for it.
     """
     if claim.need == "mean":
-        parts = [_sum(parts, 1 / len(parts))]
+        parts = [summed(parts, 1 / len(parts))]
     found = []
     for weights in parts:
         deviation = evidence.deviation(weights)

@@ -1,0 +1,27 @@
+"""Text of a page that a script writes, between two comments that name the script."""
+
+import re
+from pathlib import Path
+
+from dmlbench.files import atomic_write
+
+_MARKED = r"(<!-- {0}: begin -->\n+)(.*?)(\n+<!-- {0}: end -->)"
+
+
+def read_marked(page: Path, name: str) -> str:
+    """The text between the comments of a name, the only ones of this name in the page."""
+    ((_, text, _),) = re.findall(_MARKED.format(name), _text(page), re.DOTALL)
+    return text
+
+
+def write_marked(page: Path, name: str, text: str) -> None:
+    """Put a text between the comments of a name."""
+    new = re.sub(
+        _MARKED.format(name), lambda found: found[1] + text + found[3], _text(page), flags=re.DOTALL
+    )
+    with atomic_write(page) as unfinished:
+        unfinished.write_text(new, encoding="utf-8")
+
+
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
