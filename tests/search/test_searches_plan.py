@@ -222,9 +222,10 @@ def test_a_rehearsal_shortens_searches(loaded):
         assert (search.budget, search.workers, search.most_failed) == (budget, 1, 1)
 
 
-def test_a_rehearsal_shortens_folds_and_choices_and_keeps_ranges(loaded):
+def test_a_rehearsal_shortens_a_search_and_keeps_what_its_trials_are(loaded):
     search = loaded.searches["proxy_anchor_tpe"].model_copy(
         update={
+            "set": {"epochs": 20, "regularizers": [{"name": "rho"}]},
             "folds": [3, 1, 0, 2],
             "parameters": {
                 "miner": Parameter(choices=["hard", "semi_hard", "soft_hard", "random"]),
@@ -233,9 +234,11 @@ def test_a_rehearsal_shortens_folds_and_choices_and_keeps_ranges(loaded):
             },
         }
     )
-    toy = Rehearsal.model_construct(folds=2, searches=SearchRehearsal(values=2, budget=10))
+    shorter = SearchRehearsal(values=2, budget=10)
+    toy = Rehearsal.model_construct(folds=2, searches=shorter, set={"epochs": 2})
     short = searches.rehearsed(search, toy)
     assert short.folds == [3, 1]
+    assert short.set == {"regularizers": [{"name": "rho"}]}
     assert short.parameters["miner"].values == ("hard", "random")
     for place in ("optimizer.learning_rate", "loss.proxies"):
         assert short.parameters[place] == search.parameters[place]
