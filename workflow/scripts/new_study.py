@@ -78,8 +78,7 @@ def main() -> None:
     stem = Path(given.folder).expanduser().resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
     pictures, lines = surveyed(given.folder, layout, options)
-    width = features_of if given.frozen else None
-    written = write_study(CONFIG, name, given.network, pictures, width)
+    written = write_study(CONFIG, name, given.network, pictures, features_of, frozen=given.frozen)
     counts = [(sum(pictures.train), len(pictures.train)), (sum(pictures.test), len(pictures.test))]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
     print(f"{given.folder}: {words[0]} train, {words[1]} test")
@@ -87,8 +86,7 @@ def main() -> None:
         print(f"  {label}: {text}")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
     print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (NETWORK=...)")
-    first = "raw" if given.frozen else "zero_shot"
-    print(f"before any training:     snakemake --cores all {name}_table_{first}")
+    print(f"before any training:     snakemake --cores all {name}_table_raw")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")
 
