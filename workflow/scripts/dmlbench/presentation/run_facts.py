@@ -14,7 +14,7 @@ from dmlbench.parquet import read_metadata, read_table
 from dmlbench.plan import paths
 from dmlbench.plan.read import read_mapping
 from dmlbench.presentation._curve import curve
-from dmlbench.presentation._queries import worst_queries
+from dmlbench.presentation._queries import extreme_queries
 from dmlbench.presentation.run_lines import watched_score
 
 _ENDS = 5
@@ -45,6 +45,7 @@ class Found:
     curve: str = ""
     device: str = ""
     worst: list[dict] = field(default_factory=list)
+    best: list[dict] = field(default_factory=list)
     classes: list[dict] = field(default_factory=list)
     class_count: int = 0
 
@@ -96,9 +97,9 @@ def _ending(history: pd.DataFrame) -> Ending:
 
 
 def _add_queries(found: Found, file: Path, rule: str) -> None:
-    """The worst queries, and the classes with the lowest and the highest recall@1."""
-    queries, worst = worst_queries(file, rule)
-    found.worst = queries.iloc[worst].to_dict("records")
+    """The worst and best queries, and the classes with the lowest and the highest recall@1."""
+    queries, worst, best = extreme_queries(file, rule)
+    found.worst, found.best = (queries.iloc[rows].to_dict("records") for rows in (worst, best))
     labels, ranks = queries["label"].to_numpy(), queries["first_rank"].to_numpy()
     names, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     means = np.bincount(places, weights=ranks == 1, minlength=len(names)) / np.maximum(sizes, 1)
