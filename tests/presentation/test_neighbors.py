@@ -1,4 +1,4 @@
-"""Nearest images of a run's worst and best queries: against brute force, as pictures, on the page."""
+"""Nearest images of the worst and best queries: against brute force, as pictures, on the page."""
 
 from pathlib import Path
 
