@@ -69,12 +69,15 @@ def main() -> None:
     parser.add_argument("--layout", default="class_folders", help="how folders become classes")
     parser.add_argument("--list", help="CSV or Parquet in the folder that names the classes")
     parser.add_argument("--label", help="the list's column of classes; default: label")
+    parser.add_argument("--box", help="the list's column of boxes: left, top, right, bottom")
+    parser.add_argument("--group", help="the list's column of groups that a split keeps together")
     parser.add_argument("--frozen", action="store_true", help="only train heads on its features")
     given = parser.parse_args()
     layout, options = given.layout, {}
     if given.list:
+        named = {"label": given.label, "box": given.box, "group": given.group}
         layout, options = "listed", {"file": given.list}
-        options |= {"label": given.label} if given.label else {}
+        options |= {option: column for option, column in named.items() if column}
     stem = Path(given.folder).expanduser().resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
     pictures, lines = surveyed(given.folder, layout, options)
