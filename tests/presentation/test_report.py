@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.errors import UserError
+from dmlbench.presentation._templates import breakable
 from dmlbench.presentation.report import report
 from dmlbench.presentation.study import headline
 from dmlbench.presentation.terminal import summary
@@ -232,3 +233,8 @@ def test_own_studies_come_first_and_alone_have_their_own_title(study, tmp_path):
     assert text.index('<article id="mine">') < text.index('<article id="demo">')
     report([study, own], path)
     assert "<h1>Deep metric learning, reproduced</h1>" in path.read_text()
+
+
+def test_names_break_after_separators_only():
+    said = breakable("001.Black_footed_<Albatross>")
+    assert said == "001.<wbr>Black_<wbr>footed_&lt;Albatross&gt;"
