@@ -37,11 +37,12 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 # By the environment, so that the shell reads no sign of the folder's name.
 export FOLDER
 .PHONY: study
-study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (FROZEN=1, NETWORK=, NAME=, LAYOUT= or LIST=labels.csv LABEL=)
+study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (FROZEN=1, NETWORK=, NAME=, LAYOUT= or LIST=labels.csv LABEL= BOX= GROUP=)
 	@$(if $(value FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
 	@$(BIN)/python workflow/scripts/new_study.py "$$FOLDER" $(if $(NAME),--name "$(NAME)") \
 		$(if $(NETWORK),--network "$(NETWORK)") $(if $(LAYOUT),--layout "$(LAYOUT)") \
-		$(if $(LIST),--list "$(LIST)") $(if $(LABEL),--label "$(LABEL)") $(if $(FROZEN),--frozen)
+		$(if $(LIST),--list "$(LIST)") $(if $(LABEL),--label "$(LABEL)") $(if $(BOX),--box "$(BOX)") \
+		$(if $(GROUP),--group "$(GROUP)") $(if $(FROZEN),--frozen)
 
 .PHONY: test
 test: .venv/ready ## the fast tests

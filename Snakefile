@@ -20,6 +20,7 @@ include: "rules/common.smk"
 include: "rules/lookups.smk"
 include: "rules/records.smk"
 include: "rules/costs.smk"
+include: "rules/progress.smk"
 include: "rules/data.smk"
 include: "rules/split.smk"
 include: "rules/train.smk"
@@ -43,6 +44,7 @@ onstart:
         try:
             claim(RESULTS)
             RUNS.write()
+            show_progress()
         except UserError as error:
             sys.exit(f"dmlbench: {error}")
     # With its default limit, Snakemake's scheduler reconsiders all waiting jobs once a second for

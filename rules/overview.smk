@@ -1,8 +1,9 @@
 # Needs:  the results folder
-# Leaves: nothing: prints targets (target: help), how far the studies are (target: status) and whether
-#         their files are what they should be (target: verify). All work while another call is running.
+# Leaves: nothing: prints targets (target: help), how far the studies are (target: status, of one of them
+#         <study>_status) and whether their files are what they should be (target: verify). All work while
+#         another call is running.
 
-LOOKING = {"help", "status", "verify"}
+LOOKING = {"help", "status", "verify", *(f"{study}_status" for study in PLAN.studies)}
 
 
 rule help:
@@ -19,8 +20,27 @@ rule status:
     params:
         folder=str(CONFIG),
         gpu=lambda wildcards: on_a_gpu(),
+        only=None,
     script:
         "../workflow/scripts/status.py"
+
+
+for study in PLAN.studies:
+
+    rule:
+        name:
+            f"{study}_status"
+        log:
+            f"<results>/{paths.log('status')}",
+        localrule: True
+        conda:
+            ENVIRONMENT
+        params:
+            folder=str(CONFIG),
+            gpu=lambda wildcards: on_a_gpu(),
+            only=study,
+        script:
+            "../workflow/scripts/status.py"
 
 
 rule verify:

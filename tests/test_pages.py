@@ -54,7 +54,7 @@ def targets():
     found |= {f"search_{name}" for name in loaded.searches}
     found |= {f"experiment_{name}" for name in loaded.experiments}
     for study in loaded.studies:
-        found |= {study, f"{study}_tournament", *pages.targets(loaded, study)}
+        found |= {study, f"{study}_tournament", f"{study}_status", *pages.targets(loaded, study)}
     return found
 
 

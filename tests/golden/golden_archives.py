@@ -34,8 +34,8 @@ GROCERY = (
 )
 
 LABELS = (
-    "path,label,split,role,species,file\n3.png,rose,train,,a,1.png\n1.png,iris,test,query,b,2.png\n"
-    "2.png,iris,test,gallery,,3.png\n"
+    "path,label,split,role,species,file,box,scene\n3.png,rose,train,,a,1.png,0 0 1 1,x\n"
+    "1.png,iris,test,query,b,2.png,0 0 2 1,x\n2.png,iris,test,gallery,,3.png,1 0 2 1,\n"
 )
 
 

@@ -74,6 +74,8 @@ OTHER: dict[str, Any] = {
     "data/layouts/listed.file": "others.csv",
     "data/layouts/listed.path": "file",
     "data/layouts/listed.label": "species",
+    "data/layouts/listed.box": "box",
+    "data/layouts/listed.group": "scene",
     "data/transforms/random_affine.degrees": 20.0,
     "data/transforms/random_affine.scale": [0.8, 1.2],
     "data/transforms/random_resized_crop.ratio": [0.5, 2.0],
@@ -289,7 +291,8 @@ def layout(name: str, options: dict) -> dict[str, Numbers]:
         rows = registry.build("data/layouts", name, **options)(opened)
         for archive in opened:
             archive.__exit__()
-    return {key: _plain(rows[key].tolist()) for key in ("member", "label", "class_name", "subset")}
+    known = ("member", "label", "class_name", "subset", "left", "right", "group")
+    return {key: _plain(rows[key].tolist()) for key in known if key in rows}
 
 
 def generator(name: str, options: dict) -> dict[str, Numbers]:

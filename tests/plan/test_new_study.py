@@ -17,6 +17,10 @@ CONFIG = Path(__file__).resolve().parents[2] / "config"
 BIRDS = Pictures("~/my birds", "class_folders", "half", [30] * 100, [29] * 100)
 
 
+def width(network):
+    return 512
+
+
 @pytest.fixture
 def config(configured):
     """A configuration of two studies, which loads fast."""
@@ -51,13 +55,18 @@ def texts(config):
     ],
 )
 def test_what_is_written_is_a_study_whose_batches_fit(config, network, train, batch):
-    written = write_study(config, "birds", network, BIRDS._replace(train=train))
+    written = write_study(config, "birds", network, BIRDS._replace(train=train), width)
     assert [path.name for path in written] == ["datasets.yaml", "recipes.yaml", "birds.yaml"]
     study = loaded(config, "birds")
     assert study.datasets["birds"].folder == "~/my birds"
+    assert study.studies["birds"].answer == ["gain"]
     specs = [run.spec for run in study.runs("birds")]
-    assert specs[0].loss is None
-    for spec in specs[1:]:
+    raw = [spec for spec in specs if spec.loss is None]
+    assert {(spec.head_initialization, spec.embedding_dim) for spec in raw} == {("identity", 512)}
+    assert len(specs) == 4 * len(raw)
+    for spec in specs:
+        if spec.loss is None:
+            continue
         assert spec.batch_size == batch
         assert spec.selection == "last_epoch"
         assert batch // spec.sampler.hyperparameters["images_per_class"] <= len(train)
@@ -75,7 +84,7 @@ def test_what_is_written_is_a_study_whose_batches_fit(config, network, train, ba
 )
 def test_heads_train_on_the_features_of_a_frozen_network(config, network, frozen, crop, files):
     given = loaded(config, "demo").networks[network]
-    written = write_study(config, "birds", network, BIRDS, lambda network: 512)
+    written = write_study(config, "birds", network, BIRDS, width, frozen=True)
     assert [path.name for path in written] == [*files, "recipes.yaml", "birds.yaml"]
     study = loaded(config, "birds")
     kept = {"frozen", "title", "threads"}
@@ -88,14 +97,14 @@ def test_heads_train_on_the_features_of_a_frozen_network(config, network, frozen
         assert run.spec.embedding_dim == 512
         assert run.spec.selection == "last_epoch"
     # A second study shares the network.
-    again = write_study(config, "wings", network, BIRDS, lambda network: 512)
+    again = write_study(config, "wings", network, BIRDS, width, frozen=True)
     assert "networks.yaml" not in [path.name for path in again]
 
 
 def test_a_network_without_weights_is_not_frozen(config):
     before = texts(config)
     with pytest.raises(UserError, match=r"convnet3: it has no pretrained weights.*FROZEN=1"):
-        write_study(config, "birds", "convnet3", BIRDS, lambda network: 64)
+        write_study(config, "birds", "convnet3", BIRDS, width, frozen=True)
     assert texts(config) == before
 
 
@@ -107,7 +116,7 @@ def test_features_of_a_network_are_counted(config):
 def test_other_studies_are_as_they_were(config):
     before = loaded(config, "demo").runs("demo")
     kept = texts(config)
-    write_study(config, "birds", "resnet18", BIRDS)
+    write_study(config, "birds", "resnet18", BIRDS, width)
     assert loaded(config, "demo").runs("demo") == before
     for path, text in kept.items():
         assert path.read_text().startswith(text.rstrip())
@@ -141,7 +150,7 @@ def test_other_studies_are_as_they_were(config):
 def test_what_cannot_be_a_study_changes_nothing(config, name, network, pictures, said):
     before = texts(config)
     with pytest.raises(UserError, match=said):
-        write_study(config, name, network, pictures)
+        write_study(config, name, network, pictures, width)
     assert texts(config) == before
 
 

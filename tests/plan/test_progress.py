@@ -111,3 +111,17 @@ def test_every_study_has_its_stages():
     for study in loaded.studies:
         stages = list(dict.fromkeys(of_study(loaded, study)))
         assert len({stage.output for stage in stages}) == len(stages)
+
+
+def test_studies_that_have_not_begun_share_a_line(tmp_path):
+    configuration = {"pathvars": {"results": str(tmp_path)}, "studies": ["demo", "omniglot"]}
+    both = plan.load(configuration, CONFIG)
+    images = [s for s in of_study(both, "omniglot") if s.rule in ("download", "index", "pack")]
+    made(tmp_path, images)
+    assert overview.status(both, gpu=False)[1:] == ["", "not begun, 2: demo, omniglot"]
+    made(tmp_path, [next(s for s in of_study(both, "demo") if s.rule == "train")])
+    lines = overview.status(both, gpu=False)
+    assert lines[2].startswith("demo: unfinished, 0 of 22 runs scored")
+    assert lines[-1] == "not begun, 1: omniglot"
+    (first, *_) = overview.status(both, gpu=False, only="omniglot")[2:]
+    assert first.startswith("omniglot: not begun, 0 of")

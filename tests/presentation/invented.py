@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 from dmlbench import plan
 from dmlbench.plan import pages, views
-from dmlbench.presentation._queries import worst_queries
+from dmlbench.presentation._queries import SHOWN, extreme_queries
 from dmlbench.presentation.document import write_document
 from dmlbench.presentation.runs import write_runs
 from dmlbench.presentation.view_files import write_figure, write_table
@@ -111,14 +111,14 @@ def invent_run(loaded, row, results: Path, queries: int) -> None:
 
 
 def invent_neighbors(loaded, study: str, results: Path, folder: Path) -> None:
-    """Write neighbors of the worst queries of every run: random images on a gray sheet."""
+    """Write neighbors of the worst and best queries of every run: random images on a gray sheet."""
     folder.mkdir()
-    Image.new("L", (6 * 64, 5 * 64), 128).save(folder / "gray.webp")
+    Image.new("L", (6 * 64, 2 * SHOWN * 64), 128).save(folder / "gray.webp")
     rng, shown = np.random.default_rng(0), []
     for run in pages.neighbors(loaded, study)["runs"]:
         file = results / "runs" / run["run"] / "queries.parquet"
-        queries, worst = worst_queries(file, run["selection"])
-        for number, query in enumerate(queries.iloc[worst].itertuples()):
+        queries, worst, best = extreme_queries(file, run["selection"])
+        for number, query in enumerate(queries.iloc[[*worst, *best]].itertuples()):
             near = queries.sample(5, random_state=rng)
             label = query.label
             shown.append([run["run"], "gray.webp", number, query.image_id, label, 0, 0.0])

@@ -149,7 +149,7 @@ def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
     )
 
 
-def test_what_training_adds_to_raw_features_comes_first(tmp_path):
+def test_what_training_adds_to_raw_features_comes_first(tmp_path, synthetic_scores):
     rows = [
         ("R@1", "Contrastive", 70, 69, "-1.00", "-1.50", "-0.50", 0.01, 0.01),
         ("R@1", "ProxyAnchor", 70, 70.5, "+0.50", "-0.25", "+1.25", 0.2, 0.2),
@@ -157,13 +157,23 @@ def test_what_training_adds_to_raw_features_comes_first(tmp_path):
         ("MAP@R", "Contrastive", 30, 40, "+10.00", "+9.00", "+11.00", 0.001, 0.004),
     ]
     given = {"between": "method", "against": "raw_features"}
-    assert answer(differences(tmp_path, rows, **given)) == [
-        "Training adds +0.50 points [−0.25, +1.25] of R@1 to the network's own features "
-        "(ProxyAnchor, the best of 3 losses; 95 % interval). Below the features: Triplet (−0.50 "
-        "points [−1.50, +0.50]) and Contrastive (−1.00 points [−1.50, −0.50])."
+    scores = synthetic_scores(dims=[64], seeds=(0, 1, 2)).replace("untrained", "raw_features")
+    scores.to_parquet(tmp_path / "scores.parquet")
+    seeds = {"scores": tmp_path / "scores.parquet"}
+    # Half the interval is 4.303 deviations over the root of 3, so one deviation is 0.302.
+    assert answer(differences(tmp_path, rows, **given) | seeds) == [
+        "Training adds +0.50 points [−0.25, +1.25] of R@1 over the network's own features "
+        "(ProxyAnchor, the best of 3 losses; 95 % interval over 3 seeds). The interval includes 0: "
+        "if the difference is as large as it looks, about 6 seeds would show it with a probability "
+        "of 80%. Below the features: Triplet (−0.50 points [−1.50, +0.50]) and Contrastive (−1.00 "
+        "points [−1.50, −0.50])."
     ]
-    (said,) = answer(differences(tmp_path, rows[1:2], **given))
-    assert said.endswith("own features (ProxyAnchor; 95 % interval). Below the features: no loss.")
+    (said,) = answer(
+        differences(tmp_path, [(*rows[1][:5], "+0.25", *rows[1][6:])], **given) | seeds
+    )
+    assert said.endswith(
+        "features (ProxyAnchor; 95 % interval over 3 seeds). Below the features: no loss."
+    )
 
 
 def test_each_data_set_has_a_sentence_of_its_own(tmp_path):

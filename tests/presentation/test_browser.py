@@ -20,11 +20,12 @@ DESK = {"width": 1280, "height": 900}
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A folder with the report of one study and the page of its runs, all numbers invented."""
+    """A folder with the report of two studies and pages of their runs, all numbers invented."""
     folder = tmp_path_factory.mktemp("results")
     page = invent(STUDY, folder, figures=False)
     page["figures"] = _figure(folder)
-    report([page | {"rehearsal": True}], folder / "report.html")
+    ranked = invent("demo", folder, figures=False)
+    report([page | {"rehearsal": True}, ranked], folder / "report.html")
     return folder
 
 
@@ -118,12 +119,13 @@ def test_neighbors_are_right_or_wrong_by_word_and_by_frame(opened):
     page = opened(PAGES[1])
     page.locator(".browser summary").first.click()
     queries = page.locator(".browser .parts").first.locator(".neighbors")
-    assert queries.count() == 5
+    assert queries.count() == 10
     ranks = [
         int(re.search(r"\((\d+)\)", text)[1])
         for text in queries.locator(".query").all_inner_texts()
     ]
-    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[:5] == sorted(ranks[:5], reverse=True)
+    assert ranks[5:] == [1] * 5
     for kind, sign, frame in (
         ("right", "\N{CHECK MARK}", "solid"),
         ("wrong", "\N{BALLOT X}", "dashed"),
@@ -175,9 +177,49 @@ def test_a_run_opens_without_a_script(chromium, opened):
     assert shown.is_visible()
     words = shown.inner_text()
     assert re.search(r"Different here: .*sampler\.name profs", words)
-    assert "Worst queries, the rank of the first hit in brackets" in words
+    assert words.startswith("spec history scores queries")
+    assert words.index("Worst queries") < words.index("Best queries")
     assert "R@1 by class" in words
     assert page.locator(".browser svg.curve polyline").count() >= 36
+
+
+def test_two_picked_runs_are_compared(opened):
+    page = opened(PAGES[1])
+    panel, boxes = page.locator(".compare"), page.locator(".browser .pick")
+    boxes.nth(0).check()
+    assert panel.is_hidden()
+    boxes.nth(7).check()
+    rows = page.eval_on_selector_all(
+        ".compare tbody tr", "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    differing = {name: values for name, *values in rows}
+    assert differing["R@1"] == [column(page, 4)[0], column(page, 4)[7]]
+    assert differing["seed"] == ["0", "1"]
+    assert differing["sampler.name"] == ["class_balanced", "profs_hncm"]
+    assert differing["regularizers"][0] == "\N{EN DASH}"
+    assert all(one != other for one, other in differing.values())
+    assert panel.locator(".curve").count() == 2
+    assert panel.locator(".neighbors").count() == 20
+    assert overflow(page) <= 0
+    boxes.nth(1).check()
+    assert not boxes.nth(0).is_checked()
+    panel.get_by_text("Close").click()
+    assert panel.is_hidden()
+    assert not boxes.nth(7).is_checked()
+
+
+def test_the_best_loss_is_nearest_to_the_first_rank(opened):
+    page = opened(PAGES[0])
+    at = "dots => dots.map(each => each.getBoundingClientRect().left)"
+    places = page.eval_on_selector_all(".board .dot", at)
+    assert places == sorted(places)
+    assert places[0] < places[-1]
+    tiles = page.locator(".cards li")
+    edges = [box["x"] + box["width"] for box in (each.bounding_box() for each in tiles.all())]
+    rows = {each.bounding_box()["y"] for each in tiles.all()}
+    cards = page.locator(".cards").bounding_box()
+    assert sum(abs(edge - cards["x"] - cards["width"]) < 1 for edge in edges) == len(rows)
+    assert "Ties" not in page.locator(".board thead").inner_text()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -261,7 +303,7 @@ def test_on_paper_nothing_is_cut_off_and_nothing_sticks(opened, name):
     assert not page.locator("nav").is_visible()
 
 
-def test_446_runs_fit_into_ten_megabytes(opened, tmp_path):
+def test_hundreds_of_runs_fit_into_ten_megabytes(opened, tmp_path):
     from dmlbench import plan
     from dmlbench.plan import pages
     from dmlbench.presentation.runs import write_runs
@@ -283,7 +325,7 @@ def test_446_runs_fit_into_ten_megabytes(opened, tmp_path):
     write_runs(output=tmp_path / "runs.html", neighbors=tmp_path / "neighbors", **facts)
     assert (tmp_path / "runs.html").stat().st_size < 10e6
     page = opened(tmp_path / "runs.html", viewport=PHONE)
-    assert page.locator(".browser tbody").count() == 446
+    assert page.locator(".browser tbody").count() == len(rows)
     assert overflow(page) <= 0
     page.fill("#words", "ProxyAnchor bninception d512 half10fold")
     assert len(column(page, 1)) == 10

@@ -1,4 +1,4 @@
-"""The nearest images of a run's worst queries: against brute force, as pictures, on the page."""
+"""Nearest images of the worst and best queries: against brute force, as pictures, on the page."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def brute_force(query: int, asking: Embedded, gallery: Embedded) -> list[tuple[f
 
 
 @pytest.mark.parametrize("split", ["test", "query and gallery"])
-def test_neighbors_are_those_of_brute_force_worst_queries_first(written, tmp_path, split):
+def test_neighbors_are_those_of_brute_force_worst_first_then_best(written, tmp_path, split):
     test = embedded(0, 30, seed=1)
     roles = {"test": test, "validation": embedded(30, 20, seed=2)}
     gallery = test
@@ -79,7 +79,8 @@ def test_neighbors_are_those_of_brute_force_worst_queries_first(written, tmp_pat
     queries = pd.read_parquet(folder / "queries.parquet").query("role == 'test'")
     order = queries.sort_values(["first_rank", "map_at_r"], ascending=[False, True])
     shown = found[found.place == 0]
-    assert shown.image_id.tolist() == order.image_id.tolist()[:5]
+    worst, best = order.image_id.tolist()[:5], order.image_id.tolist()[:-6:-1]
+    assert shown.image_id.tolist() == worst + best
     labels = dict(zip(gallery.image_ids.tolist(), gallery.labels.tolist(), strict=True))
     for query, images in found.groupby("query"):
         expected = brute_force(shown.image_id.iloc[query], test, gallery)[:5]
@@ -107,7 +108,7 @@ def test_every_picture_is_at_its_place_on_the_sheet(written, tmp_path):
     _, images = written({"test": embedded(0, 30, seed=1)})
     found = neighbors(tmp_path)
     sheet = Image.open(tmp_path / "neighbors" / found.sheet[0]).convert("L")
-    assert sheet.size == (6 * 64, 5 * 64)
+    assert sheet.size == (6 * 64, 10 * 64)
     gray = [np.asarray(Image.fromarray(image).convert("L")).ravel() for image in images]
     for row in found.itertuples():
         left, top = 64 * row.place, 64 * row.query

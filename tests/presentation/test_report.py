@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dmlbench.errors import UserError
+from dmlbench.presentation._templates import breakable
 from dmlbench.presentation.report import report
 from dmlbench.presentation.study import headline
 from dmlbench.presentation.terminal import summary
@@ -219,3 +220,21 @@ def test_the_page_says_what_the_trainings_ran_on(study, tmp_path):
     # Recorded before locks were.
     assert "1 on cpu: a laptop; Python; commit abc" in words
     assert "A. Author, A Title, 2020." in words
+
+
+def test_own_studies_come_first_and_alone_have_their_own_title(study, tmp_path):
+    path, own = tmp_path / "report.html", study | {"id": "mine", "title": "Mine", "folders": {}}
+    report([own], path)
+    assert "<h1>Mine</h1>" in path.read_text()
+    files = {"index": tmp_path / "none", "split": tmp_path / "none"}
+    report([study, own | {"folders": {"Mine": files}}], path)
+    text = path.read_text()
+    assert "<h1>Your images, and deep metric learning, reproduced</h1>" in text
+    assert text.index('<article id="mine">') < text.index('<article id="demo">')
+    report([study, own], path)
+    assert "<h1>Deep metric learning, reproduced</h1>" in path.read_text()
+
+
+def test_names_break_after_separators_only():
+    said = breakable("001.Black_footed_<Albatross>")
+    assert said == "001.<wbr>Black_<wbr>footed_&lt;Albatross&gt;"

@@ -12,6 +12,7 @@ from dmlbench.statistics.paired import (
     holm,
     paired,
     paired_differences,
+    pairs_needed,
     spread_of_methods,
 )
 from hypothesis import given
@@ -314,3 +315,19 @@ def test_the_other_direction_is_the_mirror_image(values):
     assert mirrored.mean == pytest.approx(-found.mean)
     assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
     assert mirrored.sign == found.sign
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=9, unique=True), st.floats(0.5, 20))
+def test_fewer_pairs_than_needed_find_the_difference_too_rarely(differences, true):
+    std, found = float(np.std(differences, ddof=1)), paired(differences)
+    needed = pairs_needed(true, (found.high - found.low) / 2, found.pairs)
+
+    def power(pairs):
+        limit, shift = stats.t.ppf(0.975, pairs - 1), true * math.sqrt(pairs) / std
+        return stats.nct.sf(limit, pairs - 1, shift)
+
+    if needed is None:
+        assert power(1000) < 0.8 + 1e-6
+    elif std > 1e-3:
+        assert power(needed) > 0.8 - 1e-6
+        assert needed == 2 or power(needed - 1) < 0.8 + 1e-6

@@ -1,5 +1,7 @@
 """The README's "your own images" with generated pictures: from a folder to a report."""
 
+import html
+import re
 import shutil
 import subprocess
 import sys
@@ -39,22 +41,24 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     folder = project.folder / "results" / "studies" / "my_pictures"
 
     # The score before any training, which trains nothing.
-    assert "snakemake --cores all my_pictures_table_zero_shot" in done.stdout
-    project.snakemake("my_pictures_table_zero_shot")
-    (before,) = pd.read_csv(folder / "tables" / "zero_shot.csv").to_dict("records")
-    assert before["Loss"].startswith("Untrained")
+    assert "snakemake --cores all my_pictures_table_raw" in done.stdout
+    project.snakemake("my_pictures_table_raw")
+    (before,) = pd.read_csv(folder / "tables" / "raw.csv").to_dict("records")
+    assert before["Loss"].startswith("Raw features")
 
     # The remaining work, in a few lines.
     planned = project.snakemake("my_pictures", "-nq").splitlines()
     said = [line for line in planned if line.startswith("dmlbench:")]
-    assert said[-1].startswith("dmlbench: 3 trainings")
+    assert said[-1].startswith("dmlbench: 11 trainings")
     assert len(planned) < 30
 
     project.snakemake("my_pictures")
     after = pd.read_csv(folder / "tables" / "retrieval.csv")
     assert len(after) == 4
-    assert "Losses on my_pictures" in (project.folder / "results" / "report.html").read_text()
-    assert "my_pictures: done, 4 of 4 runs scored" in project.snakemake("status")
+    page = html.unescape((project.folder / "results" / "report.html").read_text())
+    assert "Losses on my_pictures" in page
+    assert re.search(r"Training adds .* points \[.*\] of R@1 over the network's own", page)
+    assert "my_pictures: done, 12 of 12 runs scored" in project.snakemake("status")
 
 
 def test_folders_of_subsets_are_refused_until_a_layout_says_so(project):
@@ -66,4 +70,4 @@ def test_folders_of_subsets_are_refused_until_a_layout_says_so(project):
     done = new_study(project, *arguments, "--layout", "subset_folders")
     assert "96 images of 16 classes train, 96 images of 16 classes test" in done.stdout
     assert "official_closed" in (project.folder / "config" / "studies" / "sorted.yaml").read_text()
-    assert project.planned("sorted_table_zero_shot")["train"] == 1
+    assert project.planned("sorted_table_raw")["train"] == 1

@@ -69,17 +69,19 @@ def main() -> None:
     parser.add_argument("--layout", default="class_folders", help="how folders become classes")
     parser.add_argument("--list", help="CSV or Parquet in the folder that names the classes")
     parser.add_argument("--label", help="the list's column of classes; default: label")
+    parser.add_argument("--box", help="the list's column of boxes: left, top, right, bottom")
+    parser.add_argument("--group", help="the list's column of groups that a split keeps together")
     parser.add_argument("--frozen", action="store_true", help="only train heads on its features")
     given = parser.parse_args()
     layout, options = given.layout, {}
     if given.list:
+        named = {"label": given.label, "box": given.box, "group": given.group}
         layout, options = "listed", {"file": given.list}
-        options |= {"label": given.label} if given.label else {}
+        options |= {option: column for option, column in named.items() if column}
     stem = Path(given.folder).expanduser().resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
     pictures, lines = surveyed(given.folder, layout, options)
-    width = features_of if given.frozen else None
-    written = write_study(CONFIG, name, given.network, pictures, width)
+    written = write_study(CONFIG, name, given.network, pictures, features_of, frozen=given.frozen)
     counts = [(sum(pictures.train), len(pictures.train)), (sum(pictures.test), len(pictures.test))]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
     print(f"{given.folder}: {words[0]} train, {words[1]} test")
@@ -87,8 +89,7 @@ def main() -> None:
         print(f"  {label}: {text}")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
     print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (NETWORK=...)")
-    first = "raw" if given.frozen else "zero_shot"
-    print(f"before any training:     snakemake --cores all {name}_table_{first}")
+    print(f"before any training:     snakemake --cores all {name}_table_raw")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")
 

@@ -1,4 +1,4 @@
-"""Rule status: print what is done, running, failed and missing, and how long the rest will take."""
+"""Rules status, <study>_status: print what is done, running, failed, missing, and the time left."""
 
 from pathlib import Path
 
@@ -8,4 +8,4 @@ from dmlbench.plan.overview import status
 
 with job(snakemake):
     loaded = reload(snakemake.config, Path(snakemake.params.folder))
-    print_on_terminal(status(loaded, gpu=snakemake.params.gpu))
+    print_on_terminal(status(loaded, gpu=snakemake.params.gpu, only=snakemake.params.only))

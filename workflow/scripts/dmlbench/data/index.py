@@ -34,6 +34,12 @@ SCHEMA = pa.schema(
     }
 )
 
+BOX = ("left", "top", "right", "bottom")
+"""Columns of the box that is cut out of an image, in pixels; data without boxes lack them."""
+
+_OF_LISTS = pa.schema([*((side, pa.int32()) for side in BOX), ("group", pa.string())])
+"""Columns that only lists have, and only those that name them."""
+
 _NAMED = 3
 _log = logging.getLogger(__name__)
 
@@ -51,8 +57,9 @@ def index(
 
     Columns: image_id (int64, the row's number), archive (file name), member, label (int32),
     class_name, subset, width and height (pixels, of the upright image, from its header), sha256 (of
-    the image's file). The metadata hold size and sha256 of each archive, a digest of the rows, and
-    what `described` has found besides the rows.
+    the image's file); of lists that name boxes and groups, also left, top, right, bottom (int32)
+    and group. The metadata hold size and sha256 of each archive, a digest of the rows, and what
+    `described` has found besides the rows.
 
     Args:
         archives: zips, tars or folders.
@@ -81,7 +88,8 @@ def index(
             )
     rows.insert(0, "image_id", range(len(rows)))
     facts = {"layout": layout, "archives": digests, "found": found}
-    _tables.write(rows, SCHEMA, facts, output)
+    own = [field for field in _OF_LISTS if field.name in rows]
+    _tables.write(rows, pa.schema([*SCHEMA, *own]), facts, output)
 
 
 def described(
@@ -90,12 +98,12 @@ def described(
     """Read every image of a layout's rows, without decoding it.
 
     Returns:
-        The rows with width, height and sha256. What else was found: `left_out` (reason -> number of
-        files and some of their names), `links`, `turned` (number of images that are not stored
-        upright) and `depths` (bits of a value -> number of images).
+        The rows with width, height and sha256, and every box in pixels. What else was found:
+        `left_out` (reason -> number of files and some of their names), `links`, `turned` (number of
+        images that are not stored upright) and `depths` (bits of a value -> number of images).
 
     Raises:
-        UserError: images that cannot be read.
+        UserError: images that cannot be read, boxes that are not in their images.
     """
     sizes, digests, damaged, stored = {}, {}, [], Counter()
     wanted = set(zip(rows["archive"], rows["member"], strict=True))
@@ -118,6 +126,7 @@ def described(
         height=[sizes[key][1] for key in keys],
         sha256=[digests[key] for key in keys],
     )
+    rows = _in_pixels(rows)
     depths = Counter()
     for each, count in stored.items():
         depths[str(each.depth)] += count
@@ -127,6 +136,27 @@ def described(
         "turned": sum(count for each, count in stored.items() if each.turned),
         "depths": dict(sorted(depths.items())),
     }
+
+
+def _in_pixels(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows with whole boxes that are in their images; a missing one is the whole image."""
+    if BOX[0] not in rows:
+        return rows
+    whole = pandas.DataFrame(
+        {"left": 0, "top": 0, "right": rows["width"], "bottom": rows["height"]}
+    )
+    boxes = rows[list(BOX)].fillna(whole).round().astype("int32")
+    fits = (boxes[["left", "top"]] >= 0).all(axis=1)
+    fits &= (boxes["right"] <= rows["width"]) & (boxes["bottom"] <= rows["height"])
+    fits &= (boxes["left"] < boxes["right"]) & (boxes["top"] < boxes["bottom"])
+    if not fits.all():
+        first = rows[~fits].iloc[0]
+        box = " ".join(map(str, boxes[~fits].iloc[0]))
+        raise UserError(
+            f"{first['member']}: box {box}, one of {(~fits).sum()} that are not in their images; "
+            f"allowed: left < right up to {first['width']}, top < bottom up to {first['height']}"
+        )
+    return rows.assign(**boxes)
 
 
 def _left_out(archives: list[Archive], used: set[tuple[str, str]]) -> dict[str, dict]:

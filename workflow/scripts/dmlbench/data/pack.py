@@ -21,7 +21,7 @@ from PIL import Image
 
 from dmlbench.data import _images, _tables
 from dmlbench.data.archives import DAMAGED, Archive, open_all
-from dmlbench.data.index import read_index, refuse_damaged
+from dmlbench.data.index import BOX, read_index, refuse_damaged
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import atomic_write
 
@@ -43,6 +43,10 @@ _USED_OF_16_BITS = 2**12
 _log = logging.getLogger(__name__)
 
 
+Box = tuple[int, int, int, int]
+"""Left, top, right and bottom, in pixels of the upright image."""
+
+
 class _Prepared(NamedTuple):
     """Pixels uint8 [H, W, C], how they were converted, and the largest value of 16 bits."""
 
@@ -60,7 +64,7 @@ def pack(
     table: Path,
     threads: int = 1,
 ) -> None:
-    """Decode and resize the images of an index, once.
+    """Decode the images of an index, cut them out if it has boxes, and resize them, once.
 
     The pixels are one flat uint8 .npy; an image is the H x W x C values from its offset on. The
     colors of a pixel are adjacent, the layout in which networks and resampling are fastest. The
@@ -162,7 +166,10 @@ def _prepared(
     """Image id and prepared image, in the order of the images in the archives."""
     keys = zip(rows["archive"], rows["member"], strict=True)
     indexed = rows["sha256"] if "sha256" in rows else [None] * len(rows)
-    known = dict(zip(keys, zip(rows["image_id"], indexed, strict=True), strict=True))
+    boxes = [None] * len(rows)
+    if BOX[0] in rows:
+        boxes = list(rows[list(BOX)].itertuples(index=False, name=None))
+    known = dict(zip(keys, zip(rows["image_id"], indexed, boxes, strict=True), strict=True))
     damaged = []
     for archive in archives:
         members = [member for member in archive.members if (archive.name, member) in known]
@@ -171,7 +178,8 @@ def _prepared(
             read = [_attempt(archive.read, member) for member in chunk]
             for member, data in zip(chunk, read, strict=True):
                 _check_content(data, known[archive.name, member][1], archive, member)
-            for member, result in zip(chunk, pool.map(prepare, read), strict=True):
+            cut = [known[archive.name, member][2] for member in chunk]
+            for member, result in zip(chunk, pool.map(prepare, read, cut), strict=True):
                 if isinstance(result, Exception):
                     damaged.append(f"{archive.name}: {member}: {result}")
                 else:
@@ -189,13 +197,17 @@ def _check_content(
         )
 
 
-def _prepare(data: bytes | Exception, size: int | None, mode: str) -> _Prepared | Exception:
+def _prepare(
+    data: bytes | Exception, box: Box | None, size: int | None, mode: str
+) -> _Prepared | Exception:
     """An encoded image as it is packed, or what is wrong with it."""
-    return data if isinstance(data, Exception) else _attempt(_decoded, data, size, mode)
+    return data if isinstance(data, Exception) else _attempt(_decoded, data, box, size, mode)
 
 
-def _decoded(data: bytes, size: int | None, mode: str) -> _Prepared:
+def _decoded(data: bytes, box: Box | None, size: int | None, mode: str) -> _Prepared:
     image, converted = _images.decode(io.BytesIO(data), mode)
+    if box is not None:
+        image = image.crop(box)
     if size is not None:
         image = image.resize(_resized(*image.size, size), Image.Resampling.BILINEAR)
     pixels = np.ascontiguousarray(image).reshape(image.height, image.width, -1)

@@ -31,8 +31,8 @@ def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
         hyperparameters: the rule's keyword-only arguments.
 
     Raises:
-        UserError: unknown rule, no training or no test image, or a class with two roles in an open
-            split.
+        UserError: unknown rule, no training or no test image, a class with two roles in an open
+            split, or a group of images with two roles.
     """
     rows = read_index(index)
     build = registry.build("data/splits", rule, **hyperparameters)
@@ -41,6 +41,8 @@ def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
     _check_roles(labeled, rule, index)
     if build.open:
         _check_disjoint(labeled, rule, index)
+    if "group" in rows:
+        _check_groups(roles.merge(rows[["image_id", "group"]], on="image_id"), rule, index)
     _warn_of_single_images(labeled, rule)
     facts = {"rule": rule, "hyperparameters": hyperparameters}
     facts["index_sha256"] = _tables.table_facts(index)["rows_sha256"]
@@ -66,6 +68,19 @@ def _check_disjoint(labeled: pandas.DataFrame, rule: str, index: Path) -> None:
             f"split {rule} of {index}: {len(shared)} classes have more than one role, "
             f"{shared.index[0][1]!r} is in {' and '.join(sorted(shared.iloc[0]))}; "
             "in an open split a class has one"
+        )
+
+
+def _check_groups(grouped: pandas.DataFrame, rule: str, index: Path) -> None:
+    grouped = grouped[grouped["group"] != ""]
+    tested = grouped.assign(role=grouped["role"].replace(dict.fromkeys(TEST, "test")))
+    roles = tested.groupby(["fold", "group"])["role"].unique()
+    shared = roles[roles.map(len) > 1]
+    if len(shared):
+        raise UserError(
+            f"split {rule} of {index}: {len(shared)} groups of images have more than one role, "
+            f"{shared.index[0][1]!r} is in {' and '.join(sorted(shared.iloc[0]))}; allowed: half "
+            "or closed, which keep groups together, or a list whose split does"
         )
 
 

@@ -1,7 +1,6 @@
-"""A study of the user's images whose network stays as it is: heads on its features."""
+"""Heads on the features of a frozen network: its entry and the recipe of a user's study."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import yaml
 
@@ -50,79 +49,4 @@ def recipe(name: str, train: Sequence[int]) -> str:
   base: heads
   batch_size: {classes * per_class}
   sampling: {{random: {sampler}, balanced: {sampler}}}
-"""
-
-
-def study(name: str, network_id: str, title: str, features: int, pictures: Any) -> str:
-    """The study: raw features, an untrained head and three losses, with three seeds.
-
-    Args:
-        name: of data set, recipe and study.
-        network_id: the frozen network's entry.
-        title: of the network.
-        features: numbers per image; heads have as many outputs, so that size differs nowhere.
-        pictures: what is in the folder.
-    """
-    return f"""\
-# {sum(pictures.train):,} images of {len(pictures.train)} classes train, {sum(pictures.test):,} of \
-{len(pictures.test)} classes test; heads on the features of {title}, computed once.
-#
-#   snakemake --cores all {name}_table_raw     the features as they are, before any training
-#   snakemake --cores all {name}               everything, and results/report.html
-#   snakemake {name} -nq                       what that will take
-title: Heads on {name}
-question: What does training add to the features of {title} on {name}, and with which loss?
-description: >-
-  {title} with ImageNet's weights stays as it is. Heads with as many outputs as it has features
-  learn {len(pictures.train)} classes of {name} and are scored on {len(pictures.test)} (split
-  {pictures.split}), in the epoch in which training ends: no test label chooses anything. Raw
-  features are scored without a head; Untrained is a head as it was drawn. All losses share one
-  learning rate.
-
-runs:
-  - dataset: {name}
-    network: {network_id}
-    embedding_dim: {features}
-    method: [raw_features, untrained, contrastive, multi_similarity, proxy_anchor]
-    recipe: {name}
-    split: {pictures.split}
-    seed: [0, 1, 2]
-
-answer: [gain]
-
-tables:
-  raw:
-    title: Retrieval by the features as they are
-    kind: &scores {{name: scores_by_method, metrics: [recall_at_1, r_precision, map_at_r]}}
-    where: {{method: raw_features, seed: 0}}
-  gain:
-    title: Heads less raw features, seed by seed
-    kind:
-      name: paired_differences
-      between: method
-      against: raw_features
-      metrics: [recall_at_1, r_precision, map_at_r]
-    where: {{method: [raw_features, contrastive, multi_similarity, proxy_anchor]}}
-  retrieval:
-    title: Retrieval of unseen images
-    kind: *scores
-
-{figures(features, "raw_features", "without and with training")}"""
-
-
-def figures(size: int, first: str, how: str) -> str:
-    """The figures of a study of images: recall, and maps of the first method and a trained one."""
-    return f"""\
-figures:
-  recall_at_k:
-    title: Recall@k by loss
-    kind:
-      name: recall_by_method
-      metrics: [recall_at_1, recall_at_2, recall_at_4, recall_at_8]
-      embedding_dim: {size}
-
-embedding_maps:
-  unseen:
-    title: Images that were not trained on, {how}
-    where: {{method: [{first}, proxy_anchor], seed: 0}}
 """

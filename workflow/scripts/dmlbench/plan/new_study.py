@@ -13,6 +13,7 @@ from dmlbench.plan.choices import IDENTIFIER
 from dmlbench.plan.config_folder import RULES
 from dmlbench.plan.load import load, reload
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.study_of_images import study
 
 _BATCH = 60
 _IMAGES_PER_CLASS = 5
@@ -47,15 +48,18 @@ def write_study(
     name: str,
     network: str,
     pictures: Pictures,
-    features_of: Callable[[Network], int] | None = None,
+    features_of: Callable[[Network], int],
+    *,
+    frozen: bool = False,
 ) -> list[Path]:
     """Write a data set, a recipe and a study into a configuration folder.
 
     Args:
         name: of all three.
         network: an entry of networks.yaml.
-        features_of: gives the number of features of an image. With it, the network stays as it is
-            and heads train on its features; an entry of the frozen network is written, too.
+        features_of: gives the number of features of an image.
+        frozen: the network stays as it is and heads train on its features; an entry of the frozen
+            network is written, too.
 
     Returns:
         The files that were changed or written. If the new configuration does not load, it is
@@ -68,20 +72,19 @@ def write_study(
     loaded = reload({"pathvars": {"results": "results"}}, config)
     _check(loaded, name, pictures)
     chosen = entry("network", network, loaded.networks)
-    texts = {}
-    if features_of is None:
-        recipe, study = _recipe(name, chosen, pictures), _study(name, network, chosen, pictures)
-    else:
-        frozen = heads.frozen_name(network, chosen)
-        if frozen not in loaded.networks:
-            added = heads.frozen_network(frozen, network, chosen)
+    texts, used = {}, network
+    if frozen:
+        used, recipe = heads.frozen_name(network, chosen), heads.recipe(name, pictures.train)
+        if used not in loaded.networks:
+            added = heads.frozen_network(used, network, chosen)
             texts[config / "networks.yaml"] = _added(config / "networks.yaml", added)
-        recipe = heads.recipe(name, pictures.train)
-        study = heads.study(name, frozen, chosen.title, features_of(chosen), pictures)
+    else:
+        recipe = _recipe(name, chosen, pictures)
+    text = study(name, used, chosen, features_of(chosen), pictures, frozen=frozen)
     texts |= {
         config / "datasets.yaml": _added(config / "datasets.yaml", _dataset(name, pictures)),
         config / "recipes.yaml": _added(config / "recipes.yaml", recipe),
-        config / "studies" / f"{name}.yaml": study,
+        config / "studies" / f"{name}.yaml": text,
     }
     before = {path: path.read_text() for path in texts if path.exists()}
     for path, text in texts.items():
@@ -183,44 +186,3 @@ def _transforms(network: Network) -> str:
       - random_horizontal_flip
     test: [{{name: resize, size: {8 * size // 7}}}, {{name: center_crop, size: {size}}}]
 """
-
-
-def _study(name: str, network_id: str, network: Network, pictures: Pictures) -> str:
-    start = "ImageNet's weights" if network.weights else "random weights"
-    size = 512 if network.weights else 64
-    return f"""\
-# {sum(pictures.train):,} images of {len(pictures.train)} classes train, {sum(pictures.test):,} of \
-{len(pictures.test)} classes test; {network.title} from {start}.
-#
-#   snakemake --cores all {name}_table_zero_shot     the network as it is, before any training
-#   snakemake --cores all {name}                     everything, and results/report.html
-#   snakemake {name} -nq                             what that will take
-title: Losses on {name}
-question: Which loss embeds {name} best, and what does training add?
-description: >-
-  {network.title} from {start} learns {len(pictures.train)} classes of {name} and is scored on
-  {len(pictures.test)} (split {pictures.split}), in the epoch in which training ends: no test label
-  chooses anything. Untrained is the network with an embedding layer as it was drawn.
-
-runs:
-  - dataset: {name}
-    network: {network_id}
-    embedding_dim: {size}
-    method: [untrained, contrastive, multi_similarity, proxy_anchor]
-    recipe: {name}
-    split: {pictures.split}
-    seed: 0    # [0, 1, 2] gives every number its spread
-
-tournament:
-  metric: recall_at_1
-
-tables:
-  zero_shot:
-    title: Retrieval before any training
-    kind: {{name: scores_by_method, metrics: [recall_at_1, r_precision, map_at_r]}}
-    where: {{method: untrained}}
-  retrieval:
-    title: Retrieval of unseen images
-    kind: {{name: scores_by_method, metrics: [recall_at_1, r_precision, map_at_r]}}
-
-{heads.figures(size, "untrained", "before and after training")}"""

@@ -19,7 +19,7 @@ _OTHERS = {
     "claims": "a verdict on every claim of the papers",
     "data_all": "every data set, fetched and indexed",
     "help": "this list",
-    "status": "what is done, running, failed and missing",
+    "status": "what is done and missing; <study>_status: of one",
     "verify": "whether the files are those that the studies would write now",
     "unused": "results that no study names any more",
 }
@@ -63,21 +63,31 @@ def _of_study(plan: Plan, model: CostModel, study: str, results: Path) -> list[t
     return rows
 
 
-def status(plan: Plan, *, gpu: bool) -> list[str]:
-    """The progress of every study: running, failed and why, missing, remaining time.
+def status(plan: Plan, *, gpu: bool, only: str | None = None) -> list[str]:
+    """The progress of the studies that have begun: running, failed and why, missing, time left.
+
+    One line names all others.
 
     Args:
         gpu: whether trainings will run on a GPU.
+        only: the one study that is asked for, begun or not; None for all.
     """
     results = Path(plan.configuration.pathvars.results)
     holder = claimed_by(results)
     lines = [f"{results}: {holder} is at work" if holder else f"{results}: no call is at work"]
-    broken = dict(plan.broken)
-    for study in plan.studies:
+    broken, untouched = dict(plan.broken), []
+    for study in plan.studies if only is None else [only]:
         try:
-            lines += ["", *of_one(plan, study, gpu=gpu)]
+            if only or Progress(results, of_study(plan, study)).has_begun:
+                lines += ["", *of_one(plan, study, gpu=gpu)]
+            else:
+                untouched.append(study)
         except UserError as error:
             broken[study] = str(error)
+    if untouched:
+        lines += ["", f"not begun, {len(untouched)}: {', '.join(untouched)}"]
+    if only:
+        broken = {study: problem for study, problem in broken.items() if study == only}
     return [*lines, *(f"{study}: cannot be used: {problem}" for study, problem in broken.items())]
 
 
@@ -92,8 +102,8 @@ def of_one(plan: Plan, study: str, *, gpu: bool) -> Iterator[str]:
         return
     failed = f", {len(progress.failed)} failed" if progress.failed else ""
     running = f", {len(progress.running)} running" if progress.running else ""
-    done = len(progress.stages) - len(progress.missing)
-    yield f"{study}: {'unfinished' if done else 'not begun'}{counted}{running}{failed}"
+    begun = "unfinished" if progress.has_begun else "not begun"
+    yield f"{study}: {begun}{counted}{running}{failed}"
     for stage in progress.running:
         yield f"  running  {stage.rule} {stage.what}"
     for stage in progress.stopped:

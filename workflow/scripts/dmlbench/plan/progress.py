@@ -94,6 +94,14 @@ class Progress:
         begun = [stage for stage in self.missing if (self.results / stage.log).exists()]
         return [stage for stage in begun if stage not in known]
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a job of these studies alone was started: images and audits are of others too."""
+        missing = set(self.missing)
+        own = (stage for stage in self.stages if stage.rule not in (*OF_IMAGES, "audit_document"))
+        done = any(stage not in missing for stage in own)
+        return done or bool(self.running or self.stopped or self.failed)
+
     def done(self, rule: str) -> tuple[int, int]:
         """Number of a rule's jobs that are done, and of all."""
         missing = sum(stage.rule == rule for stage in self.missing)

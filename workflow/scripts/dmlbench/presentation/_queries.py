@@ -1,4 +1,4 @@
-"""The queries that a run finds hardest."""
+"""The queries that a run finds hardest, and those that it answers best."""
 
 from pathlib import Path
 
@@ -8,20 +8,21 @@ import pyarrow.compute as pc
 
 from dmlbench.parquet import read_table
 
-WORST = 5
-"""Number of queries of a run that are shown."""
+SHOWN = 5
+"""Number of worst queries of a run that are shown, and of best ones."""
 
 NEIGHBORS = "neighbors.parquet"
 """The table that `neighbors.write_neighbors` writes next to its sheets of pictures."""
 
 
-def worst_queries(file: Path, rule: str) -> tuple[pd.DataFrame, np.ndarray]:
-    """The test queries of a run under a rule, and the rows of the worst of them, worst first.
+def extreme_queries(file: Path, rule: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """The test queries of a run under a rule; rows of the worst, worst first, and of the best.
 
-    The worst have the latest first hit; of equal ones, the lowest MAP@R.
+    The worst have the latest first hit; of equal ones, the lowest MAP@R. The best, best first, are
+    the other end of this order, without queries that are among the worst.
     """
     asked = (pc.field("selection") == rule) & (pc.field("role") == "test")
     columns = ["image_id", "label", "first_rank", "map_at_r"]
     queries = read_table(file, columns=columns, filters=asked).to_pandas()
     order = np.lexsort((queries["map_at_r"], -queries["first_rank"]))
-    return queries, order[:WORST]
+    return queries, order[:SHOWN], order[SHOWN:][::-1][:SHOWN]

@@ -8,6 +8,10 @@ import pandas as pd
 from dmlbench.presentation import _variants
 from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation.names import name, points
+from dmlbench.presentation.study import StudyPage
+from dmlbench.statistics.aggregation import read_scores
+from dmlbench.statistics.equivalence import MOST_RUNS, POWER
+from dmlbench.statistics.paired import pairs_needed
 
 _MANY = 4
 """Number of differences above which a sentence gives the extremes instead of all."""
@@ -15,18 +19,16 @@ _RAW = "raw_features"
 """The method of config/methods.yaml that scores a network's features as they are."""
 
 
-def _of_differences(
-    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
-) -> list[str]:
+def _of_differences(frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage) -> list[str]:
     """Sentences on all losses together, if the table has them, then on single losses."""
-    metric = name(titles, options["metrics"][0])
+    metric = name(study["titles"], options["metrics"][0])
     unit = points(options["metrics"][0])
     if "panel" not in frame:
-        return _on_one_dataset(frame, "", metric, unit, options, titles)
+        return _on_one_dataset(frame, "", metric, unit, options, study)
     if len(options["metrics"]) > 1:
         frame = frame[frame["panel"].str.endswith(metric)]
     by_dataset = [
-        _on_one_dataset(found, _on(panel, metric), metric, unit, options, titles)
+        _on_one_dataset(found, _on(panel, metric), metric, unit, options, study)
         for panel, found in frame.groupby("panel", sort=False)
     ]
     # Rows of all losses come first, whatever the data set.
@@ -49,11 +51,11 @@ def _on_one_dataset(
     metric: str,
     unit: str,
     options: Mapping[str, Any],
-    titles: Mapping[str, str],
+    study: StudyPage,
 ) -> list[str]:
     losses = frame[~frame["Loss"].str.startswith("All losses")]
     together = frame[frame["Loss"].str.startswith("All losses")]
-    against, tested = _reference(options, titles), "low" in frame
+    against, tested = _reference(options, study["titles"]), "low" in frame
     sentences = []
     if len(together):
         count = losses["Loss"].str.partition(", ")[0].nunique()
@@ -66,7 +68,9 @@ def _on_one_dataset(
         )
     found = [(row["Loss"], row) for _, row in losses.iterrows()]
     if options.get("between") == "method" and options["against"] == _RAW:
-        return _added_by_training(found, on, metric, unit, tested)
+        return _added_by_training(
+            found, on, metric, unit, _seeds_of_features(study) if tested else 1
+        )
     if not tested:
         said = _differences(found, unit, tested)
         return [
@@ -86,23 +90,43 @@ def _on_one_dataset(
 
 
 def _added_by_training(
-    found: Sequence[tuple[str, pd.Series]], on: str, metric: str, unit: str, tested: bool
+    found: Sequence[tuple[str, pd.Series]], on: str, metric: str, unit: str, seeds: int
 ) -> list[str]:
     """What the best loss adds to the features of its network, and which losses are below them."""
     ordered = sorted(found, key=lambda item: -float(item[1]["difference"]))
     best, row = ordered[0]
-    sure = "95 % interval" if tested else "one pair of trainings"
+    tested = seeds > 1
+    sure = f"95 % interval over {seeds} seeds" if tested else "one seed, so no interval"
     among = f"{best}, the best of {len(found)} losses" if len(found) > 1 else best
     below = [
         f"{label} ({_change(each, unit, tested)})"
         for label, each in ordered
         if float(each["difference"]) < 0
     ]
+    decided = _would_decide(row, seeds) if tested else ""
     return [
-        f"{on}{'training' if on else 'Training'} adds {_change(row, unit, tested)} of {metric} to "
-        f"the network's own features ({among}; {sure}). Below the features: "
+        f"{on}{'training' if on else 'Training'} adds {_change(row, unit, tested)} of {metric} "
+        f"over the network's own features ({among}; {sure}).{decided} Below the features: "
         f"{listed(below) if below else 'no loss'}."
     ]
+
+
+def _would_decide(row: pd.Series, seeds: int) -> str:
+    """How many seeds would tell a difference like this one from 0, if these do not."""
+    difference, low, high = (float(row[column]) for column in ("difference", "low", "high"))
+    if low * high > 0:
+        return ""
+    needed = pairs_needed(difference, (high - low) / 2, seeds)
+    count = f"about {needed:,} seeds" if needed else f"not even {MOST_RUNS:,} seeds"
+    return (
+        f" The interval includes 0: if the difference is as large as it looks, {count} would show "
+        f"it with a probability of {POWER:.0%}."
+    )
+
+
+def _seeds_of_features(study: StudyPage) -> int:
+    scores = read_scores(study["scores"])
+    return scores.loc[scores["method"] == _RAW, "seed"].nunique()
 
 
 def _possible(unsure: pd.DataFrame, unit: str) -> str:
@@ -151,7 +175,7 @@ def _change(row: pd.Series, unit: str, tested: bool) -> str:
 
 
 def _of_correlations(
-    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
+    frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage
 ) -> list[str]:
     """One sentence for each data set, together one answer."""
     if "panel" not in frame:
@@ -187,9 +211,7 @@ def _bounds(row: pd.Series) -> str:
     return f"[{minus(row['low'])}, {minus(row['high'])}]"
 
 
-def _of_spread(
-    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
-) -> list[str]:
+def _of_spread(frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage) -> list[str]:
     metric = options["metrics"][0]
     said = [
         f"{row[metric]}{points(metric)} {row['Variant']}"
@@ -197,6 +219,7 @@ def _of_spread(
         + _interval(row, metric)
         for _, row in frame.iterrows()
     ]
+    titles = study["titles"]
     known = bool(frame.get(f"{metric}_low", pd.Series("")).ne("").any())
     sure = "95 % interval over seeds" if known else "one seed"
     return [
@@ -204,11 +227,9 @@ def _of_spread(
     ]
 
 
-def _of_shares(
-    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
-) -> list[str]:
+def _of_shares(frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage) -> list[str]:
     metric = options["metrics"][0]
-    sentences = []
+    titles, sentences = study["titles"], []
     for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
         # The numbers of levels follow the names, in brackets.
         sources = found["Source"].str.partition(" (")
@@ -229,16 +250,14 @@ def _interval(row: pd.Series, stem: str) -> str:
     return f" [{low}, {high}]" if low else ""
 
 
-def _of_ranks(
-    frame: pd.DataFrame, options: Mapping[str, Any], titles: Mapping[str, str]
-) -> list[str]:
+def _of_ranks(frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage) -> list[str]:
     best = frame.iloc[0]
     interval = f" [{best['rank_low']}, {best['rank_high']}]" if "rank_low" in frame else ""
     first = f", first in {best['percent_first']} % of draws" if "percent_first" in frame else ""
     return [f"{best['Loss']} has the best mean rank, {best['average_rank']}{interval}{first}."]
 
 
-ANSWERING: dict[str, Callable[[pd.DataFrame, Mapping, Mapping], list[str]]] = {
+ANSWERING: dict[str, Callable[[pd.DataFrame, Mapping, StudyPage], list[str]]] = {
     "paired_differences": _of_differences,
     "correlations": _of_correlations,
     "method_spread": _of_spread,

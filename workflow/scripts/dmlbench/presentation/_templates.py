@@ -1,8 +1,10 @@
 """The environment that pages are rendered in."""
 
+import re
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from dmlbench.presentation.numbers import duration, rounded
 
@@ -18,5 +20,10 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"rounded": rounded, "duration": duration}
+    found.filters |= {"rounded": rounded, "duration": duration, "breakable": breakable}
     return found
+
+
+def breakable(text: str) -> Markup:
+    """A name as HTML that may break after its separators, so that no word is cut in two."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_.\-/])(?=\w)", str(text)))

@@ -138,7 +138,7 @@ def _of_table(table: TableFiles, study: StudyPage, *, alone: bool) -> list[str]:
     if table["kind"] not in ANSWERING:
         raise unknown("kind of a table that answers", table["kind"], ANSWERING)
     frame = pd.read_csv(table["csv"], keep_default_na=False, dtype=str)
-    sentences = ANSWERING[table["kind"]](frame, table["options"], study["titles"])
+    sentences = ANSWERING[table["kind"]](frame, table["options"], study)
     several = not alone and len(study["answer"]) > 1
     return sentences[:1] if several else sentences
 

@@ -1,4 +1,4 @@
-"""The worst queries of each run with their nearest images, as pictures and as a table."""
+"""The worst and the best queries of each run with their nearest images: pictures and a table."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from dmlbench.evaluation.inputs import read_space
 from dmlbench.evaluation.roles import scored
 from dmlbench.files import atomic_write
 from dmlbench.plan import paths
-from dmlbench.presentation._queries import NEIGHBORS, worst_queries
+from dmlbench.presentation._queries import NEIGHBORS, extreme_queries
 from dmlbench.presentation._thumbnails import SIDE, thumbnails
 
 _NEAREST = 5
@@ -28,11 +28,11 @@ def write_neighbors(
 ) -> None:
     """Write a sheet of pictures for each run, and one table of their content.
 
-    A sheet has a row for each query, the worst first: the query itself, then the images nearest to
-    it, each a square of `SIDE` pixels. The table, `neighbors.parquet`, has the columns run, sheet
-    (file name), query (the row, from 0), image_id, label, place (0 for the query, 1 for the nearest
-    image) and distance (1 - cosine similarity). Runs without queries, embeddings or pixels have
-    none.
+    A sheet has a row for each query, the worst first, then the best: the query itself, then the
+    images nearest to it, each a square of `SIDE` pixels. The table, `neighbors.parquet`, has the
+    columns run, sheet (file name), query (the row, from 0), image_id, label, place (0 for the
+    query, 1 for the nearest image) and distance (1 - cosine similarity). Runs without queries,
+    embeddings or pixels have none.
 
     Args:
         runs: for each run `run`, its folder; `selection`, its rule; `pixels`, the path of its
@@ -59,12 +59,12 @@ def write_neighbors(
 
 
 def nearest(queries: Path, embeddings: Path, rule: str) -> pd.DataFrame:
-    """The worst queries and the images nearest to them: query, image_id, label, place, distance."""
-    found, worst = worst_queries(queries, rule)
+    """Queries and the images nearest to them: query, image_id, label, place, distance."""
+    found, worst, best = extreme_queries(queries, rule)
     roles = read_embeddings(embeddings)[rule]
     asking, *others = scored(roles)["test"]
     gallery = roles[others[0]] if others else roles[asking]
-    asked = _chosen(roles[asking], found["image_id"].to_numpy()[worst])
+    asked = _chosen(roles[asking], found["image_id"].to_numpy()[[*worst, *best]])
     return pd.DataFrame(_rows(asked, gallery, own=not others))
 
 

@@ -33,6 +33,8 @@ from dmlbench.statistics.claims.verdicts import RULE as CLAIM_RULE
 from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.verdicts import RULE, VERDICTS
 
+_REPRODUCED = "Deep metric learning, reproduced"
+
 _MANY = 12
 """Number of findings of one check above which they are collapsed."""
 
@@ -59,8 +61,11 @@ def report(studies: Sequence[StudyPage], output: str | os.PathLike) -> None:
     templates.filters["inline"] = _inline
     templates.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
     templates.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
+    # The user's own come first, each group in the given order.
+    ordered = sorted(studies, key=lambda study: not study.get("folders"))
     page = templates.get_template("report.html").render(
-        studies=[_view(study) for study in studies],
+        title=_title(ordered),
+        studies=[_view(study) for study in ordered],
         audits=[_audit(study) for study in audited.values()],
         machine=machine(),
         software=_versions(software(), lock(), commit()),
@@ -68,6 +73,16 @@ def report(studies: Sequence[StudyPage], output: str | os.PathLike) -> None:
     )
     with atomic_write(output) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
+
+
+def _title(studies: Sequence[StudyPage]) -> str:
+    """The page's title: a single study's own, and what several have in common."""
+    if len(studies) == 1:
+        return studies[0]["title"]
+    own = [bool(study.get("folders")) for study in studies]
+    if all(own):
+        return "Studies of your images"
+    return "Your images, and deep metric learning, reproduced" if any(own) else _REPRODUCED
 
 
 def _view(study: StudyPage) -> dict:
@@ -87,12 +102,25 @@ def _view(study: StudyPage) -> dict:
     board = read_tournament(study)
     return view | {
         "headline": headline(study),
-        "board": board.to_dict("records"),
-        "worst_average": len(board),
+        "board": _with_places(board).to_dict("records"),
+        "sure": bool(board["rank_low"].notna().all()),
+        "tied": bool(board["ties"].any()),
         "metric_title": name(study["titles"], study["metric"]),
         "selection_title": SELECTIONS[study["selection"]],
         "selection_explained": EXPLAINED[study["selection"]],
     }
+
+
+def _with_places(board: pd.DataFrame) -> pd.DataFrame:
+    """The board with places on an axis from rank 1 to the last, in percent of its length.
+
+    `at`: of the mean rank; `left` and `right`: of the ends of its interval, from each end.
+    """
+    percent = 100 / max(len(board) - 1, 1)
+    at, left, right = (
+        (board[column] - 1) * percent for column in ("average_rank", "rank_low", "rank_high")
+    )
+    return board.assign(at=at.round(1), left=left.round(1), right=(100 - right).round(1))
 
 
 def _accounts(study: StudyPage) -> dict[str, dict[str, str]]:

@@ -14,10 +14,8 @@ from dmlbench.parquet import read_metadata, read_table
 from dmlbench.plan import paths
 from dmlbench.plan.read import read_mapping
 from dmlbench.presentation._curve import curve
-from dmlbench.presentation._queries import worst_queries
-
-_NO_SCORES = {"epoch", "learning_rate", "loss", "zero_losses"}
-"""Columns of a history besides the watched score."""
+from dmlbench.presentation._queries import extreme_queries
+from dmlbench.presentation.run_lines import watched_score
 
 _ENDS = 5
 """Number of worst and of best classes of a run that are shown."""
@@ -47,6 +45,7 @@ class Found:
     curve: str = ""
     device: str = ""
     worst: list[dict] = field(default_factory=list)
+    best: list[dict] = field(default_factory=list)
     classes: list[dict] = field(default_factory=list)
     class_count: int = 0
 
@@ -63,7 +62,7 @@ def look(results: Path, run: str, rule: str) -> Found:
     if history_file.is_file():
         history = _history(history_file)
         found.ending = _ending(history)
-        found.curve = curve(history, _watched(history))
+        found.curve = curve(history, watched_score(history))
         known = read_metadata(history_file).get(PROVENANCE)
         found.device = json.loads(known)["device"] if known else ""
     if queries.is_file():
@@ -87,13 +86,8 @@ def _history(file: Path) -> pd.DataFrame:
     return read_table(file).to_pandas()
 
 
-def _watched(history: pd.DataFrame) -> str | None:
-    """The column of the watched score, the only one of its kind; None if none was watched."""
-    return next((name for name in history if name not in _NO_SCORES), None)
-
-
 def _ending(history: pd.DataFrame) -> Ending:
-    column = _watched(history)
+    column = watched_score(history)
     scored = history.dropna(subset=[column]) if column else history.iloc[:0]
     if scored.empty:
         return Ending()
@@ -103,9 +97,9 @@ def _ending(history: pd.DataFrame) -> Ending:
 
 
 def _add_queries(found: Found, file: Path, rule: str) -> None:
-    """The worst queries, and the classes with the lowest and the highest recall@1."""
-    queries, worst = worst_queries(file, rule)
-    found.worst = queries.iloc[worst].to_dict("records")
+    """The worst and best queries, and the classes with the lowest and the highest recall@1."""
+    queries, worst, best = extreme_queries(file, rule)
+    found.worst, found.best = (queries.iloc[rows].to_dict("records") for rows in (worst, best))
     labels, ranks = queries["label"].to_numpy(), queries["first_rank"].to_numpy()
     names, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     means = np.bincount(places, weights=ranks == 1, minlength=len(names)) / np.maximum(sizes, 1)

@@ -1,4 +1,4 @@
-"""All runs of a study on one page: scores, curves, settings, worst queries, and their files."""
+"""All runs of a study on one page: scores, curves, settings, queries, and their files."""
 
 import os
 from collections import Counter
@@ -66,8 +66,8 @@ def write_runs(
 ) -> None:
     """Write the page of a study's runs; it works without JavaScript.
 
-    Pictures of the worst queries are in the folder `neighbors` next to the page; nothing else is
-    needed. Missing histories, queries, pictures or specs are left out.
+    Pictures of the worst and best queries are in the folder `neighbors` next to the page; nothing
+    else is needed. Missing histories, queries, pictures or specs are left out.
 
     Args:
         rows: for each trained row its columns, its `run`, and its rule, `selection`.
@@ -209,7 +209,7 @@ def _links(run: str, results: Path, folder: Path) -> list[tuple[str, str]]:
 
 
 def _pictures(neighbors: Path, folder: Path) -> dict[str, list[list[dict]]]:
-    """Run -> for each of its worst queries the images on its sheet, the query first."""
+    """Run -> for each query on its sheet, worst and best, the images, the query first."""
     if not (neighbors / NEIGHBORS).is_file():
         return {}
     shown = read_table(neighbors / NEIGHBORS).to_pandas()

@@ -10,6 +10,7 @@ from scipy import stats
 from dmlbench.errors import UserError
 from dmlbench.plan.rows import all_but
 from dmlbench.statistics.aggregation import ROW
+from dmlbench.statistics.equivalence import MOST_RUNS, detectable_difference
 from dmlbench.statistics.summary import half_width, in_units
 
 _NOISE = 10
@@ -60,6 +61,23 @@ def paired(differences: Sequence[float]) -> Paired:
     up, down = int((values > 0).sum()), int((values < 0).sum())
     sign = stats.binomtest(up, up + down).pvalue if up + down else 1.0
     return Paired(mean, float(mean - half), float(mean + half), float(p_value), float(sign), count)
+
+
+def pairs_needed(difference: float, half: float, pairs: int) -> int | None:
+    """How many pairs show, by a two-sided t test and with probability `POWER`, a true difference.
+
+    Args:
+        difference: the estimated one, taken for the true one.
+        half: half of its 95 % interval, from which the deviation of the pairs follows.
+        pairs: how many it was estimated from, > 1.
+
+    Returns:
+        The smallest such number, at least 2; None if `MOST_RUNS` are too few.
+    """
+    deviation = half / half_width(1.0, pairs)
+    counts = np.arange(2, MOST_RUNS + 1)
+    shown = detectable_difference(deviation / np.sqrt(counts), counts - 1) <= abs(difference)
+    return int(counts[shown.argmax()]) if shown.any() else None
 
 
 def paired_differences(

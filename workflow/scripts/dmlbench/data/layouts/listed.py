@@ -1,6 +1,8 @@
 """Images of a list, CSV or Parquet, which says the class of each."""
 
 import io
+import re
+from typing import Annotated
 
 import pandas
 import pyarrow as pa
@@ -10,9 +12,12 @@ from dmlbench.data.layouts._lists import need, places_of
 from dmlbench.data.layouts._rows import rows
 from dmlbench.data.layouts.subset_folders import ORDER, SUBSETS
 from dmlbench.errors import UserError, check_known
+from dmlbench.values import Added
 
 IMAGES_ONLY = True
 _SEPARATORS = ",;\t"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_SIDES = ("left", "top", "right", "bottom")
 
 
 class Listed:
@@ -28,20 +33,34 @@ class Listed:
             semicolons or tabs, with a header) or .parquet.
         path: the column of paths.
         label: the column of classes.
+        box: the column of boxes: left, top, right and bottom of what is cut out, in pixels of the
+            upright image, right and bottom excluded; an empty one stands for the whole image.
+        group: the column of groups, such as recordings, whose images a split keeps together; an
+            image with an empty one is in none.
 
     Raises:
         UserError: no such list or column, an image that is absent or listed twice, an unknown
-            subset, subsets of some rows only.
+            subset, subsets of some rows only, a box without four numbers.
     """
 
-    def __init__(self, *, file: str = "labels.csv", path: str = "path", label: str = "label"):
+    def __init__(
+        self,
+        *,
+        file: str = "labels.csv",
+        path: str = "path",
+        label: str = "label",
+        box: Annotated[str | None, Added()] = None,
+        group: Annotated[str | None, Added()] = None,
+    ):
         self.file, self.path, self.label = file, path, label
+        self.box, self.group = box, group
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
         place = need(archives, self.file, "listed")
         where = f"{place[0].path}: {place[1]}"
         table = _read(place[0].read(place[1]), where)
-        check_known(where, "column", (self.path, self.label), table.columns)
+        named = filter(None, (self.path, self.label, self.box, self.group))
+        check_known(where, "column", named, table.columns)
         table = table[table[self.label] != ""].assign(subset=_subsets(table, where))
         again = list(table.loc[table.duplicated(self.path), self.path])
         if again:
@@ -53,7 +72,28 @@ class Listed:
         found = zip(
             places["archive"], places["member"], table[self.label], table["subset"], strict=True
         )
-        return rows(list(found), ["all", *ORDER])
+        index = rows(list(found), ["all", *ORDER])
+        extra = self._extra(table, where)
+        extra.index = pandas.MultiIndex.from_frame(places)
+        return index.join(extra, on=["archive", "member"])
+
+    def _extra(self, table: pandas.DataFrame, where: str) -> pandas.DataFrame:
+        """Boxes and groups of the rows, if columns are named for them."""
+        found = pandas.DataFrame(index=table.index)
+        if self.box:
+            boxes = [_box(text, where) for text in table[self.box]]
+            found[list(_SIDES)] = pandas.DataFrame(boxes, table.index, _SIDES, dtype=float)
+        if self.group:
+            found["group"] = table[self.group]
+        return found
+
+
+def _box(text: str, where: str) -> list[float | None]:
+    """The four numbers of a box, whatever separates them; missing for an empty text."""
+    numbers = [float(number) for number in _NUMBER.findall(text)]
+    if text and len(numbers) != len(_SIDES):
+        raise UserError(f"{where}: box {text!r}; allowed: four numbers, {', '.join(_SIDES)}")
+    return numbers or [None] * len(_SIDES)
 
 
 def _read(data: bytes, where: str) -> pandas.DataFrame:

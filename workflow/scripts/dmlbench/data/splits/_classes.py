@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 TEST = ("test", "query", "gallery")
 """Roles of images that are scored and never trained on."""
@@ -12,16 +14,34 @@ TEST = ("test", "query", "gallery")
 def halves(index: pandas.DataFrame, draw: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Labels of the first half of the classes and of the second, each in ascending order.
 
-    With an odd number of classes, the middle one is in the first half.
+    With an odd number of classes, the middle one is in the first half. Classes that share a group
+    of images are in one half, and the halves differ by as little as this allows; the second is
+    empty if groups connect all classes.
 
     Args:
         draw: seed of a shuffle of the classes, in whose order the halves then are; None for none.
     """
-    labels = np.sort(index["label"].unique())
+    parts = _inseparable(index)
     if draw is not None:
-        labels = np.random.default_rng(draw).permutation(labels)
-    middle = (len(labels) + 1) // 2
-    return labels[:middle], labels[middle:]
+        parts = [parts[part] for part in np.random.default_rng(draw).permutation(len(parts))]
+    middle = (sum(map(len, parts)) + 1) // 2
+    cut = int(np.abs(np.cumsum([len(part) for part in parts]) - middle).argmin()) + 1
+    found = np.concatenate(parts[:cut]), np.concatenate([*parts[cut:], parts[0][:0]])
+    return found if draw is not None else tuple(np.sort(half) for half in found)
+
+
+def _inseparable(index: pandas.DataFrame) -> list[np.ndarray]:
+    """Labels that groups of images connect, by the smallest; without groups each one alone."""
+    labels = np.sort(index["label"].unique())
+    if "group" not in index:
+        return list(labels[:, None])
+    grouped = index[index["group"] != ""]
+    places = np.searchsorted(labels, grouped["label"])
+    groups, _ = pandas.factorize(grouped["group"])
+    size = len(labels) + len(grouped)
+    links = coo_array((np.ones(len(grouped)), (places, len(labels) + groups)), (size, size))
+    _, part = connected_components(links, directed=False)
+    return [labels[part[: len(labels)] == one] for one in dict.fromkeys(part[: len(labels)])]
 
 
 def equal_parts(labels: Sequence[int], count: int) -> list[Sequence[int]]:

@@ -1,0 +1,108 @@
+"""Lines of progress: what they say, when, and how the time left follows from what has run."""
+
+import io
+import logging
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dmlbench.presentation.progress_line import (
+    Progress,
+    ProgressHandler,
+    Task,
+    is_of_snakemake_alone,
+)
+from dmlbench.presentation.run_lines import learned, share
+from snakemake_interface_logger_plugins.common import LogEvent
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self):
+        return self.seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def record(event, **values):
+    made = logging.LogRecord("snakemake", logging.INFO, "", 0, "Finished jobid: 59", None, None)
+    vars(made).update(event=event, **values)
+    return made
+
+
+def training(title, seconds=None, **values):
+    return Task("train", title, is_run=True, seconds=seconds, **values)
+
+
+def test_time_left_is_that_of_the_jobs_ahead_by_as_many_as_run_at_once(clock):
+    found = Progress({job: training("A") for job in range(8)} | {9: Task("table", "table")}, clock)
+    assert found.seconds_left() is None  # no training has run, and none was estimated
+    for pair in ((0, 1), (2, 3)):
+        for job in pair:
+            found.start(job)
+        clock.seconds += 30
+        for job in pair:
+            found.end(job)
+    for job in (4, 5):
+        found.start(job)
+    clock.seconds += 10
+    # Two have 20 s to go, two 30 s, and the table is taken for 1 s; two run at once.
+    assert found.seconds_left() == pytest.approx((2 * 20 + 2 * 30 + 1) / 2)
+
+
+def test_before_any_has_run_the_estimate_counts(clock):
+    found = Progress({0: training("A", 100), 1: training("B", 200)}, clock)
+    assert found.counted() == "0 of 2 runs, 0 of 2 jobs, about 5 minutes left"
+
+
+def test_a_line_names_the_loss_what_it_learned_and_how_far_the_call_is(clock):
+    tasks = {
+        1: training("ProxyAnchor, seed 1", learned=lambda: "loss 2.31, R@1 82.1 %"),
+        2: training("Contrastive, seed 0", share=lambda: "45 %"),
+        3: Task("table", "table"),
+    }
+    stream = io.StringIO()
+    handler = ProgressHandler(Progress(tasks, clock), stream)
+    handler.emit(record(LogEvent.JOB_STARTED, jobs=[1, 2, 3]))
+    clock.seconds = 5
+    handler.emit(record(LogEvent.JOB_FINISHED, job_id=3))
+    assert stream.getvalue() == ""
+    clock.seconds = 60
+    handler.emit(record(LogEvent.JOB_FINISHED, job_id=1))
+    handler.emit(record(LogEvent.JOB_FINISHED, job_id=1))
+    assert stream.getvalue() == (
+        "dmlbench: ProxyAnchor, seed 1: loss 2.31, R@1 82.1 % | 1 of 2 runs, 2 of 3 jobs, less "
+        "than a minute left\n"
+    )
+    handler.look()
+    assert stream.getvalue().count("\n") == 1
+    clock.seconds = 120
+    handler.look()
+    assert "dmlbench: running: Contrastive, seed 0 (45 %) | 1 of 2 runs" in stream.getvalue()
+
+
+def test_errors_of_jobs_are_still_snakemakes():
+    assert is_of_snakemake_alone(record(LogEvent.JOB_ERROR))
+    assert is_of_snakemake_alone(record(None))
+    for event in (LogEvent.JOB_INFO, LogEvent.JOB_FINISHED, LogEvent.PROGRESS):
+        assert not is_of_snakemake_alone(record(event))
+
+
+def test_the_last_epoch_says_what_was_learned(tmp_path):
+    folder = tmp_path / "runs" / "a"
+    folder.mkdir(parents=True)
+    rows = {"epoch": [1, 2], "learning_rate": [0.1, 0.1], "loss": [2.0, 0.3124]}
+    pq.write_table(
+        pa.table(rows | {"zero_losses": [0.0, 0.0], "recall_at_1": [0.5, 0.8417]}),
+        folder / "history.parquet",
+    )
+    assert learned(tmp_path, "a") == "loss 0.312, R@1 84.2 %"
+    assert learned(tmp_path, "b") == share(tmp_path, "a") == ""
+    log = tmp_path / "logs" / "train" / "a.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("training:  37%|###7 | 37/100\rtraining:  45%|####5| 45/100 [00:10<00:12]")
+    assert share(tmp_path, "a") == "45 %"
