@@ -191,6 +191,9 @@ def test_paired_differences_have_an_interval_a_test_and_the_mean_over_losses(
     assert "less that of the loss alone" in table.caption
     assert "3 pairs" in table.caption
     assert "mean over losses, seed by seed" in table.caption
+    _, chosen = table.notes
+    assert chosen.startswith("Interval (95 %) and p by Student's t over pairs of one seed")
+    assert chosen.endswith("R@1 (0.20); R@1 of all losses (0.20).")
 
 
 def test_paired_differences_of_one_seed_say_that_the_interval_is_unknown(

@@ -31,4 +31,6 @@ def test_the_published_coverage_is_that_of_every_case():
     ]
     for row in rows:
         assert "mean of all" in row["simulated"] or row["coverage"] >= 0.9, row
-    assert simulation.table(rows) in (REPOSITORY / "docs" / "intervals.md").read_text()
+    page = (REPOSITORY / "docs" / "intervals.md").read_text()
+    assert simulation.table(rows) in page
+    assert simulation.sentence(published["times_as_wide"]) in page

@@ -9,6 +9,7 @@ from dmlbench.errors import UserError
 from dmlbench.statistics.aggregation import SCHEMA
 from dmlbench.statistics.paired import (
     COLUMNS,
+    compared,
     holm,
     paired,
     paired_differences,
@@ -70,6 +71,36 @@ def test_interval_and_p_are_those_of_the_paired_t_test():
     assert row.difference == pytest.approx(100 * (better - plain).mean())
     assert (row.low, row.high) == pytest.approx((100 * interval.low, 100 * interval.high))
     assert row.p_value == row.holm == pytest.approx(test.pvalue)
+
+
+def test_where_pairing_gains_nothing_runs_are_two_samples():
+    values = np.random.default_rng(0).uniform(0.4, 0.6, (12, 2, 3))
+    methods = {f"loss_{place:02}": each for place, each in enumerate(values)}
+    by_variant = {
+        (method, variant): scores
+        for method, both in methods.items()
+        for variant, scores in zip(("", "profs"), both, strict=True)
+    }
+    frame = paired_differences(long_table(by_variant), PROFS)
+    single = frame[frame.method != ""]
+    plain, changed = values[:, 0], values[:, 1]
+    ratio = (changed - plain).var(axis=1, ddof=1).sum() / values.var(axis=2, ddof=1).sum()
+    assert 0.8 < ratio < 1.25
+    assert list(single.ratio) == pytest.approx([ratio] * 12)
+    tests = stats.ttest_ind(changed, plain, axis=1, equal_var=False)
+    interval = tests.confidence_interval(0.95)
+    assert list(single.p_value) == pytest.approx(tests.pvalue)
+    assert list(single.low) == pytest.approx(100 * interval.low)
+    assert list(single.high) == pytest.approx(100 * interval.high)
+
+
+@pytest.mark.parametrize(("ratio", "freedom"), [(0.79, 2), (0.8, 4), (1.25, 4), (1.26, 2)])
+def test_the_variance_ratio_decides_between_pairs_and_two_samples(ratio, freedom):
+    first, second = [1.0, 2.0, 3.0], [2.0, 1.0, 0.0]
+    found = compared(first, second, ratio=ratio)
+    assert found.mean == pytest.approx(1)
+    error = (4 / 3 if freedom == 2 else 2 / 3) ** 0.5
+    assert found.high - found.mean == pytest.approx(stats.t.ppf(0.975, freedom) * error)
 
 
 def test_pairs_are_trainings_of_one_seed():

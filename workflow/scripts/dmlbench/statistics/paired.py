@@ -1,4 +1,4 @@
-"""Differences between trainings of one seed, with confidence."""
+"""Differences between trainings of equal seeds, with confidence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -6,11 +6,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
 from dmlbench.plan.rows import all_but
 from dmlbench.statistics.aggregation import ROW
-from dmlbench.statistics.equivalence import MOST_RUNS, detectable_difference
+from dmlbench.statistics.equivalence import (
+    MOST_RUNS,
+    beyond_p,
+    detectable_difference,
+    pairing_gains,
+    variance_ratio,
+)
+from dmlbench.statistics.equivalence import between as two_samples
 from dmlbench.statistics.summary import half_width, in_units
 
 _NOISE = 10
@@ -20,16 +28,16 @@ ALL_METHODS = ""
 """The method of rows that are means over several methods."""
 
 COLUMNS = ["dataset", "method", "variant", "metric", "pairs", "reference", "value", "difference"]
-COLUMNS += ["low", "high", "p_value", "sign", "holm"]
+COLUMNS += ["low", "high", "p_value", "sign", "holm", "ratio"]
 
 
 class Paired(NamedTuple):
-    """A difference estimated from pairs.
+    """A difference between runs of equal seeds.
 
     Attributes:
         mean: of the differences.
         low, high: Student's 95 % interval of the mean; NaN for one pair.
-        p_value: of Student's t test that the mean is 0; NaN for equal differences.
+        p_value: of the t test that the mean is 0; NaN for equal differences.
         sign: two-sided p-value of the sign test; pairs without a difference are left out; 1 if no
             pair is left.
         pairs: how many there are.
@@ -80,6 +88,22 @@ def pairs_needed(difference: float, half: float, pairs: int) -> int | None:
     return int(counts[shown.argmax()]) if shown.any() else None
 
 
+def compared(first: Sequence[float], second: Sequence[float], *, ratio: float) -> Paired:
+    """Runs with equal seeds, as pairs or, where pairing gains nothing, as two samples (Welch).
+
+    Args:
+        first, second: one value per seed, [n], in the order of the seeds.
+        ratio: the `variance_ratio` of all comparisons that are tested together.
+    """
+    found = paired(np.subtract(first, second))
+    if pairing_gains(ratio) or found.pairs < 2:
+        return found
+    _, error, freedom = difference = two_samples(np.round(first, _NOISE), np.round(second, _NOISE))
+    half = stdtrit(freedom, 0.975) * error
+    p_value = float(beyond_p(difference, 0)) if error else np.nan
+    return found._replace(low=found.mean - half, high=found.mean + half, p_value=p_value)
+
+
 def paired_differences(
     scores: pd.DataFrame,
     references: Mapping[str, str],
@@ -89,7 +113,9 @@ def paired_differences(
     """How much scores exceed those of their references, in trainings of equal seeds.
 
     Each difference is that of two trainings that are alike but for one column. They begin with the
-    same weights, so differences vary less than scores. A variant with several methods has one more
+    same weights; where differences vary less than scores for it, pairs are compared, elsewhere two
+    samples (`equivalence.pairing_gains`), alike for all comparisons of a data set and metric. A
+    variant with several methods has one more
     row per data set for their mean: its differences are means over methods, one for each seed that
     all of them have, because trainings of one seed are not independent pairs.
 
@@ -101,9 +127,10 @@ def paired_differences(
     Returns:
         One row per data set, method, variant and metric, in the order of the scores, the means
         over methods (`ALL_METHODS`) last: `COLUMNS`. `reference` and `value`, the means over the
-        pairs, and differences are in the metric's unit. `sign` is the p-value
-        of the sign test, `holm` that of Student's test after Holm's correction for the single
-        methods of one metric; missing for the mean over methods. Unknown values are missing.
+        pairs, and differences are in the metric's unit. `ratio` is the variance ratio by which the
+        test was chosen, `sign` the p-value of the sign test, `holm` that of the t test after Holm's
+        correction for the single methods of one metric; missing for the mean over methods. Unknown
+        values are missing.
 
     Raises:
         UserError: no score with its reference; several roles or selection rules; several networks,
@@ -197,8 +224,14 @@ def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    for names, group in pairs.groupby(["dataset", "method", "variant", "metric"], sort=False):
-        found = paired(group.difference)
+    alike = ["method", "variant"]
+    ratios = {
+        names: variance_ratio((each.value, each.reference) for _, each in group.groupby(alike))
+        for names, group in pairs.groupby(["dataset", "metric"])
+    }
+    for names, group in pairs.groupby(["dataset", *alike, "metric"], sort=False):
+        ratio = ratios[names[0], names[-1]]
+        found = compared(group.value, group.reference, ratio=ratio)
         means = (found.pairs, group.reference.mean(), group.value.mean(), found.mean)
-        rows.append((*names, *means, found.low, found.high, found.p_value, found.sign))
-    return pd.DataFrame(rows, columns=COLUMNS[:-1])
+        rows.append((*names, *means, found.low, found.high, found.p_value, found.sign, ratio))
+    return pd.DataFrame(rows, columns=[column for column in COLUMNS if column != "holm"])

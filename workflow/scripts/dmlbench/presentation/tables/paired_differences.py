@@ -9,6 +9,7 @@ from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Table, TableRow, known
+from dmlbench.statistics.equivalence import UNPAIRED, pairing_gains
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Metric
@@ -17,10 +18,15 @@ NEEDS = "pairs"
 
 _BASE = "base"
 _TEST = (
-    "Differences are between trainings of one seed, which begin with the same weights; interval "
-    "(95 %) and p: Student's t over the pairs. p (signs): sign test. p (Holm): the former p, "
-    "corrected for the number of rows of single losses."
+    "Differences are between trainings of one seed, which begin with the same weights. p (signs): "
+    "sign test. p (Holm): p, corrected for the number of rows of single losses."
 )
+_CHOSEN = {
+    True: "Interval (95 %) and p by Student's t over pairs of one seed (in parentheses: variance "
+    "of the differences over the sum of both variances):",
+    False: "Interval (95 %) and p by Welch's t of two samples, because pairing gains nothing where "
+    f"that ratio of variances is {UNPAIRED[0]} to {UNPAIRED[1]}:",
+}
 _ONE_PAIR = "One pair of trainings: the interval of the difference is unknown."
 _MEANS = (
     Column("reference", "reference", "Mean"),
@@ -79,7 +85,7 @@ class PairedDifferences(Kind):
             _MEANS + (_INTERVAL if tested else ()),
             self._rows(frame, tested),
             caption=self._caption(frame),
-            notes=(_TEST if tested else _ONE_PAIR,),
+            notes=(_TEST, *self._tests(frame)) if tested else (_ONE_PAIR,),
         )
 
     def _references(self, scores: pd.DataFrame) -> dict[str, str]:
@@ -114,6 +120,26 @@ class PairedDifferences(Kind):
         if self.between == "method":
             return of
         return ", ".join([of, _variants.label(self.titles, variant) or "alone"])
+
+    def _tests(self, frame: pd.DataFrame) -> list[str]:
+        """Which test each part of the table has, and why."""
+        chosen: dict[bool, list[str]] = {True: [], False: []}
+        mean = frame.method == ALL_METHODS
+        for place, rows in frame.assign(mean=mean).groupby(
+            ["metric", "dataset", "mean"], sort=False
+        ):
+            metric, dataset, of_means = place
+            parts = [
+                self.name(metric),
+                *([self.name(dataset)] if frame.dataset.nunique() > 1 else []),
+            ]
+            ratio = rows.ratio.iloc[0]
+            shown = "unknown" if pd.isna(ratio) else f"{ratio:.2f}"
+            part = " of ".join([", ".join(parts), *(["all losses"] if of_means else [])])
+            chosen[pairing_gains(ratio)].append(f"{part} ({shown})")
+        return [
+            f"{_CHOSEN[paired]} {'; '.join(parts)}." for paired, parts in chosen.items() if parts
+        ]
 
     def _caption(self, frame: pd.DataFrame) -> str:
         against = _variants.label(self.titles, self._reference) or "the loss alone"

@@ -6,7 +6,7 @@ with its standard error.
 
 import copy
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from dmlbench.evaluation.names import quantity
 from dmlbench.plan import mapping as places
 from dmlbench.plan.claims import Cell, StandIn, cell_of
 from dmlbench.plan.rows import PLACED
-from dmlbench.statistics.equivalence import Difference
+from dmlbench.statistics.equivalence import Difference, of_pairs, of_runs, variance_ratio
 from dmlbench.statistics.margins import with_margins
 from dmlbench.statistics.placement import place
 from dmlbench.statistics.printed import read_printed_files
@@ -38,8 +38,11 @@ class Evidence(Protocol):
     def value(self, cell: Cell) -> float | None:
         """The number of a cell; None if it is not here."""
 
+    def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
+        """Weighted sums of cells, each of which is here, that are tested together."""
+
     def estimate(self, weights: Weights) -> Difference:
-        """A weighted sum of cells, each of which is here."""
+        """One such sum alone."""
 
     def seeds(self, cell: Cell) -> int:
         """How many runs the number of a cell is the mean of; 0 if that is unknown."""
@@ -77,6 +80,9 @@ class Printed:
     def value(self, cell: Cell) -> float | None:
         return self._number.get(cell)
 
+    def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
+        return [self.estimate(weights) for weights in parts]
+
     def estimate(self, weights: Weights) -> Difference:
         """The errors of cells are independent; they are estimated together, so have one freedom."""
         value = sum(weight * self._number[cell] for cell, weight in weights.items())
@@ -92,7 +98,8 @@ class Printed:
 
 
 class Scores:
-    """Scores by seed; sums are paired by seed where all of their cells have the same seeds.
+    """Scores by seed; where all cells of a sum have the same seeds, `equivalence.of_runs` decides
+    if what is added and what is subtracted are compared as pairs.
 
     Args:
         of_seeds: key -> seed -> score, in the unit of its metric.
@@ -112,37 +119,54 @@ class Scores:
         scores = self.of_seeds.get(self.key(cell))
         return float(np.mean(list(scores.values()))) if scores else None
 
+    def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
+        sides = [self._sides(weights) for weights in parts]
+        ratio = variance_ratio(both for both in sides if both)
+        return [
+            of_runs(*both, ratio=ratio) if both else self._of_cells(weights)
+            for both, weights in zip(sides, parts, strict=True)
+        ]
+
     def estimate(self, weights: Weights) -> Difference:
-        value = sum(weight * self.value(cell) for cell, weight in weights.items())
-        error, freedom = self._error(weights)
-        return Difference(float(value), error, freedom)
+        return self.estimates([weights])[0]
 
     def seeds(self, cell: Cell) -> int:
         return len(self.of_seeds.get(self.key(cell), ()))
 
     def deviation(self, weights: Weights) -> float:
-        error, _ = self._error(weights)
+        both = self._sides(weights)
+        error = (of_pairs(*both) if both else self._of_cells(weights)).error
         return error * min(map(self.seeds, weights)) ** 0.5 if weights else np.nan
 
-    def _error(self, weights: Weights) -> tuple[float, float]:
-        """Standard error and degrees of freedom; missing for single runs."""
+    def _sides(self, weights: Weights) -> tuple[np.ndarray, np.ndarray] | None:
+        """What is added and what is subtracted, seed by seed; None if seeds differ."""
+        samples = [(weight, self.of_seeds[self.key(cell)]) for cell, weight in weights.items()]
+        seeds = {tuple(sorted(scores)) for weight, scores in samples if weight}
+        if len(seeds) != 1:
+            return None
+        sides = np.zeros((2, len(first := min(seeds))))
+        for weight, scores in samples:
+            if weight:
+                sides[int(weight < 0)] += abs(weight) * np.array([scores[seed] for seed in first])
+        return sides[0], sides[1]
+
+    def _of_cells(self, weights: Weights) -> Difference:
+        """A sum of independent cells."""
+        value = float(sum(weight * self.value(cell) for cell, weight in weights.items()))
         samples = [
-            (weight, self.of_seeds[self.key(cell)]) for cell, weight in weights.items() if weight
+            (weight, list(self.of_seeds[self.key(cell)].values()))
+            for cell, weight in weights.items()
+            if weight
         ]
-        seeds = {tuple(sorted(scores)) for _, scores in samples}
-        if any(len(each) < 2 for each in seeds):
-            return np.nan, np.nan
-        if len(seeds) == 1:
-            (paired,) = seeds
-            sums = [sum(weight * scores[seed] for weight, scores in samples) for seed in paired]
-            return float(np.std(sums, ddof=1) / len(sums) ** 0.5), len(sums) - 1
+        if any(len(scores) < 2 for _, scores in samples):
+            return Difference(value, np.nan, np.nan)
         parts = [
-            (weight**2 * np.var(list(scores.values()), ddof=1) / len(scores), len(scores) - 1)
+            (weight**2 * np.var(scores, ddof=1) / len(scores), len(scores) - 1)
             for weight, scores in samples
         ]
         total = sum(part for part, _ in parts)
         spread = sum(part**2 / degrees for part, degrees in parts)
-        return float(total**0.5), float(total**2 / spread) if spread else np.inf
+        return Difference(value, float(total**0.5), float(total**2 / spread) if spread else np.inf)
 
 
 class Ours(Scores):

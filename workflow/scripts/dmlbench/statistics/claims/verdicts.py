@@ -34,7 +34,7 @@ RULE = (
     "otherwise it is inconclusive. A claim about all comparisons is supported if each of them is, "
     "and contradicted if one is, or shows no effect, after Holm's correction. Printed numbers have "
     "the noise of margins.csv; a sentence about a printed table is judged by its numbers as they "
-    "are. Ours are paired by seed."
+    "are. Ours are compared as pairs of one seed, or as two samples where pairing gains nothing."
 )
 
 
@@ -92,7 +92,7 @@ def judge(
     arms = without_repeats(arms, evidence)
     if not arms:
         return _nothing(len(built), smallest, absent)
-    found = [evidence.estimate(weights) for _, weights in arms]
+    found = evidence.estimates([weights for _, weights in arms])
     mean = evidence.estimate(summed([weights for _, weights in arms], 1 / len(arms)))
     tested = [mean] if claim.need == "mean" else found
     tests = [_tests(claim, each, smallest) for each in tested]
