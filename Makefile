@@ -65,7 +65,7 @@ search: .venv/ready ## the pictures nearest to one, as ranks and a page: RUN= QU
 	@$(call named,RUN QUERY FOLDER) $(USE) search "$$RUN" "$$QUERY" "$$FOLDER" $(if $(K),--k "$(K)") $(OPTIONS)
 
 .PHONY: export
-export: .venv/ready ## the network of a finished run: RUN= (KIND=onnx, torchscript or safetensors; OUTPUT=)
+export: .venv/ready ## the network of a finished run: RUN= (KIND=safetensors, torchscript or onnx; OUTPUT=)
 	@$(call named,RUN) $(USE) export "$$RUN" $(if $(KIND),--kind "$(KIND)") $(OPTIONS)
 
 .PHONY: test

@@ -82,7 +82,7 @@ def test_a_folder_is_embedded_and_searched(folder, called):
         (("search", DIGEST, "none.png", "pictures"), "none.png: no such file"),
         (("embed", "results/runs/begun", "pictures"), "begun: has not finished training; allowed"),
         (("embed", "mine", "pictures"), "RUN=mine: 0 runs; allowed: the folder of a finished run"),
-        (("export", DIGEST, "--output", "model.txt"), "model.txt: a name for onnx; allowed"),
+        (("export", DIGEST, "--output", "model.txt"), "model.txt: a name for safetensors; allowed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_one_line(folder, called, arguments, said):
@@ -145,7 +145,7 @@ def test_an_untrained_networks_run_is_exported_and_loaded_back(toy_data, folder,
     untrained = {"epochs": 0, "loss": None, "selection": "last_epoch"}
     train(folder / "untrained", toy_data, untrained)
     exported = "results/use/untrained/model.safetensors"
-    said = called("export", "untrained", "--kind", "safetensors")
+    said = called("export", "untrained")
     assert said.splitlines()[-1] == f"safetensors: {exported}"
     assert "5 images" in called("embed", exported, "pictures", "--output", "vectors.parquet")
 

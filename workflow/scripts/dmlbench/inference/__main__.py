@@ -2,7 +2,7 @@
 
 python -m dmlbench.inference embed RUN FOLDER [--output vectors.parquet]
 python -m dmlbench.inference search RUN QUERY FOLDER [--k 10] [--output search.html]
-python -m dmlbench.inference export RUN [--kind onnx] [--output model.onnx]
+python -m dmlbench.inference export RUN [--kind safetensors] [--output model.safetensors]
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
             added.add_argument("query", type=Path, help="a picture")
             added.add_argument("--k", type=int, default=10, help="how many pictures")
         if command is export:
-            added.add_argument("--kind", choices=KINDS, default="onnx")
+            added.add_argument("--kind", choices=KINDS, default="safetensors")
         else:
             added.add_argument("folder", type=Path, help="of pictures, or what embed wrote of it")
         added.add_argument("--output", type=Path, help="default: a file in <results>/use/<run>")
