@@ -108,6 +108,8 @@ def test_a_study_stands_for_its_best_run(tmp_path):
     ]  # fmt: skip
     (tmp_path / "studies" / "mine").mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "studies" / "mine" / "scores.parquet")
+    # As of a data set of this name.
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
     found, said = run_folder("mine", tmp_path)
     assert found == tmp_path / "runs" / "b"
     assert "of 2 runs the one with the highest R@1, 60.0" in said

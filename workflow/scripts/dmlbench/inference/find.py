@@ -22,12 +22,13 @@ def run_folder(name: str, results: Path) -> tuple[Path, str]:
         UserError: no run or several of this name, a study without scores.
     """
     runs = results / paths.RUN.partition("/")[0]
+    scores = results / paths.made("aggregate", "scores", study=name)
+    # First, because a data set of the same name has a folder below `runs`.
+    if scores.is_file():
+        return _best(scores, runs)
     for path in (Path(name), runs / name):
         if path.exists():
             return path, ""
-    scores = results / paths.made("aggregate", "scores", study=name)
-    if scores.is_file():
-        return _best(scores, runs)
     found = sorted({file.parent for file in runs.rglob(f"*-{name}/{SPEC}")}) if name else []
     if len(found) != 1:
         raise UserError(
