@@ -164,5 +164,5 @@ def test_another_networks_vectors_are_refused(run, tmp_path):
     write_gallery(gallery, model.origin, tmp_path / "own.parquet")
     write_gallery(gallery, {}, tmp_path / "other.parquet")
     assert model.gallery(str(tmp_path / "own.parquet")).pictures == ["a.png"]
-    with pytest.raises(UserError, match=r"other\.parquet: not by this run's network"):
+    with pytest.raises(UserError, match=r"other\.parquet: not of this run's network"):
         model.gallery(tmp_path / "other.parquet")
