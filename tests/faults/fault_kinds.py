@@ -110,8 +110,9 @@ def records(lab: Lab, number: int, chance: random.Random) -> Outcome:
         while said[-1].status and len(said) < 4 and said[-1].lines:
             said.append(broken.call(*(advised(said[-1].lines[0]) or ("--", *TARGETS))))
         if verified.status:
-            named = [line for line in verified.text.splitlines() if f"results/{folder}" in line]
-            said.insert(0, Said(1, f"dmlbench: {' '.join(named)}"))
+            named = [line for line in verified.text.splitlines() if ": made from another" in line]
+            named += [line for line in verified.text.splitlines() if advised(line)]
+            said.insert(0, Said(1, f"dmlbench: {named[0]}" if named else verified.text))
         return lab.judged(broken, said, f"records of {record.rule}")
 
 
@@ -178,7 +179,7 @@ def edits(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 def full_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:
     """The results' disk is full within a job; then there is room."""
-    return _on_disk(lab, number, chance, lambda used: f"size={used + chance.randrange(1 << 16)}")
+    return _on_disk(lab, number, chance, lambda used: f"size={used + chance.randrange(1 << 13)}")
 
 
 def read_only_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:

@@ -46,6 +46,10 @@ def test_a_clone_with_the_same_code_finds_everything_done(clone):
     said = planned(clone)
     assert "Nothing to be done" in said.text
     assert said.lines == []
+    verified = clone.call("--", "verify")
+    assert verified.status == 0, verified.text
+    assert "toy: complete; " in verified.text
+    assert "of all studies: complete; " in verified.text
 
 
 def test_a_corrected_metric_reaches_scores_and_tables(lab, clone):

@@ -224,6 +224,9 @@ def _stale(record: Record, results: str, sources: Mapping[str, str]) -> Iterator
         yield f"took other values than {best} has now"
         return
     for name, known in record.inputs.items():
+        # A template is named without its folder, and the report as its template.
+        if name in record.files:
+            continue
         now = provenance.record_of(os.path.join(results, name))
         if known and now is not None and now.files[os.path.basename(name)] != known:
             yield f"made from another {name}"
