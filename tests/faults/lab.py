@@ -17,10 +17,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from dmlbench.files import atomic_write
 from fault_kinds import KINDS
 from laboratory import Lab
-from machine import machine
+from machine import machine, write_report
 from project import REPOSITORY
 
 OUTPUT = REPOSITORY / "results" / "benchmarks" / "faults.json"
@@ -69,8 +68,7 @@ def main() -> None:
                 "machine": machine(("snakemake", "torch", "numpy")),
                 "rows": [rows[kind] for kind in KINDS if kind in rows],
             }
-            with atomic_write(options.output) as path:
-                path.write_text(json.dumps(found, indent=1) + "\n")
+            write_report(options.output, found)
     print(table(found["rows"]))
     sys.exit(any(row["silent"] for row in found["rows"]))
 
