@@ -98,6 +98,10 @@ test-evidence: .venv/ready ## what holds on photographs: weights, fast recipes
 test-rehearsal: .venv/ready ## the papers' studies (or PAPER=...) at toy size: no table missing, no cell empty
 	@$(PYTEST) -rs -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
 
+.PHONY: test-faults
+test-faults: .venv/ready ## the fault lab: kills, flips, clones, edits, disks; FAULTS="--faults 3": fewer
+	@PYTHONPATH=workflow/scripts:tests:tests/training:benchmarks $(BIN)/python tests/faults/lab.py $(FAULTS)
+
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files
 	@$(BIN)/ruff check
