@@ -142,7 +142,7 @@ FREE = {
     "against": "a variant or a method, or base",
     "axes": "columns, or axes of the variants",
     "axis": "a column, or an axis of the variants",
-    "box": "columns of the user's",
+    "box": "a column of the user's",
     "change": "parts of a variant",
     "column": "a column, or an axis of the variants",
     "compared_with": "variants, as printed and of ours",
