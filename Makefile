@@ -44,6 +44,31 @@ study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (FROZEN
 		$(if $(LIST),--list "$(LIST)") $(if $(LABEL),--label "$(LABEL)") $(if $(BOX),--box "$(BOX)") \
 		$(if $(GROUP),--group "$(GROUP)") $(if $(FROZEN),--frozen)
 
+# Ends a target that lacks one of these variables.
+named = $(foreach each,$(1),$(if $(value $(each)),,echo "name $(each)=..."; exit 1;))
+
+.PHONY: network
+network: .venv/ready ## a model of timm or torchvision as a network: MODEL=timm/... or torchvision/... (NAME=, SIZE=, WEIGHTS=)
+	@$(call named,MODEL) $(BIN)/python workflow/scripts/new_network.py "$(MODEL)" $(if $(NAME),--name "$(NAME)") \
+		$(if $(SIZE),--size "$(SIZE)") $${WEIGHTS:+--weights "$$WEIGHTS"}
+
+# RUN: a run's folder, the digest at its end, or a finished study, of which the best run is taken.
+USE := PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.inference
+export RUN QUERY OUTPUT WEIGHTS
+OPTIONS = $${OUTPUT:+--output "$$OUTPUT"} $${WEIGHTS:+--weights "$$WEIGHTS"}
+
+.PHONY: embed
+embed: .venv/ready ## embeddings of a folder's images by a finished run, as Parquet: RUN= FOLDER= (OUTPUT=)
+	@$(call named,RUN FOLDER) $(USE) embed "$$RUN" "$$FOLDER" $(OPTIONS)
+
+.PHONY: search
+search: .venv/ready ## the pictures nearest to one, as ranks and a page: RUN= QUERY=picture.jpg FOLDER= (K=10, OUTPUT=)
+	@$(call named,RUN QUERY FOLDER) $(USE) search "$$RUN" "$$QUERY" "$$FOLDER" $(if $(K),--k "$(K)") $(OPTIONS)
+
+.PHONY: export
+export: .venv/ready ## the network of a finished run: RUN= (KIND=safetensors, torchscript or onnx; OUTPUT=)
+	@$(call named,RUN) $(USE) export "$$RUN" $(if $(KIND),--kind "$(KIND)") $(OPTIONS)
+
 .PHONY: test
 test: .venv/ready ## the fast tests
 	@$(PYTEST)
@@ -72,6 +97,10 @@ test-evidence: .venv/ready ## what holds on photographs: weights, fast recipes
 .PHONY: test-rehearsal
 test-rehearsal: .venv/ready ## the papers' studies (or PAPER=...) at toy size: no table missing, no cell empty
 	@$(PYTEST) -rs -m rehearsal $(if $(PAPER),-k $(PAPER)) $(call marked,rehearsal)
+
+.PHONY: test-faults
+test-faults: .venv/ready ## the fault lab: kills, flips, clones, edits, disks; FAULTS="--faults 3": fewer
+	@PYTHONPATH=workflow/scripts:tests:tests/training:benchmarks $(BIN)/python tests/faults/lab.py $(FAULTS)
 
 .PHONY: lint
 lint: .venv/ready ## style of Python and Snakemake files

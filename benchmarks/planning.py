@@ -12,6 +12,7 @@ than seconds. Writes results/benchmarks/planning.json and prints the tables of d
 """
 
 import argparse
+import json
 import shutil
 import sys
 import tempfile
@@ -24,16 +25,18 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan  # noqa: E402
-from dmlbench.plan import pages  # noqa: E402
-from dmlbench.plan.index import FILE, RunIndex  # noqa: E402
-from limited import CPU_LIMIT, MEMORY_LIMIT, SECONDS_LIMIT, SNAKEMAKE, call  # noqa: E402
+from dmlbench.plan import paths  # noqa: E402
+from dmlbench.plan.index import RunIndex  # noqa: E402
+from limited import CPU_LIMIT, MB, MEMORY_LIMIT, SECONDS_LIMIT, SNAKEMAKE, call  # noqa: E402
 from machine import machine, write_report  # noqa: E402
+from pretended import pretend_done, pretend_recorded  # noqa: E402
 from scheduling import schedule_jobs  # noqa: E402
 from storage import estimate_run, weigh_runs  # noqa: E402
 
 RUNS = (100, 1_000, 10_000, 100_000)
 RUNS_A_BATCH = 1_000
 DONE, TOUCH = "all, everything done", "all, `--touch --forceall`"
+VERIFY = "`verify`"
 # Test images of the data sets' official halves.
 EMBEDDED = {"cub200": 5_924, "cars196": 8_131, "sop": 60_502}
 METHODS = (
@@ -73,28 +76,12 @@ def project(folder: Path, runs: int) -> plan.Plan:
     found = plan.load(configuration, folder / "config")
     # The file that a submitting call writes for its jobs.
     (folder / "results").mkdir()
-    RunIndex(found, folder / "results" / FILE, fresh=True).write()
+    RunIndex(found, folder / "results" / paths.INDEX_OF_RUNS, fresh=True).write()
     return found
 
 
-def pretend_done(folder: Path, study: plan.Plan) -> None:
-    """Leave an empty file for everything that the study would make, in order."""
-    glyphs = study.data("glyphs").folder
-    data = [f"data/drawn/{glyphs}.zip", f"data/{glyphs}/images.parquet"]
-    data += [f"data/{glyphs}/splits/half.parquet"]
-    data += [f"data/{glyphs}/pixels-28-gray.{ending}" for ending in ("npy", "parquet")]
-    names = ["spec.yaml", "model.safetensors", "last.safetensors", "history.parquet"]
-    names += ["embeddings.parquet", "scores.parquet", "queries.parquet"]
-    runs = [f"runs/{run.folder}/{name}" for run in study.runs() for name in names]
-    views = [*pages.files(study, "scaling"), "results/report.html"]
-    for file in [*(f"results/{file}" for file in data + runs), *views]:
-        path = folder / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
-
 def calls(study: plan.Plan) -> dict[str, list[str]]:
-    """Name of a row -> call; the last two with everything done."""
+    """Name of a row -> call; the last three with everything done."""
     runs = study.runs("scaling")
     batches = max(1, len(runs) // RUNS_A_BATCH)
     quiet = [*SNAKEMAKE, "--dry-run", "--quiet", "all"]
@@ -110,6 +97,7 @@ def calls(study: plan.Plan) -> dict[str, list[str]]:
         "all": [*quiet, "--", "scaling"],
         DONE: [*quiet, "--", "scaling"],
         TOUCH: [*touch, "--", "scaling"],
+        VERIFY: [*SNAKEMAKE, "--quiet", "all", "--cores", "all", "--", "verify"],
     }
 
 
@@ -129,12 +117,24 @@ def plan_studies(sizes: Sequence[int], chosen: Sequence[str] | None) -> list[dic
                 else:
                     if what == DONE:
                         pretend_done(folder, study)
+                    if what == VERIFY:
+                        row["read_mb"] = pretend_recorded(folder, study) / MB
                     row |= call(command, folder)._asdict()
                     if row["ended"]:
                         ended[what] = runs
                 rows.append(row)
                 print(row, file=sys.stderr, flush=True)
     return rows
+
+
+def merged(earlier: list[dict], rows: list[dict]) -> list[dict]:
+    """The rows of an earlier report, those that were measured again with their commit and load."""
+    now = machine(())
+    measured = {(row["runs"], row["call"]) for row in rows}
+    kept = [row for row in earlier if (row["runs"], row["call"]) not in measured]
+    own = {"commit": now["commit"], "load_before": now["load_before"]}
+    found = [*kept, *(row | own for row in rows)]
+    return sorted(found, key=lambda row: row["runs"])
 
 
 def markdown(heads: list[str], rows: list[list]) -> str:
@@ -176,7 +176,11 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, nargs="+", default=RUNS, help="multiples of 20")
-    parser.add_argument("--calls", nargs="+", help="measure these alone, as 'a job of a cluster'")
+    parser.add_argument(
+        "--calls",
+        nargs="+",
+        help="measure these alone, as 'a job of a cluster'; the file's other rows stay",
+    )
     parser.add_argument("--account", help="what jobs on the Slurm are charged to; none for no jobs")
     parser.add_argument("--results", type=Path, nargs="+", default=[REPOSITORY / "results"])
     output = REPOSITORY / "results/benchmarks/planning.json"
@@ -189,7 +193,11 @@ def main() -> None:
         "scheduling": [],
         "storage": [],
     }
-    if not options.calls:
+    if options.calls:
+        earlier = json.loads(options.output.read_text()) if options.output.exists() else report
+        report["planning"] = merged(earlier["planning"], report["planning"])
+        report = earlier | {"planning": report["planning"]}
+    else:
         report["scheduling"] = schedule_jobs(options.account)
         report["storage"] = weigh_runs(options.results) + estimate_run("resnet50", 512, EMBEDDED)
     write_report(options.output, report)

@@ -11,6 +11,7 @@ LIBRARY = ROOT / "workflow" / "scripts" / "dmlbench"
 OTHERS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/reference/README.md")
 PACKAGES = ("losses", "miners", "samplers", "regularizers", "networks", "statistics")
 MODULES = {
+    "inference": "model gallery pictures export",
     "evaluation": "scoring names retrieval clustering structure combination uncertainty",
     "plan": "spec recipes catalogues studies variants searches configuration",
 }

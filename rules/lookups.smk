@@ -276,13 +276,14 @@ def report_inputs(wildcards):
 
 
 def reported_as_they_are(wildcards):
-    """Study -> time of its newest file, for studies that only an earlier call requested.
+    """Study -> time of its newest file, and its files, for studies that only earlier calls requested.
 
     Their files are not inputs: a page must not train what this call did not request.
     """
     return {
-        study: max(file.stat().st_mtime_ns for file in finished_files(study))
+        study: (max(file.stat().st_mtime_ns for file in files), list(map(str, files)))
         for study in reported_studies()
+        for files in [finished_files(study)]
         if not asked_for(study)
     }
 

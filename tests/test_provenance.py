@@ -114,3 +114,19 @@ def test_verify_names_what_is_damaged_stale_mixed_and_missing(tmp_path):
     assert [str(runs[0]) in line for line in found.stale] == [True]
     assert len(found.mixed) == 1
     assert found.verdict == "damaged, stale, mixed, incomplete (1 jobs are missing)"
+
+
+def test_verify_reads_pages_and_further_files_of_a_run(tmp_path):
+    model, measure = tmp_path / "runs/0/model.safetensors", tmp_path / "runs/0/measures/m.parquet"
+    page = tmp_path / "studies/s/runs.html"
+    for path, rule in ((model, "train"), (measure, "measure"), (page, "run_browser")):
+        path.parent.mkdir(parents=True)
+        path.write_text("good")
+        recorded(path, rule)
+    stages = [Stage("train", "0", str(model.relative_to(tmp_path)))]
+    shown = [str(page), str(tmp_path / "studies/s/study.tex")]
+    assert examined(stages, str(tmp_path), {}, shown).verdict == "complete"
+    for path in (measure, page):
+        path.write_text("bad")
+    found = examined(stages, str(tmp_path), {}, shown)
+    assert [line.partition(":")[0] for line in found.damaged] == [str(measure), str(page)]

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from importlib import metadata
 
+import dmlbench
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from project import REPOSITORY
+from toy_training import train
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +24,7 @@ EXAMPLES = [
     )
     if "dmlbench" in code
 ]
+PICTURE = np.arange(400, dtype=np.uint8).reshape(20, 20)
 EVERYTHING = """
 import importlib, importlib.util, pkgutil
 import dmlbench, torch
@@ -30,11 +34,12 @@ from dmlbench.evaluation import metric_names, score
 assert "site-packages" in dmlbench.__file__, dmlbench.__file__
 found = [name for name in ("snakemake", "pandas", "optuna") if importlib.util.find_spec(name)]
 assert not found, found
-for package in ("losses", "miners", "regularizers", "samplers", "evaluation", "networks"):
+parts = ("losses", "miners", "regularizers", "samplers")
+for package in (*parts, "evaluation", "inference", "networks"):
     folder = importlib.import_module(f"dmlbench.{package}")
     for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
         # The one network whose weights need another package, of the extra `workflow`.
-        if module.name != "dmlbench.networks.backbones.bn_inception":
+        if not module.name.endswith(("bn_inception", "__main__")):
             importlib.import_module(module.name)
 points, labels = torch.randn(60, 8), torch.arange(60) % 6
 for name in losses.available():
@@ -105,6 +110,22 @@ def test_an_example_of_the_docs_runs_in_an_empty_folder(python, code, tmp_path):
 
 def test_every_loss_and_metric_works_without_the_packages_of_the_workflow(python, tmp_path):
     call(python, "-c", EVERYTHING, cwd=tmp_path)
+
+
+def test_a_run_is_loaded_from_anywhere(python, toy_data, tmp_path):
+    train(tmp_path / "run", toy_data, {"epochs": 1})
+    expected = dmlbench.load(tmp_path / "run", device="cpu").embed([PICTURE])
+    code = (
+        "import sys, dmlbench, numpy as np\n"
+        "assert 'site-packages' in dmlbench.__file__\n"
+        f"picture = np.array({PICTURE.tolist()}, np.uint8)\n"
+        f"model = dmlbench.load({str(tmp_path / 'run')!r}, device='cpu')\n"
+        "print(*model.embed([picture])[0].tolist())\n"
+        "model.export('safetensors'), model.export('torchscript')\n"
+    )
+    (tmp_path / "elsewhere").mkdir()
+    found = call(python, "-c", code, cwd=tmp_path / "elsewhere").split()
+    np.testing.assert_allclose(np.array(found, float), expected[0], atol=1e-5)
 
 
 def test_the_wheel_has_every_file_of_the_library(python):

@@ -48,6 +48,9 @@ def entries() -> dict[str, tuple[dict[str, int], Computation]]:
         kind = next((kind for kind in _WITH if package.startswith(kind)), "")
         core = _WITH.get(kind, "training")
         for name in registry.available(package):
+            # The lock has no version of an optional package, so its numbers may change with it.
+            if registry.constant(package, name, "REQUIRES"):
+                continue
             entry = part_name(package, name)
             versions = {entry: registry.version(package, name)}
             versions |= {core: _CORE[core]} if core else {}

@@ -5,6 +5,12 @@ from typing import IO, NamedTuple
 import numpy as np
 from PIL import Image
 
+MODES = {"gray": "L", "rgb": "RGB"}
+"""Pillow's modes of packed images."""
+
+Box = tuple[int, int, int, int]
+"""Left, top, right and bottom, in pixels of the upright image."""
+
 _ORIENTATION = 0x0112
 _DEPTHS = {"1": 1, "I": 32, "F": 32}
 _UPRIGHT = {
@@ -72,6 +78,32 @@ def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
         upright = upright if turns_itself else upright.transpose(_UPRIGHT[orientation])
         done.append("turned")
     return upright, ", ".join(done) or None
+
+
+def packed(
+    file: IO[bytes], size: int | None, mode: str, box: Box | None = None
+) -> tuple[np.ndarray, str | None]:
+    """An image as it is packed.
+
+    Args:
+        size: pixels of the shorter side after an antialiased bilinear resize, the longer one
+            rounded down, as torchvision's Resize does; None keeps the size.
+        mode: of `MODES`.
+        box: cut out before it is resized; None for all of the image.
+
+    Returns:
+        uint8 [H, W, C], and how it was converted, as `decode` says it.
+    """
+    image, converted = decode(file, MODES[mode])
+    if box is not None:
+        image = image.crop(box)
+    if size is not None:
+        width, height = image.size
+        shorter = min(width, height)
+        resized = size * width // shorter, size * height // shorter
+        image = image.resize(resized, Image.Resampling.BILINEAR)
+    pixels = np.ascontiguousarray(image).reshape(image.height, image.width, -1)
+    return pixels, converted
 
 
 def _opened(file: IO[bytes]) -> Image.Image:

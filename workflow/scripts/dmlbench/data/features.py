@@ -1,19 +1,15 @@
 """Features of a frozen network: computed once for a data set, and returned as batches."""
 
 import copy
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
 from dmlbench.errors import DamagedError, UserError
-from dmlbench.files import atomic_write, damage_is_named
+from dmlbench.tensor_files import read_tensors, write_tensors
 
 
 def write_features(path: Path, image_ids: np.ndarray, features: Tensor, origin: dict) -> None:
@@ -26,10 +22,7 @@ def write_features(path: Path, image_ids: np.ndarray, features: Tensor, origin: 
         origin: what they were computed from, as plain values; in the metadata, too.
     """
     tensors = {"image_id": torch.from_numpy(image_ids), "features": features.contiguous()}
-    # One key, because safetensors writes several in no fixed order.
-    facts = {"dmlbench": json.dumps(origin | {"sha256": _digest(tensors)}, sort_keys=True)}
-    with atomic_write(path) as unfinished:
-        unfinished.write_bytes(save(tensors, facts))
+    write_tensors(path, tensors, origin)
 
 
 class Features:
@@ -47,11 +40,9 @@ class Features:
 
     def __init__(self, path: Path):
         self.path = Path(path)
-        with damage_is_named(self.path, SafetensorError), safe_open(self.path, "pt") as file:
-            facts = json.loads((file.metadata() or {}).get("dmlbench", "{}"))
-            tensors = {name: file.get_tensor(name) for name in ("image_id", "features")}
-        if _digest(tensors) != facts.get("sha256"):
-            raise DamagedError(self.path, ValueError("its values are not those that were written"))
+        tensors = read_tensors(self.path)
+        if tensors.keys() != {"image_id", "features"}:
+            raise DamagedError(self.path, ValueError("it has no features"))
         self._ids, self._values = tensors["image_id"].numpy(), tensors["features"]
         self.features = self._values.shape[1]
 
@@ -88,11 +79,3 @@ class Features:
         if self.device.type == "cpu":
             return torch.from_numpy(self._values.numpy()[rows])
         return self._values[torch.from_numpy(rows).to(self.device, non_blocking=True)]
-
-
-def _digest(tensors: dict[str, Tensor]) -> str:
-    found = hashlib.sha256()
-    for name, values in sorted(tensors.items()):
-        found.update(f"{name} {values.dtype} {list(values.shape)}\n".encode())
-        found.update(values.numpy())
-    return found.hexdigest()

@@ -17,9 +17,9 @@ import numpy as np
 import pandas
 import PIL
 import pyarrow as pa
-from PIL import Image
 
 from dmlbench.data import _images, _tables
+from dmlbench.data._images import Box
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.data.index import BOX, read_index, refuse_damaged
 from dmlbench.errors import UserError, unknown
@@ -37,14 +37,9 @@ SCHEMA = pa.schema(
     }
 )
 
-_MODES = {"gray": "L", "rgb": "RGB"}
 _DECODED_AT_ONCE = 256
 _USED_OF_16_BITS = 2**12
 _log = logging.getLogger(__name__)
-
-
-Box = tuple[int, int, int, int]
-"""Left, top, right and bottom, in pixels of the upright image."""
 
 
 class _Prepared(NamedTuple):
@@ -89,11 +84,11 @@ def pack(
             all are in the log), images that have changed since they were indexed, images of 16 bits
             that use at most 12 of them, a full disk.
     """
-    if mode not in _MODES:
-        raise unknown("pixel mode", mode, _MODES)
+    if mode not in _images.MODES:
+        raise unknown("pixel mode", mode, _images.MODES)
     if size is not None and size < 1:
         raise UserError(f"pack: size is {size}; allowed: 1 or more, or null")
-    prepare = partial(_prepare, size=size, mode=_MODES[mode])
+    prepare = partial(_prepare, size=size, mode=mode)
     rows = read_index(index)
     with ExitStack() as stack:
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
@@ -205,20 +200,9 @@ def _prepare(
 
 
 def _decoded(data: bytes, box: Box | None, size: int | None, mode: str) -> _Prepared:
-    image, converted = _images.decode(io.BytesIO(data), mode)
-    if box is not None:
-        image = image.crop(box)
-    if size is not None:
-        image = image.resize(_resized(*image.size, size), Image.Resampling.BILINEAR)
-    pixels = np.ascontiguousarray(image).reshape(image.height, image.width, -1)
+    pixels, converted = _images.packed(io.BytesIO(data), size, mode, box)
     of_16_bits = converted is not None and converted.startswith("I;16")
     return _Prepared(pixels, converted, _images.peak(io.BytesIO(data)) if of_16_bits else None)
-
-
-def _resized(width: int, height: int, size: int) -> tuple[int, int]:
-    """The longer side is rounded down, as torchvision's Resize does."""
-    shorter = min(width, height)
-    return size * width // shorter, size * height // shorter
 
 
 def _attempt(function: Callable, *arguments):

@@ -1,5 +1,7 @@
 """The schema of the catalogues of data sets and networks."""
 
+import functools
+import importlib.util
 from typing import Literal, get_args
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
@@ -154,6 +156,21 @@ def check_network(network) -> None:
                 f"frozen: {step.name} is random, and features are computed once; allowed: "
                 f"{', '.join(fixed)}"
             )
+
+
+def check_installed(backbone: str) -> None:
+    """Raise a ValueError if a backbone needs an optional package that is not installed."""
+    package = registry.constant("networks/backbones", backbone, "REQUIRES")
+    if package and not _is_installed(package):
+        raise ValueError(
+            f"backbone {backbone} needs the package {package}, which is not installed; allowed "
+            f"after: .venv/bin/pip install {package}"
+        )
+
+
+@functools.cache
+def _is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 def _fixed_transforms() -> list[str]:

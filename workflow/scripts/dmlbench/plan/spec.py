@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from dmlbench import registry
-from dmlbench.plan.catalogues import Network, Pooling, check_network
+from dmlbench.plan.catalogues import Network, Pooling, check_installed, check_network
 from dmlbench.plan.choices import (
     Backbone,
     Choice,
@@ -53,6 +53,8 @@ class SpecNetwork(Model):
     @model_validator(mode="after")
     def _parts_fit(self) -> "SpecNetwork":
         check_network(self)
+        # Only here: a catalogue may have entries that no run uses.
+        check_installed(self.backbone.name)
         return self
 
 

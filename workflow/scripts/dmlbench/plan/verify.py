@@ -7,7 +7,7 @@ stranger's folder can be verified, whatever was called there.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +15,15 @@ from pathlib import Path
 from dmlbench import provenance
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.machine import PROVENANCE
-from dmlbench.plan import paths, stale
+from dmlbench.plan import pages, paths, stale
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.progress import OF_IMAGES, Stage, of_study
 from dmlbench.provenance import Record
 
 _SHOWN = 5
+_OWNERS = ("train", "search", "experiment", "aggregate")
+"""Rules whose folders have further files: of measures, workers, tables and pages."""
+_OF_ALL = ("audit_all", "agreement_all", "claims_all", "report")
 _COMPARED = ("device", "instructions", "threads", "software")
 """What trainings of a study should have in common, of what their histories say."""
 
@@ -85,25 +88,34 @@ def verify(plan: Plan, sources: Mapping[str, str]) -> tuple[list[str], list[str]
         except UserError as error:
             lines.append(f"{study}: cannot be used: {error}")
             continue
-        found = examined(list(stages), results, sources)
+        found = examined(list(stages), results, sources, pages.files(plan, study))
         if not found.has_begun:
             continue
         lines += [f"{study}: {found.verdict}; {found.files} files read", *_details(found)]
         bad += [study] * found.is_bad
+    shared = [os.path.join(results, paths.first(rule)) for rule in _OF_ALL]
+    found = examined([], results, sources, shared)
+    if found.files:
+        lines += [f"of all studies: {found.verdict}; {found.files} files read", *_details(found)]
+        bad += ["of all studies"] * found.is_bad
     return lines, bad
 
 
-def examined(stages: list[Stage], results: str, sources: Mapping[str, str]) -> Findings:
+def examined(
+    stages: list[Stage], results: str, sources: Mapping[str, str], shown: Iterable[str] = ()
+) -> Findings:
     """What is wrong in the files of some jobs.
 
     Args:
         stages: the jobs.
         results: the folder of results.
         sources: as in `verify`.
+        shown: files of pages; it is no fault if they are missing.
     """
     found, codes = Findings(), {}
     causes: dict[tuple[str, str], list[str]] = {}
     records: dict[str, Record] = {}
+    folders = set()
     for stage in stages:
         file = os.path.join(results, stage.output)
         record = provenance.record_of(file)
@@ -115,13 +127,20 @@ def examined(stages: list[Stage], results: str, sources: Mapping[str, str]) -> F
             found.unproven.append(file)
         else:
             records[file] = record
+            folders |= {os.path.dirname(file)} if stage.rule in _OWNERS else set()
+    for file in shown:
+        record = provenance.record_of(file)
+        if record is not None and os.path.exists(file):
+            # One job leaves several formats.
+            records[os.path.join(os.path.dirname(file), next(iter(record.files)))] = record
     named = {
-        os.path.join(os.path.dirname(file), name): record
+        os.path.join(os.path.dirname(file), name)
         for file, record in records.items()
         for name in record.files
     }
+    named.update(file for folder in folders for file in _recorded_below(folder))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found.damaged += [line for line in pool.map(_damage, named) if line]
+        found.damaged += [line for line in pool.map(_damage, sorted(named)) if line]
     found.files = len(named)
     for file, record in records.items():
         for why in _stale(record, results, sources):
@@ -167,6 +186,13 @@ def differences(histories: list[str]) -> list[str]:
     ]
 
 
+def _recorded_below(folder: str) -> Iterator[str]:
+    """The files of a folder, and of those in it, that have a record."""
+    for inside, _, _ in os.walk(folder):
+        files = (os.path.join(inside, name) for name in provenance.in_folder(inside))
+        yield from filter(os.path.exists, files)
+
+
 def _ran_on(history: str) -> dict[str, str]:
     # Here, because no other part of the plan needs pyarrow.
     from dmlbench.parquet import read_metadata
@@ -198,6 +224,9 @@ def _stale(record: Record, results: str, sources: Mapping[str, str]) -> Iterator
         yield f"took other values than {best} has now"
         return
     for name, known in record.inputs.items():
+        # A template is named without its folder, and the report as its template.
+        if name in record.files:
+            continue
         now = provenance.record_of(os.path.join(results, name))
         if known and now is not None and now.files[os.path.basename(name)] != known:
             yield f"made from another {name}"

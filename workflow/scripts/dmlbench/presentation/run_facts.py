@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dmlbench import provenance
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata, read_table
 from dmlbench.plan import paths
@@ -58,6 +59,7 @@ def look(results: Path, run: str, rule: str) -> Found:
     )
     queries = results / paths.made("evaluate", "queries", run=run)
     if spec.is_file():
+        provenance.check(spec)
         found.settings = _flat(read_mapping(spec))
     if history_file.is_file():
         history = _history(history_file)

@@ -4,17 +4,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.data.feed import Feed
 from dmlbench.data.stored import open_store
 from dmlbench.errors import UserError
-from dmlbench.files import damage_is_named
 from dmlbench.networks.embedder import Embedder
 from dmlbench.plan.spec import Spec
+from dmlbench.tensor_files import read_tensors
 from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import Images, read_roles
 from dmlbench.training.device import pick_device, use_precision
@@ -125,7 +123,7 @@ def export_embeddings(
     use_precision(spec.precision)
     where = pick_device(device)
     images = embedded_roles(read_roles(index, split, spec.fold), roles)
-    weights = {spec.selection: _read(model), "last_epoch": _read(last)}
+    weights = {spec.selection: read_tensors(model), "last_epoch": read_tensors(last)}
     with out_of_memory_is_a_user_error(spec):
         feed = Feed(open_store(**stored), where)
         network = Embedder(spec, feed.features).to(where)
@@ -134,8 +132,3 @@ def export_embeddings(
             for selection, tensors in weights.items()
         }
     write_embeddings(output, embeddings, origin(spec, model=model, last=last, split=split))
-
-
-def _read(weights: Path) -> dict[str, Tensor]:
-    with damage_is_named(weights, SafetensorError):
-        return load_file(weights)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import yaml
-from safetensors.torch import save
 from torch import Tensor
 
 from dmlbench.digits import limits
@@ -14,6 +13,7 @@ from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
 from dmlbench.parquet import write_table
 from dmlbench.plan.spec import Spec, complete
+from dmlbench.tensor_files import write_tensors
 
 
 def write_spec(path: Path, spec: Spec) -> None:
@@ -67,8 +67,5 @@ def _provenance(device: str, threads: int, computed_by: list[str]) -> dict[str, 
 
 def write_weights(path: Path, weights: dict[str, Tensor], spec: Spec, epoch: int) -> None:
     """Write weights as safetensors, with the spec's digest and their epoch in the metadata."""
-    # One key, because safetensors writes several in no fixed order.
-    metadata = {"dmlbench": json.dumps({"spec": spec.digest, "epoch": epoch})}
     weights = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
-    with atomic_write(path) as unfinished:
-        unfinished.write_bytes(save(weights, metadata))
+    write_tensors(path, weights, {"spec": spec.digest, "epoch": epoch})

@@ -1,0 +1,354 @@
+"""Kinds of faults. Each is a function of a lab, the fault's number and its chance."""
+
+import contextlib
+import functools
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import yaml
+from dmlbench import provenance
+from dmlbench.provenance import Record
+from lab_study import STUDY
+from laboratory import (
+    TARGETS,
+    Broken,
+    Lab,
+    Outcome,
+    Said,
+    advised,
+    contents,
+    differences,
+    kill,
+    wait_for_job,
+)
+from toy_data import ToyData
+
+DAY = 86_400
+_READ_BY = {
+    **{"draw": "index", "download": "index", "index": "split", "split": "train", "pack": "train"},
+}
+"""Rules whose files no record names as inputs, because their folder's name does -> a reader."""
+
+
+def kills(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A job, its call or both are killed at a random moment of the job; the call is repeated."""
+    record, folder = lab.job(number, chance)
+    what = chance.choice(["job", "Snakemake", "call"])
+    with lab.broken() as broken:
+        target = broken.remove(record, folder)
+        call = broken.start("--", target)
+        wait_for_job(call)
+        time.sleep(chance.uniform(0, lab.seconds(record, folder)))
+        alive = kill(call, what)
+        call.wait()
+        if alive:
+            broken.call("--", target)
+            psutil.wait_procs(alive)
+        said = broken.call("--", target)
+        return lab.judged(broken, [said], f"{what} of {record.rule}")
+
+
+def flips(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A bit of a finished file flips, its date stays; the job that reads it runs."""
+    record, folder = lab.job(number, chance)
+    with lab.broken() as broken:
+        path = broken.results / folder / chance.choice(list(record.files))
+        if path.is_dir():
+            path = chance.choice([file for file in sorted(path.iterdir()) if file.is_file()])
+        _flip(path, chance)
+        name = path.relative_to(broken.results).as_posix()
+        reader = _reader(lab, record, name)
+        note = f"{record.rule}: {path.name}, read by {reader[0].rule if reader else 'verify'}"
+        said = []
+        if reader is None:
+            found = broken.call("--", "verify")
+            named = [line for line in found.text.splitlines() if advised(line)]
+            if not named or f"results/{folder}" not in named[0]:
+                return Outcome("silent", f"{note}: {found.text[-300:]}")
+            said = [Said(1, f"dmlbench: {named[0]}"), broken.call(*advised(named[0]))]
+        else:
+            target = broken.remove(*reader)
+            for _ in range(3):
+                said.append(broken.call("--", target))
+                if said[-1].status == 0:
+                    break
+                if said[-1].lines and advised(said[-1].lines[0]):
+                    said.append(broken.call(*advised(said[-1].lines[0])))
+        return lab.judged(broken, said, note)
+
+
+def journals(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A search's journal loses its end or a bit of it flips; its workers and its outcome run."""
+    with lab.broken() as broken:
+        (path,) = broken.results.glob("searches/*/state-*/journal.log")
+        if number % 2:
+            os.truncate(path, chance.randrange(path.stat().st_size))
+        else:
+            _flip(path, chance)
+        target = broken.remove(*lab.jobs["search"][0])
+        said = [broken.call("--", target)]
+        if said[-1].status and str(path.parent.relative_to(broken.folder)) in said[-1].text:
+            for record, folder in lab.jobs["search_worker"]:
+                broken.remove(record, folder)
+            said.append(broken.call("--", target))
+        return lab.judged(broken, said, "truncated" if number % 2 else "flipped")
+
+
+def records(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A bit of a folder's records flips; what its job made is made again by what they say."""
+    record, folder = lab.job(number, chance)
+    with lab.broken() as broken:
+        _flip(broken.results / folder / provenance.FILE, chance)
+        verified = broken.call("--", "verify")
+        said = [broken.call("--", *TARGETS)]
+        while said[-1].status and len(said) < 4 and said[-1].lines:
+            said.append(broken.call(*(advised(said[-1].lines[0]) or ("--", *TARGETS))))
+        if verified.status:
+            named = [line for line in verified.text.splitlines() if ": made from another" in line]
+            named += [line for line in verified.text.splitlines() if advised(line)]
+            said.insert(0, Said(1, f"dmlbench: {named[0]}" if named else verified.text))
+        return lab.judged(broken, said, f"records of {record.rule}")
+
+
+def clones(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """Another clone, with the same or with edited code, or after another search, continues."""
+    with lab.broken(clone=True) as broken:
+        if number % 4 == 0:
+            if broken.plans_nothing():
+                return Outcome("survived", "the same code")
+            return Outcome("silent", "the same code: results are made again")
+        if number % 4 == 1:
+            changed_best(broken)
+            note, named = "another outcome of the search", "took other values"
+        else:
+            module = chance.choice(sorted(lab.modules))
+            note, named = module, "ran other code"
+            with open(broken.folder / "workflow/scripts/dmlbench" / module, "a") as file:
+                file.write("\nEDITED_BY_THE_LAB = True\n")
+        said = broken.call("--dry-run", "--", *TARGETS)
+        is_named = any(named in line for line in said.lines)
+        if said.status == 0 and (is_named or "Nothing to be done" not in said.text):
+            return Outcome("noticed", note)
+        return Outcome("silent", f"{note}: {said.text[-300:]}")
+
+
+def changed_best(broken: Broken) -> None:
+    """Leave what another search would: other best values, with their record."""
+    (best,) = broken.results.glob("searches/*/best.yaml")
+    found = yaml.safe_load(best.read_text())
+    found["values"] = dict.fromkeys(found["values"], 0.123)
+    best.write_text(yaml.safe_dump(found))
+    record = provenance.record_of(best)
+    digests = record.files | {best.name: provenance.digest(best)}
+    provenance.write(record._replace(files=digests), best.parent)
+
+
+def edits(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A value of the study or of a catalog is another one; then views are made again by force."""
+    values = list(_values(STUDY, ("studies/toy",)))
+    for file in ("recipes", "networks", "datasets", "searches", "experiments"):
+        path = lab.finished.folder / "config" / f"{file}.yaml"
+        for name in {"toy", "drawn"} & (catalog := yaml.safe_load(path.read_text())).keys():
+            values += _values(catalog[name], (file, name))
+    random.Random(0).shuffle(values)
+    place, other = values[number % len(values)]
+    note = f"{'.'.join(map(str, place))}: {other!r}"
+    with lab.broken(clone=True) as broken:
+        path = broken.folder / "config" / f"{place[0]}.yaml"
+        content = yaml.safe_load(path.read_text())
+        inside = functools.reduce(lambda each, key: each[key], place[1:-1], content)
+        inside[place[-1]] = other
+        path.write_text(yaml.safe_dump(content, sort_keys=False))
+        said = broken.call("--", *TARGETS)
+        if said.status:
+            is_one_line = any(line.startswith("dmlbench") for line in said.lines)
+            return Outcome("noticed" if is_one_line else "silent", f"{note}: {said.text[-300:]}")
+        after = contents(broken.results)
+        forced = broken.call("--forcerun", "aggregate", "tournament", "table", "--", *TARGETS)
+        if forced.status or (differ := differences(contents(broken.results), after)):
+            return Outcome("silent", f"{note}: {differ if not forced.status else forced.text}")
+        is_same = not differences(lab.expected, after)
+        return Outcome("survived" if is_same else "noticed", note)
+
+
+def full_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:
+    """The results' disk is full within a job; then there is room."""
+    return _on_disk(lab, number, chance, lambda used: f"size={used + chance.randrange(1 << 13)}")
+
+
+def read_only_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:
+    """The results' disk cannot be written to; then it can."""
+    return _on_disk(lab, number, chance, lambda used: "ro")
+
+
+def _on_disk(
+    lab: Lab, number: int, chance: random.Random, broken_by: Callable[[int], str]
+) -> Outcome | None:
+    record, folder = lab.job(number, chance)
+    with lab.broken() as broken, _disk(broken.results) as remount:
+        if remount is None:
+            return None
+        target = broken.remove(record, folder)
+        used = sum(path.lstat().st_blocks * 512 for path in broken.results.rglob("*"))
+        remount(broken_by(used))
+        said = [broken.call("--", target)]
+        remount("rw,size=1g")
+        said.append(broken.call("--", target))
+        return lab.judged(broken, said, record.rule)
+
+
+def slow_disks(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """Each write to the disk takes up to a second longer, and the job is killed in between."""
+    record, folder = lab.job(number, chance)
+    with lab.broken() as broken:
+        target = broken.remove(record, folder)
+        call = broken.start("--", target, slow="1")
+        wait_for_job(call)
+        time.sleep(chance.uniform(0, lab.seconds(record, folder) + 1))
+        kill(call, "job")
+        call.wait()
+        return lab.judged(broken, [broken.call("--", target, slow="0.5")], record.rule)
+
+
+def clocks(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """The clock jumps by a day, back and forth, and dates the files of a job a day too early."""
+    record, folder = lab.job(number, chance)
+    with lab.broken() as broken:
+        target = broken.remove(record, folder)
+        said = [broken.call("--", target, clock=str(DAY))]
+        for name in record.files:
+            path = broken.results / folder / name
+            os.utime(path, (path.stat().st_mtime - DAY,) * 2)
+        said.append(broken.call("--", *TARGETS))
+        outcome = lab.judged(broken, said, record.rule)
+        if outcome.word == "survived" and not broken.plans_nothing():
+            return Outcome("silent", f"{record.rule}: made again in every call")
+        return outcome
+
+
+def parts(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A training is killed or stopped at two random iterations, and resumed."""
+    folder = lab.folder / "parts"
+    (index,) = lab.finished.results.glob("data/toy-*/images.parquet")
+    (pixels,) = index.parent.glob("pixels-*.npy")
+    data = ToyData(
+        index, index.parent / "splits/half.parquet", pixels, pixels.with_suffix(".parquet")
+    )
+    _trained(folder / "whole", data, None, 0)
+    per_call = [(chance.randrange(1, 9), chance.choice([9, 15])) for _ in range(2)]
+    interval = chance.choice([0.0, 60.0])
+    for stop in (*per_call, None):
+        _trained(folder / "parted", data, stop, interval)
+    names = ("model.safetensors", "last.safetensors", "history.parquet", "spec.yaml")
+    whole, parted = (
+        {name: (folder / each / name).read_bytes() for name in names}
+        for each in ("whole", "parted")
+    )
+    shutil.rmtree(folder)
+    note = f"signals {per_call} after so many iterations, a checkpoint every {interval} s"
+    return Outcome("survived" if whole == parted else "silent", note)
+
+
+def _trained(folder: Path, data: ToyData, stop: tuple[int, int] | None, interval: float) -> None:
+    """Train in a child process, which gets a signal after a number of iterations."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    # Here, because they import torch.
+    from dmlbench.training import checkpoint, loop
+    from toy_training import train
+
+    checkpoint.INTERVAL = interval
+    step, done = loop.Trainer._step, iter(range(1, 1000))
+
+    def signaled(self, *batch):
+        loss = step(self, *batch)
+        if stop and next(done) == stop[0]:
+            os.kill(os.getpid(), stop[1])
+        return loss
+
+    loop.Trainer._step = signaled
+    with contextlib.suppress(Exception):
+        train(folder, data, {"iterations_per_epoch": 4})
+    os._exit(0)
+
+
+def _flip(path: Path, chance: random.Random) -> None:
+    status, content = path.stat(), bytearray(path.read_bytes())
+    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    # In place, as a bad disk does: a second name of the file has the same content.
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _reader(lab: Lab, record: Record, name: str) -> tuple[Record, Path] | None:
+    """A job that reads a file; None if it is read by people."""
+    if record.rule in _READ_BY:
+        jobs = lab.jobs[_READ_BY[record.rule]]
+        return next((job for job in jobs if _of_data(job, name, lab)), None)
+    of_all = (job for jobs in lab.jobs.values() for job in jobs)
+    return next((job for job in of_all if name in job[0].inputs), None)
+
+
+def _of_data(job: tuple[Record, Path], name: str, lab: Lab) -> bool:
+    """Whether a job reads a file of a data set, by the data set's name."""
+    is_drawn = any("drawn" in part for part in Path(name).parts)
+    if job[0].rule != "train":
+        return ("drawn" in job[1].as_posix()) == is_drawn
+    return job[1].as_posix().startswith("runs/drawn/") == is_drawn
+
+
+def _values(node: object, place: tuple) -> Iterator[tuple[tuple, object]]:
+    """Place -> another value, for each value below a node."""
+    if isinstance(node, dict | list):
+        for key, inside in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _values(inside, (*place, key))
+    elif isinstance(node, bool):
+        yield place, not node
+    elif isinstance(node, int | float):
+        yield place, node + 1 if isinstance(node, int) else node * 1.5
+    elif isinstance(node, str):
+        yield place, f"{node}x"
+
+
+@contextlib.contextmanager
+def _disk(folder: Path) -> Iterator[Callable[[str], None] | None]:
+    """Put a folder on a disk of its own; gives what mounts it otherwise, None where not allowed."""
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        yield None
+        return
+    subprocess.run(["cp", "-a", f"{aside}/.", str(folder)], check=True)
+
+    def remount(options: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
+
+    try:
+        yield remount
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+KINDS = {
+    "kill": kills,
+    "bit flip": flips,
+    "damaged journal": journals,
+    "damaged record": records,
+    "clone": clones,
+    "edit": edits,
+    "full disk": full_disks,
+    "read-only disk": read_only_disks,
+    "slow disk": slow_disks,
+    "clock": clocks,
+    "parted training": parts,
+}

@@ -1,0 +1,49 @@
+"""What the fault lab does in each process of a call, by environment variables; Python imports it.
+
+LAB_TRACE: a folder in which each process leaves the modules of the library that it loaded.
+LAB_SLOW: the most seconds that a write to the disk takes longer.
+LAB_CLOCK: the clock jumps back and forth by so many seconds.
+"""
+
+import atexit
+import itertools
+import os
+import random
+import sys
+import time
+
+
+def trace(folder):
+    def leave():
+        names = [name for name in sys.modules if name.startswith("dmlbench.")]
+        files = [sys.modules[name].__file__ for name in names]
+        with open(os.path.join(folder, str(os.getpid())), "w") as file:
+            file.write("".join(f"{each.partition('/dmlbench/')[2]}\n" for each in files if each))
+
+    # Jobs alone: Snakemake itself loads the plan.
+    if "snakemake" not in sys.orig_argv:
+        atexit.register(leave)
+
+
+def slow(most):
+    fsync = os.fsync
+
+    def slowly(descriptor):
+        time.sleep(random.uniform(0, most))
+        fsync(descriptor)
+
+    os.fsync = slowly
+
+
+def jump(seconds):
+    now, now_ns, calls = time.time, time.time_ns, itertools.count()
+    time.time = lambda: now() - seconds * (next(calls) % 2)
+    time.time_ns = lambda: now_ns() - int(seconds * 1e9) * (next(calls) % 2)
+
+
+if "LAB_TRACE" in os.environ:
+    trace(os.environ["LAB_TRACE"])
+if "LAB_SLOW" in os.environ:
+    slow(float(os.environ["LAB_SLOW"]))
+if "LAB_CLOCK" in os.environ:
+    jump(float(os.environ["LAB_CLOCK"]))

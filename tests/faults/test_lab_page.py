@@ -1,0 +1,14 @@
+"""docs/faults.md shows the table of the last run of the fault lab, in which no fault was silent."""
+
+import json
+
+from fault_kinds import KINDS
+from lab import OUTPUT, table
+from project import REPOSITORY
+
+
+def test_the_page_has_the_table_and_no_fault_was_silent():
+    rows = json.loads(OUTPUT.read_text())["rows"]
+    assert table(rows) in (REPOSITORY / "docs" / "faults.md").read_text()
+    assert [row["kind"] for row in rows] == list(KINDS)
+    assert all(row["injected"] > 0 == row["silent"] for row in rows)

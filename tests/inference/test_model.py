@@ -1,0 +1,168 @@
+"""A run on pictures: embedded, searched and exported as it was scored."""
+
+import shutil
+import warnings
+
+import dmlbench
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from dmlbench import provenance
+from dmlbench.data.archives import Archive
+from dmlbench.data.embeddings import read_embeddings
+from dmlbench.data.generate import generate
+from dmlbench.data.index import index
+from dmlbench.data.pack import pack
+from dmlbench.data.split import split
+from dmlbench.errors import DamagedError, UserError
+from dmlbench.inference.gallery import Gallery, write_gallery
+from dmlbench.plan.spec import Spec
+from dmlbench.training.export import export_embeddings
+from dmlbench.training.extraction import extract_features
+from PIL import Image
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from sklearn.neighbors import NearestNeighbors
+from toy_data import ToyData
+from toy_training import VALUES, merged, train
+
+CROP = [{"name": "center_crop", "size": 12}]
+RGB = {"mode": "rgb", "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
+KINDS = {
+    "images": {"transforms": {"train": CROP, "test": CROP}},
+    "colors": {
+        "network": RGB | {"channels": "bgr", "scale": 255},
+        "transforms": {"train": CROP, "test": CROP},
+        "normalize": False,
+    },
+    "frozen": {"network": {"frozen": CROP}, "transforms": {"train": [], "test": []}},
+}
+EXPORTS = {"torchscript": ".pt", "onnx": ".onnx", "safetensors": ".safetensors"}
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """A folder of drawn characters, all larger than they are packed, of several sizes."""
+    folder = tmp_path_factory.mktemp("pictures")
+    generate("glyphs", folder / "drawn.zip", characters=12, images_per_character=4, size=40)
+    with Archive(folder / "drawn.zip") as archive:
+        for number, member in enumerate(archive.images()):
+            target = folder / "classes" / member
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as file:
+                Image.open(file).convert("RGB").resize((24 + number % 3, 26)).save(target)
+    return folder / "classes"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def run(request, pictures, tmp_path_factory):
+    """A finished run, its images and their stored embeddings."""
+    folder = tmp_path_factory.mktemp(request.param) / "runs" / "toy" / "seed0-0123"
+    made, values = folder.parent, merged(VALUES, KINDS[request.param] | {"epochs": 1})
+    data = ToyData(*(made / name for name in ("i.parquet", "s.parquet", "p.npy", "p.parquet")))
+    index([pictures], "class_folders", data.index)
+    split(data.index, "half", data.split)
+    mode = values["network"]["mode"]
+    pack(data.index, [pictures], 16, mode, data.pixels, data.pixel_table)
+    if request.param == "frozen":
+        network = Spec.model_validate(values).known["network"]
+        stored = {"pixels": data.pixels, "pixel_table": data.pixel_table}
+        extract_features(network, **stored, device="cpu", threads=1, output=made / "f.safetensors")
+        data = data.with_features(made / "f.safetensors")
+    train(folder, data, values)
+    export_embeddings(
+        values,
+        model=folder / "model.safetensors",
+        last=folder / "last.safetensors",
+        **data.as_arguments(),
+        device="cpu",
+        threads=1,
+        output=folder / "embeddings.parquet",
+    )
+    files = {file.name: provenance.digest(file) for file in folder.glob("*.*")}
+    provenance.write(provenance.Record("train", files, {}, "", ""), folder)
+    members = pq.read_table(data.index)["member"].to_pylist()
+    stored = read_embeddings(folder / "embeddings.parquet")["best_test_epoch"]["test"]
+    return folder, [pictures / members[each] for each in stored.image_ids], stored
+
+
+def close(one, other):
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_embeddings_are_the_stored_ones(run):
+    folder, paths, stored = run
+    model = dmlbench.load(folder, device="cpu")
+    found = model.embed(paths)
+    assert found.dtype == np.float32
+    assert found.std() > 0.01
+    close(found, stored.embeddings)
+    opened = [Image.open(path) for path in paths[:3]]
+    close(model.embed([opened[0], np.asarray(opened[1]), str(paths[2])]), stored.embeddings[:3])
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_exports_give_the_stored_embeddings(run, kind, tmp_path):
+    folder, paths, stored = run
+    model = dmlbench.load(folder, device="cpu")
+    if kind == "onnx":
+        runtime = pytest.importorskip(
+            "onnxruntime", reason="pip install onnx onnxscript onnxruntime"
+        )
+    file = model.export(kind, tmp_path / f"model{EXPORTS[kind]}")
+    # Other batches than the exporter saw.
+    images = model.images(paths[:5])
+    if kind == "safetensors":
+        found = dmlbench.load(file, device="cpu").embed(paths[:5])
+    elif kind == "torchscript":
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            found = torch.jit.load(file)(images).numpy()
+    else:
+        session = runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
+        (found,) = session.run(None, {"images": images.numpy()})
+        assert "shorter_side" in session.get_modelmeta().custom_metadata_map["preprocessing"]
+    close(found, stored.embeddings[:5])
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+
+
+def test_neighbors_are_the_nearest_by_cosine(run):
+    folder, paths, stored = run
+    model = dmlbench.load(folder, device="cpu")
+    distance, nearest = (
+        NearestNeighbors(n_neighbors=4, metric="cosine", algorithm="brute")
+        .fit(stored.embeddings)
+        .kneighbors(stored.embeddings[:1])
+    )
+    for among, names in ((None, stored.image_ids.tolist()), (paths, list(map(str, paths)))):
+        found = model.neighbors(paths[0], 4, among=among)
+        assert [names.index(each.picture) for each in found] == nearest[0].tolist()
+        close([each.distance for each in found], distance[0])
+    assert model.neighbors(paths[0], 1)[0].label == stored.labels[0]
+    assert len(model.neighbors(paths[0], 99, among=paths[:2])) == 2
+
+
+def test_weights_are_compared_with_the_record(run, tmp_path):
+    copied = shutil.copytree(run[0], tmp_path / "copied", dirs_exist_ok=True)
+    weights = load_file(copied / "model.safetensors")
+    weights[max(weights)] += 1e-3
+    save_file(weights, copied / "model.safetensors")
+    with pytest.raises(DamagedError, match="SHA-256 digest is not the one that train recorded"):
+        dmlbench.load(copied)
+    exported = dmlbench.load(run[0], device="cpu").export("safetensors", tmp_path / "m.safetensors")
+    changed = load_file(exported)
+    changed[max(changed)] += 1e-3
+    with safe_open(exported, "pt") as file:
+        save_file(changed, exported, file.metadata())
+    with pytest.raises(DamagedError, match="not those that were exported"):
+        dmlbench.load(exported)
+
+
+def test_another_networks_vectors_are_refused(run, tmp_path):
+    model = dmlbench.load(run[0], device="cpu")
+    gallery = Gallery(["a.png"], np.ones((1, 8), np.float32))
+    write_gallery(gallery, model.origin, tmp_path / "own.parquet")
+    write_gallery(gallery, {}, tmp_path / "other.parquet")
+    assert model.gallery(str(tmp_path / "own.parquet")).pictures == ["a.png"]
+    with pytest.raises(UserError, match=r"other\.parquet: not of this run's network"):
+        model.gallery(tmp_path / "other.parquet")

@@ -1,0 +1,162 @@
+"""What a user asks for from the shell, and what is said where it cannot be had."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dmlbench import registry
+from dmlbench.errors import UserError
+from dmlbench.inference.__main__ import main
+from dmlbench.inference.find import run_folder
+from dmlbench.inference.pictures import Pictures
+from PIL import Image
+from toy_training import train
+
+DIGEST = "0123456789ab"
+
+
+@pytest.fixture(scope="module")
+def folder(toy_data, tmp_path_factory):
+    """A folder with a finished run in its results, and five pictures."""
+    folder = tmp_path_factory.mktemp("shell")
+    train(folder / "results" / "runs" / "toy" / f"seed0-{DIGEST}", toy_data, {"epochs": 1})
+    (folder / "pictures" / "more").mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for name in ("a.png", "b.jpg", "more/c<1>.png", "d.png", "e.png"):
+        Image.fromarray(rng.integers(0, 256, (20, 24), np.uint8)).save(folder / "pictures" / name)
+    (folder / "pictures" / "notes.txt").write_text("not an image")
+    return folder
+
+
+@pytest.fixture
+def called(folder, monkeypatch, capsys):
+    """Calls in the folder: what each prints, with what the user is told if it fails."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments):
+        try:
+            main(list(map(str, arguments)))
+        except UserError as error:
+            return f"{capsys.readouterr().out}dmlbench: {error}"
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_a_folder_is_embedded_and_searched(folder, called):
+    said = called("embed", DIGEST, "pictures")
+    vectors = f"results/use/seed0-{DIGEST}/pictures.parquet"
+    counted = "5 images, 8 numbers each; 1 other files left out"
+    assert said.splitlines()[-1] == f"{counted}: {vectors}"
+    rows = pq.read_table(folder / vectors)
+    assert rows["path"].to_pylist()[:2] == ["pictures/a.png", "pictures/b.jpg"]
+    lengths = np.linalg.norm(np.array(rows["embedding"].to_pylist()), axis=1)
+    np.testing.assert_allclose(lengths, 1, rtol=1e-5)
+
+    asked = ("search", DIGEST, "pictures/a.png")
+    results = [called(*asked, among) for among in ("pictures", vectors)]
+    assert results[0] == results[1]
+    found = re.findall(r"^ +(\d+)  (\d\.\d{4})  (.*)$", results[0], re.MULTILINE)
+    assert [place for place, _, _ in found] == ["1", "2", "3", "4"]
+    assert [distance for _, distance, _ in found] == sorted(each[1] for each in found)
+    assert {name for *_, name in found} == set(rows["path"].to_pylist()) - {"pictures/a.png"}
+    page = (folder / f"results/use/seed0-{DIGEST}/search.html").read_text()
+    assert page.count("<img") == 5
+    assert "c&lt;1&gt;.png" in page
+    assert "<1>" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("embed", DIGEST, "empty"), "empty: has no image (0 other files)"),
+        (("embed", DIGEST, "nowhere"), "nowhere: No such file or directory"),
+        (("embed", DIGEST, "damaged"), "damaged/x.png: not an image that can be read"),
+        (("search", DIGEST, "pictures/notes.txt", "pictures"),
+         "pictures/notes.txt: not an image that can be read (cannot identify image file"),
+        (("search", DIGEST, "none.png", "pictures"), "none.png: no such file"),
+        (("embed", "results/runs/begun", "pictures"), "begun: has not finished training; allowed"),
+        (("embed", "mine", "pictures"), "RUN=mine: 0 runs; allowed: the folder of a finished run"),
+        (("export", DIGEST, "--output", "model.txt"), "model.txt: a name for safetensors; allowed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_had_is_one_line(folder, called, arguments, said):
+    for name in ("empty", "damaged", "results/runs/begun"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "damaged" / "x.png").write_text("not an image")
+    *before, line = called(*arguments).splitlines()
+    assert said in line
+    assert line.startswith("dmlbench: ")
+    assert all(each.startswith("run: ") for each in before)
+
+
+def test_a_study_stands_for_its_best_run(tmp_path):
+    rows = [
+        {"run": run, "method": run, "seed": 0, "role": role, "fold": "", "metric": "recall_at_1",
+         "selection": rule, "value": value}
+        for run, role, rule, value in (
+            ("a", "test", "best_validation_epoch", 0.5),
+            ("a", "test", "last_epoch", 0.9),
+            ("b", "test", "last_epoch", 0.6),
+            ("c", "validation", "last_epoch", 0.7),
+        )
+    ]  # fmt: skip
+    (tmp_path / "studies" / "mine").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "studies" / "mine" / "scores.parquet")
+    # As of a data set of this name.
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    found, said = run_folder("mine", tmp_path)
+    assert found == tmp_path / "runs" / "b"
+    assert "of 2 runs the one with the highest R@1, 60.0" in said
+
+
+def test_a_picture_is_read_as_the_same_file_would_be(tmp_path):
+    """Turned upright, in the mode of the run, whatever its own."""
+    rng = np.random.default_rng(0)
+    colors = Image.fromarray(rng.integers(0, 256, (30, 20, 4), np.uint8), "RGBA")
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    for mode, options in (("RGBA", {}), ("L", {}), ("P", {}), ("RGB", {"exif": turned})):
+        path = tmp_path / f"{mode}.png"
+        colors.convert(mode).save(path, **options)
+        with Image.open(path) as opened:
+            both = Pictures([path, opened], 16, "rgb").batch(np.arange(2))
+        assert (both[0] == both[1]).all(), mode
+        assert both.shape[-2:] == ((16, 24) if options else (24, 16)), mode
+
+
+@pytest.mark.parametrize(
+    ("picture", "said"),
+    [
+        (np.zeros((4, 4), np.float32), r"an array of float32 \[4, 4\]; allowed: uint8"),
+        (np.zeros((4, 4, 4), np.uint8), r"\[4, 4, 4\]; allowed: uint8 \[H, W\]"),
+        (7, "a picture of type int; allowed: a path"),
+    ],
+)
+def test_another_kind_of_picture_is_one_line(picture, said):
+    with pytest.raises(UserError, match=said):
+        Pictures([picture], 16, "gray").batch(np.arange(1))
+
+
+def test_an_untrained_networks_run_is_exported_and_loaded_back(toy_data, folder, called):
+    untrained = {"epochs": 0, "loss": None, "selection": "last_epoch"}
+    train(folder / "untrained", toy_data, untrained)
+    exported = "results/use/untrained/model.safetensors"
+    said = called("export", "untrained")
+    assert said.splitlines()[-1] == f"safetensors: {exported}"
+    assert "5 images" in called("embed", exported, "pictures", "--output", "vectors.parquet")
+
+
+def test_a_failed_call_is_a_failure_to_the_shell(tmp_path):
+    command = [sys.executable, "-m", "dmlbench.inference", "embed", "mine", "pictures"]
+    scripts = Path(registry.__file__).resolve().parents[1]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": str(scripts)}, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("dmlbench: RUN=mine: 0 runs")

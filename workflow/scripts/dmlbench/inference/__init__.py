@@ -1,0 +1,1 @@
+"""A trained run on images of your own: embeddings, search, export."""

@@ -1,0 +1,83 @@
+"""A finished run from the shell: embed a folder, search it, export the network.
+
+python -m dmlbench.inference embed RUN FOLDER [--output vectors.parquet]
+python -m dmlbench.inference search RUN QUERY FOLDER [--k 10] [--output search.html]
+python -m dmlbench.inference export RUN [--kind safetensors] [--output model.safetensors]
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from dmlbench.errors import UserError
+from dmlbench.inference.export import KINDS
+from dmlbench.inference.find import run_folder
+from dmlbench.inference.gallery import Gallery, write_gallery
+from dmlbench.inference.model import Model, load
+from dmlbench.inference.page import write_page
+from dmlbench.inference.pictures import in_folder
+
+
+def embed(model: Model, given: argparse.Namespace) -> list[str]:
+    """Write the embeddings of a folder's images; what is printed about it."""
+    pictures, others = in_folder(given.folder)
+    found = Gallery(list(map(str, pictures)), model.embed(pictures))
+    output = given.output or _folder(given, model) / f"{given.folder.resolve().name}.parquet"
+    write_gallery(found, model.origin, output)
+    left_out = f"; {others} other files left out" if others else ""
+    return [f"{len(pictures)} images, {found.embeddings.shape[1]} numbers each{left_out}: {output}"]
+
+
+def search(model: Model, given: argparse.Namespace) -> list[str]:
+    """Rank a folder's images by their distance from the query; what is printed about it."""
+    gallery = model.gallery(given.folder).without(given.query)
+    found = gallery.nearest(model.embed([given.query])[0], given.k)
+    output = given.output or _folder(given, model) / "search.html"
+    title = f"{len(gallery.pictures)} pictures of {given.folder}, by {model.run}"
+    write_page(given.query, found, title, output)
+    ranks = [
+        f"{place:4}  {each.distance:.4f}  {each.picture}"
+        for place, each in enumerate(found, start=1)
+    ]
+    return ["rank  distance  picture", *ranks, f"with pictures: {output}"]
+
+
+def export(model: Model, given: argparse.Namespace) -> list[str]:
+    """Write the network for other programs; what is printed about it."""
+    output = given.output or _folder(given, model) / f"model{KINDS[given.kind][0]}"
+    return [f"{given.kind}: {model.export(given.kind, output)}"]
+
+
+def _folder(given: argparse.Namespace, model: Model) -> Path:
+    return given.results / "use" / model.run.stem
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    commands = parser.add_subparsers(required=True)
+    for command in (embed, search, export):
+        added = commands.add_parser(command.__name__, help=command.__doc__.partition(";")[0])
+        added.set_defaults(command=command)
+        added.add_argument("run", help="a run's folder or digest, an exported file, or a study")
+        if command is search:
+            added.add_argument("query", type=Path, help="a picture")
+            added.add_argument("--k", type=int, default=10, help="how many pictures")
+        if command is export:
+            added.add_argument("--kind", choices=KINDS, default="safetensors")
+        else:
+            added.add_argument("folder", type=Path, help="of pictures, or what embed wrote of it")
+        added.add_argument("--output", type=Path, help="default: a file in <results>/use/<run>")
+        added.add_argument("--weights", type=Path, help="of a frozen network, if not in results")
+    given = parser.parse_args(arguments)
+    folder, said = run_folder(given.run, given.results)
+    if said:
+        print(said)
+    print("\n".join(given.command(load(folder, weights=given.weights), given)))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"dmlbench: {error}")

@@ -1,0 +1,128 @@
+"""Networks of runs as files for other programs."""
+
+import contextlib
+import copy
+import importlib.util
+import json
+import logging
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from dmlbench.errors import UserError, unknown
+from dmlbench.files import atomic_write
+from dmlbench.inference.run_folder import KEY
+from dmlbench.plan.spec import Spec
+from dmlbench.training.embedding import steps
+
+_OPSET = 18
+
+
+def export(model, kind: str, output: str | Path | None) -> Path:
+    """What `dmlbench.inference.model.Model.export` does."""
+    if kind not in KINDS:
+        raise unknown("kind of export", kind, KINDS)
+    suffix, write = KINDS[kind]
+    path = Path(f"model{suffix}") if output is None else Path(output)
+    if path.suffix != suffix:
+        raise UserError(f"{path}: a name for {kind}; allowed: one that ends in {suffix}")
+    with atomic_write(path) as unfinished:
+        write(model, unfinished)
+    return path
+
+
+def preprocessing(spec: Spec) -> dict:
+    """How a picture becomes the input of an exported network, as plain values."""
+    frozen = spec.network.frozen
+    transforms = spec.transforms.test if frozen is None else frozen
+    return {
+        "mode": spec.network.mode,
+        "upright": "by EXIF data",
+        "shorter_side": spec.network.pixels,
+        "resampling": "bilinear, antialiased",
+        "transforms": steps(transforms),
+        "values": "float32 from 0 to 1, colors as RGB; mean and std are part of the network",
+    }
+
+
+def _torchscript(model, path: Path) -> None:
+    network, example = _in_float32(model)
+    files = {"preprocessing": json.dumps(preprocessing(model.spec))}
+    with warnings.catch_warnings():
+        # torch prefers torch.export for what runs in Python; programs without it read this.
+        for category in (DeprecationWarning, FutureWarning, torch.jit.TracerWarning):
+            warnings.filterwarnings("ignore", category=category)
+        traced = torch.jit.trace(network, example, check_trace=False)
+        torch.jit.save(traced, path, _extra_files=files)
+
+
+def _onnx(model, path: Path) -> None:
+    for package in ("onnx", "onnxscript"):
+        if importlib.util.find_spec(package) is None:
+            raise UserError(
+                f"export onnx: the package {package} is not installed; allowed after: "
+                "pip install onnx onnxscript"
+            )
+    import onnx
+
+    network, example = _in_float32(model)
+    with _quiet():
+        program = torch.onnx.export(
+            network,
+            (example,),
+            input_names=["images"],
+            output_names=["embeddings"],
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            opset_version=_OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+    described = program.model_proto
+    onnx.helper.set_model_props(described, {"preprocessing": json.dumps(preprocessing(model.spec))})
+    onnx.save(described, path)
+
+
+def _safetensors(model, path: Path) -> None:
+    facts = {"values": model.spec.as_dict(), "preprocessing": preprocessing(model.spec)}
+    facts |= {"weights": model.origin["weights"]}
+    tensors = model.network.state_dict()
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    path.write_bytes(save(tensors, {KEY: json.dumps(facts)}))
+
+
+KINDS: dict[str, tuple[str, Callable[..., None]]] = {
+    "torchscript": (".pt", _torchscript),
+    "onnx": (".onnx", _onnx),
+    "safetensors": (".safetensors", _safetensors),
+}
+"""Kind of export -> suffix of its file, and what writes it."""
+
+
+def _in_float32(model) -> tuple[nn.Module, Tensor]:
+    """The network on the CPU, computing in float32, and two images of the size that it takes."""
+    network = copy.deepcopy(model.network).cpu()
+    network.embedder.reduced = False
+    side = model.spec.network.pixels
+    blank = np.zeros((side, side), dtype=np.uint8)
+    return network, model.images([blank, blank])
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Without the exporter's notes about packages and operators that a user cannot act on."""
+    names = ("torch.onnx", "onnxscript", "onnx_ir")
+    levels = {name: logging.getLogger(name).level for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in names:
+            logging.getLogger(name).setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            for name, level in levels.items():
+                logging.getLogger(name).setLevel(level)

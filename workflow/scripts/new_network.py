@@ -1,0 +1,39 @@
+"""Add a model of timm or torchvision to config/networks.yaml.
+
+python workflow/scripts/new_network.py timm/vit_small_patch14_dinov2.lvd142m [--name dinov2]
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from dmlbench.errors import UserError
+from dmlbench.networks.entry import as_text, entry_of
+from dmlbench.plan.choices import IDENTIFIER
+from dmlbench.plan.read import read_mapping
+
+NETWORKS = Path(__file__).resolve().parents[2] / "config" / "networks.yaml"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("model", help="timm/<name> or torchvision/<name>")
+    parser.add_argument("--name", help="of the entry; default: the model's")
+    parser.add_argument("--size", type=int, help="side of the images; default: the model's")
+    parser.add_argument("--weights", type=Path, help="a file; default: the published weights")
+    given = parser.parse_args()
+    name = given.name or re.sub(r"\W+", "_", given.model.partition("/")[2].lower())
+    if not re.fullmatch(IDENTIFIER, name) or name in read_mapping(NETWORKS):
+        raise UserError(f"NAME={name}; allowed: a new name of letters a to z, digits and _")
+    text = as_text(name, entry_of(given.model, given.size, given.weights))
+    NETWORKS.write_text(f"{NETWORKS.read_text().rstrip()}\n\n{text}")
+    print(text, end="")
+    print(f"written: config/networks.yaml; next: make study FOLDER=... NETWORK={name} FROZEN=1")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"dmlbench: {error}")
