@@ -108,7 +108,7 @@ def simulated(study: str, placed: pd.DataFrame, scenario: str, runs: int, genera
         run="simulated",
         recipe="simulated",
         seed=np.tile(np.arange(runs), len(first)),
-        selection="last_epoch",
+        selection=table["selection"].replace("", "last_epoch"),
         value=values[first.index].ravel() / factor,
     )
     return _with_folds(scores), ran

@@ -9,5 +9,6 @@ SMALL = {
     "triplet_forces": {"triplets": 3, "grid": 3},
     "rho_lines": {"iterations": 5},
     "similarity_types": {"steps": 12},
+    "mined_regions": {"grid": 12},
     "toy_spaces": {"samples": 40},
 }

@@ -48,6 +48,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     },
     "experiments/gaussian_classes": {"classes": 6, "training_classes": 3, "samples": 5},
     "experiments/loss_forces": {"losses": ["triplet", "facenet"], "grid": 3},
+    "experiments/mined_regions": {"grid": 12},
     "experiments/projection_toy": {
         "classes": 6,
         "samples": 4,

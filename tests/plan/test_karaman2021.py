@@ -169,3 +169,13 @@ def test_photographs_and_handwriting_have_the_same_settings():
     here, there = settings("karaman2021_grocery"), settings("karaman2021_omniglot")
     assert len(here) == 2 * 7
     assert here == {place: there[place] for place in here}
+
+
+def test_table_2_1_counts_what_the_catalogue_counts(loaded):
+    """Of the data sets that are here; their images are counted when they are indexed."""
+    with (REFERENCE / "settings_table_2_01.csv").open(newline="") as file:
+        printed = {row["name"].split()[0]: row for row in csv.DictReader(file)}
+    for name, dataset in (("CUB200-2011", "cub200"), ("Stanford", "cars196")):
+        entry = loaded.datasets[dataset]
+        assert int(printed[name]["classes"]) == entry.classes
+        assert int(printed[name]["images"].replace(",", "")) == entry.images

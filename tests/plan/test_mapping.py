@@ -71,7 +71,7 @@ def test_no_line_of_a_mapping_is_idle(study):
     printed = list(cells(study))
     parts = {part for cell in printed for part in cell["variant"].split(";")}
     assert set(mapping.parts) <= parts
-    for entry in (*mapping.rules, *mapping.unplaced, *mapping.means):
+    for entry in (*mapping.rules, *mapping.unplaced, *mapping.means, *mapping.selections):
         assert any(entry.when.match(cell) is not None for cell in printed), entry
 
 

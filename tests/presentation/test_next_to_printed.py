@@ -47,7 +47,8 @@ def test_seeds_say_whether_the_printed_number_is_theirs_too():
 
 
 def test_the_note_names_the_test_that_was_made():
-    single = pd.DataFrame({"printed": [60.0], "printed_std": [np.nan], "inside": [True]})
+    alike = {"status": "both", "selection": "last_epoch", "printed_selection": ""}
+    single = pd.DataFrame([{"printed": 60.0, "printed_std": np.nan, "inside": True} | alike])
     mean = single.assign(printed_std=0.5)
     for frame, test in (
         (single, "(prediction interval of Student's t over our runs)"),
@@ -56,6 +57,21 @@ def test_the_note_names_the_test_that_was_made():
     ):
         (note,) = _next_to_printed.note(frame)
         assert test in note
+
+
+def test_a_number_of_another_epoch_than_ours_is_called_so():
+    """roth2020's metrics but R@1 are printed at their own best epochs."""
+    frame = printed("04", study="roth2020", method="histogram")
+    spread = [-0.002, 0.0, 0.002]
+    options = {"metrics": ["recall_at_1", "nmi"], "printed": frame}
+    for rule, word in (("best_test_epoch", "other epoch"), ("own_best_test_epoch", "yes")):
+        scores = pd.concat(
+            placed_scores(frame, shift, rule).assign(seed=seed) for seed, shift in enumerate(spread)
+        )
+        shown = table("scores_next_to_printed", frame, scores, selection=rule, **options)
+        found = row(shown, "histogram")
+        assert (found["recall_at_1_inside"], found["nmi_inside"]) == ("yes", word)
+        assert any("Other epoch" in note for note in shown.notes) == (word != "yes")
 
 
 def test_missing_cells_say_why():

@@ -67,6 +67,42 @@ def test_files_of_one_paper_and_of_all(tmp_path):
     assert "| can2019 | 467 | 0 | 0 | 0 | 467 | 0 | 68 | " in (tmp_path / "all.md").read_text()
 
 
+def test_a_column_at_its_own_best_epoch_is_judged_by_such_scores_alone(tmp_path):
+    """R@1 and NMI of roth2020, of a run whose history has R@1 alone and of one that has both."""
+    columns = {"dataset": "cub200", "network": "resnet50", "embedding_dim": 128, "split": "half"}
+    rows = [
+        columns | {"method": method, "recipe": "roth2020", "seed": 0, "run": method}
+        for method in ("histogram", "n_pair")
+    ]
+    table = {"role": "test", "value": 0.6}
+    scores = [
+        table | {"selection": rule, "metric": metric}
+        for rule in ("best_test_epoch", "last_epoch")
+        for metric in ("recall_at_1", "nmi")
+    ]
+    own = [table | {"selection": "own_best_test_epoch", "metric": "nmi", "value": 0.7}]
+    for method, found in (("histogram", scores), ("n_pair", [*scores, *own])):
+        pd.DataFrame(found).to_parquet(tmp_path / f"{method}.parquet")
+    reference = REFERENCE / "roth2020"
+    audit(reference, tmp_path / "audit.csv", tmp_path / "audit.md")
+    agreement(
+        [row | {"selection": "best_test_epoch"} for row in rows],
+        [tmp_path / f"{row['method']}.parquet" for row in rows],
+        tables=[],
+        printed=[reference / "table_04.csv"],
+        findings=tmp_path / "audit.csv",
+        output=tmp_path / "roth2020.csv",
+    )
+    found = pd.read_csv(tmp_path / "roth2020.csv").set_index(["method", "metric"])
+    ours = found.loc[found["ours"].notna() & found["variant"].isna(), ["ours", "selection"]]
+    assert ours.T.to_dict("list") == {
+        ("histogram", "recall_at_1"): [60, "best_test_epoch"],
+        ("n_pair", "recall_at_1"): [60, "best_test_epoch"],
+        ("n_pair", "nmi"): [70, "own_best_test_epoch"],
+    }
+    assert found.loc[("histogram", "nmi"), "verdict"] == "not run"
+
+
 @pytest.mark.parametrize("paper", ["can2019", "karaman2021", "musgrave2020", "roth2020"])
 def test_without_runs_nothing_is_reproduced_and_a_formula_makes_no_number_impossible(
     paper, tmp_path

@@ -250,7 +250,9 @@ def test_the_best_fold_is_chosen_by_validation_and_scored_on_test():
 
 
 def test_what_does_not_go_together_is_named():
-    with pytest.raises(UserError, match=r"several selection rules \(best_test_epoch, last_epoch\)"):
+    with pytest.raises(
+        UserError, match=r"triplet .*several selection rules \(best_test_epoch, last_epoch\)"
+    ):
         compare(pd.concat([ours(0.5), ours(0.5, selection="last_epoch")]), printed(50))
     with pytest.raises(UserError, match=r"triplet .*several recipes \(a, b\)"):
         compare(pd.concat([ours(0.5, recipe="a"), ours(0.5, recipe="b")]), printed(50))

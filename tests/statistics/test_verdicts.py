@@ -93,6 +93,15 @@ def test_one_run_by_hand():
     assert judged(runs, printed(**numbers)) == [REPRODUCED, INCONCLUSIVE, INCONCLUSIVE, DIFFERS]
 
 
+def test_a_number_of_another_epoch_than_ours_has_no_verdict():
+    placed = printed(triplet="60.0", margin="60.0").assign(selection=["own_best_test_epoch", ""])
+    runs = ours(triplet=[60.0], margin=[60.0])
+    assert judged(runs, placed) == [NOT_RUN, REPRODUCED]
+    found = verdicts(runs.assign(selection="own_best_test_epoch"), placed, NO_FINDINGS)
+    assert found["verdict"].to_list() == [REPRODUCED, REPRODUCED]
+    assert set(found["selection"]) == {"own_best_test_epoch"}
+
+
 def test_seeds_are_pooled_with_the_paper_s_noise():
     found = verdicts(ours(triplet=[60.0, 60.6]), printed(triplet="60.30"), NO_FINDINGS).iloc[0]
     variance = (20 * 0.3**2 + 0.6**2 / 2) / 21

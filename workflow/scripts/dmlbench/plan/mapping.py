@@ -138,6 +138,17 @@ class Mean(Model):
     spread: Literal["standard_deviation", "standard_deviation_over_n", "half_interval_95"]
 
 
+class Selected(Model):
+    """Cells that are not scores at the epoch that their run's own rule selects.
+
+    Attributes:
+        rule: each metric at its own best test epoch. They are compared with such scores alone.
+    """
+
+    when: When
+    rule: Literal["own_best_test_epoch"]
+
+
 class Mapping(Model):
     """How the printed cells of a study find our scores.
 
@@ -150,6 +161,8 @@ class Mapping(Model):
         unplaced: cells without a place; the first match gives the reason.
         repeats: table -> the tables whose cells it repeats.
         means: what printed numbers are means of; the first match counts.
+        selections: which printed numbers have another selection rule than the runs' own; the first
+            match counts.
     """
 
     recipe: str | None = None
@@ -158,6 +171,7 @@ class Mapping(Model):
     unplaced: list[Unplaced] = []
     repeats: dict[str, list[str]] = {}
     means: list[Mean] = []
+    selections: list[Selected] = []
 
     def why_unplaced(self, cell: Columns[str, str]) -> str:
         """Why a cell has no place; empty for one that has."""
@@ -192,6 +206,11 @@ class Mapping(Model):
     def mean(self, cell: Columns[str, str]) -> Mean | None:
         """What a printed cell is the mean of; None for one run."""
         return next((mean for mean in self.means if mean.when.match(cell) is not None), None)
+
+    def selection(self, cell: Columns[str, str]) -> str:
+        """The selection rule of a printed cell; empty for its run's own."""
+        found = (some.rule for some in self.selections if some.when.match(cell) is not None)
+        return next(found, "")
 
     def _variant(self, printed: str) -> str:
         parts = [self.parts.get(part, part) for part in printed.split(";")]

@@ -10,9 +10,21 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, TableRow
-from dmlbench.statistics.comparison import BOTH, CITED, NOT_RUN, OURS_ALONE, compare
+from dmlbench.statistics.comparison import (
+    BOTH,
+    CITED,
+    NOT_RUN,
+    OURS_ALONE,
+    compare,
+    selected_alike,
+)
 
 NOT_PRINTED = "not printed"
+OTHER_EPOCH = "other epoch"
+OWN_BEST = (
+    "Other epoch: the printed number is from the test epoch that is best in its own metric, ours "
+    "is not, so that the two cannot be compared."
+)
 ONE_SEED = "One seed: the interval in which our seeds would allow the printed number is unknown."
 INTERVAL = (
     "In 95 %: whether the printed number lies where 95 % of numbers fall that come from the "
@@ -67,7 +79,8 @@ def note(compared: pd.DataFrame) -> tuple[str, ...]:
         return (ONE_SEED,)
     spread = compared.loc[compared["inside"].notna(), "printed_std"] > 0
     test = WELCH if spread.all() else BOTH_TESTS if spread.any() else STUDENT
-    return (INTERVAL.format(test),)
+    alike = selected_alike(compared[compared["status"] == BOTH]).all()
+    return (INTERVAL.format(test), *(() if alike else (OWN_BEST,)))
 
 
 def columns(
@@ -146,8 +159,15 @@ def cells(
     found = [ours, theirs, Cell(row.difference if ran and there else None)]
     if not intervals:
         return found
-    known = row is not None and not pd.isna(row.inside)
-    return [*found, Cell(("yes" if row.inside else "no") if known else None)]
+    return [*found, _inside(row)]
+
+
+def _inside(row) -> Cell:
+    if row is None or pd.isna(row.printed):
+        return Cell(None)
+    if row.status == BOTH and row.printed_selection not in ("", row.selection):
+        return Cell(OTHER_EPOCH)
+    return Cell(None if pd.isna(row.inside) else "yes" if row.inside else "no")
 
 
 def _printed(row) -> Cell:

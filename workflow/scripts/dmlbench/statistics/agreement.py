@@ -14,11 +14,13 @@ from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.comparison import CITED
 from dmlbench.statistics.margins import with_margins
-from dmlbench.statistics.placement import read_placed
+from dmlbench.statistics.placement import KEY, read_placed
 from dmlbench.statistics.verdicts import RULE, VERDICTS, verdicts
 
 _ALIKE = ["table", "panel", *EXPERIMENT, "role", "metric"]
 """The columns that scores of one order of methods share."""
+_PLACE = [column for column in KEY if column != "fold"]
+"""Where a printed number has its selection rule, that of all folds."""
 
 
 def agreement(
@@ -50,9 +52,10 @@ def agreement(
     recipe = read_mapping(folder).recipe
     if recipe:
         scores = scores[scores["recipe"].isin([recipe, ""])]
+    placed = with_margins(read_placed(printed), folder)
     found = verdicts(
-        selected(scores, rows),
-        with_margins(read_placed(printed), folder),
+        selected(scores, rows, placed),
+        placed,
         pd.read_csv(findings, dtype=str, keep_default_na=False),
     )
     with atomic_write(output) as unfinished:
@@ -120,11 +123,31 @@ def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
     return [*lines, f"{md}: the counts; {csv}: every number with its verdict"]
 
 
-def selected(scores: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The scores under each row's own selection rule, called `own`, and those without an epoch."""
+def selected(
+    scores: pd.DataFrame, rows: Sequence[Mapping[str, Any]], placed: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """The scores under the rules of the printed numbers: mostly each row's own selection rule.
+
+    Args:
+        scores: the long table of scores.
+        rows: as `agreement` takes them.
+        placed: as `placement.place` gives it; where a number in it has a selection rule, scores of
+            its place under other rules are left out, and those under this one kept. None for each
+            row's own rule everywhere.
+
+    Returns:
+        One score for each row, role and metric at most; those without an epoch are kept.
+    """
     rules = {(*row_of(row), row["selection"]) for row in rows}
     own = pd.MultiIndex.from_frame(scores[[*ROW, "selection"]]).isin(rules) if rules else False
-    return scores[own | (scores["selection"] == "none")].assign(selection="own")
+    own = own | (scores["selection"] == "none")
+    if placed is None:
+        return scores[own]
+    asked = placed.loc[(placed["why"] == "") & (placed["selection"] != ""), [*_PLACE, "selection"]]
+    asked = asked.drop_duplicates().astype({"embedding_dim": "int64"})
+    joined = scores[_PLACE].merge(asked, how="left", on=_PLACE, validate="many_to_one")
+    rule = joined["selection"].set_axis(scores.index)
+    return scores[(own & rule.isna()) | (scores["selection"] == rule)]
 
 
 def _shown(value: float | None) -> str:

@@ -99,8 +99,12 @@ def _deviations(cells: pd.DataFrame, filtered: When) -> pd.DataFrame:
     """Pooled printed deviations; those of 0.00 say that there was one run."""
     fits = [filtered.match(cell_of(cell)) is not None for cell in cells.to_dict("records")]
     with_std = cells[np.array(fits) & (cells["printed_std"] > 0)]
-    found = with_std.groupby(_BY).agg(
-        noise=("printed_std", _pooled), count=("printed_std", "size"), runs=("runs", "first")
+    # From the standard error, because some print deviations over n.
+    deviation = with_std["error"] * with_std["runs"] ** 0.5
+    found = (
+        with_std.assign(deviation=deviation)
+        .groupby(_BY)
+        .agg(noise=("deviation", _pooled), count=("deviation", "size"), runs=("runs", "first"))
     )
     return _frame(found, found["count"] * (found["runs"] - 1), "printed deviations")
 

@@ -51,7 +51,8 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
         One row per printed number: study, table, panel, value, note, number, decimals and k of
         `printed`, and its method and variant as `printed_method` and `printed_variant`; the
         columns of `plan.mapping.Place`; `why`, why a number has no place (empty if it has one;
-        otherwise the other columns are as printed, without split and fold); `printed_std`, the
+        otherwise the other columns are as printed, without split and fold); `selection`, the
+        rule of a number that is not at its run's own epoch (empty for others); `printed_std`, the
         spread as printed; `error`, the standard error of the printed mean (missing if no spread is
         printed); and `runs`, how many runs it is the mean of (infinite where the document does not
         say).
@@ -69,13 +70,14 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
     spread = pd.to_numeric(printed["std"], errors="coerce")
     means = [_runs_and_errors(mapping.mean(cell)) for cell in cells]
     kept = ["study", "table", "panel", "value", "note", "number", "decimals", "k"]
-    types = dict.fromkeys([*Place._fields, "why"], "str") | {"embedding_dim": "Int64"}
+    types = dict.fromkeys([*Place._fields, "why", "selection"], "str") | {"embedding_dim": "Int64"}
     types |= dict.fromkeys(["number", "printed_std", "error", "runs"], "float64")
     placed = pd.DataFrame(places, columns=Place._fields, index=printed.index).assign(
         **{column: printed[column] for column in kept},
         printed_method=printed["method"],
         printed_variant=printed["variant"],
         why=why,
+        selection=[mapping.selection(cell) for cell in cells],
         printed_std=spread,
         error=spread / [errors for _, errors in means],
         runs=[runs for runs, _ in means],

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import fdtri, stdtrit
 
 from dmlbench.statistics.audit.check import CERTAIN, NUMBER, place
-from dmlbench.statistics.comparison import BOTH, CITED, OURS_ALONE, compare
+from dmlbench.statistics.comparison import BOTH, CITED, OURS_ALONE, compare, selected_alike
 from dmlbench.statistics.equivalence import (
     ALPHA,
     Difference,
@@ -33,8 +33,8 @@ RULE = (
     "contradicts it (`snakemake audit`)."
 )
 
-COLUMNS = ["study", "table", "panel", *KEY, "printed", "ours", "ours_std", "seeds", "difference"]
-COLUMNS += ["low", "high", "margin", "nearest", "seeds_needed", "verdict"]
+COLUMNS = ["study", "table", "panel", *KEY, "selection", "printed", "ours", "ours_std", "seeds"]
+COLUMNS += ["difference", "low", "high", "margin", "nearest", "seeds_needed", "verdict"]
 
 NOISIER = 0.01
 """The p-value of the F test below which the noise of our runs is not that of the document."""
@@ -55,13 +55,15 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
         findings: the checks of the audit, with the columns of `audit.COLUMNS`.
 
     Returns:
-        One row per printed number, in their order, with `COLUMNS`: the place; `printed` and `ours`
-        in the unit of the metric; `difference` is ours - printed, and `low` and `high` are the 90 %
-        interval of its expectation over seeds of ours and reruns of theirs, which the two one-sided
-        tests compare with the `margin` and with `nearest`, the distance of the numbers that it
-        must not be mistaken for; `seeds_needed` says how many seeds of ours show with 80 %
-        probability that a true number is reproduced, infinite if none do; `verdict` is one of
-        `VERDICTS`. Unknown values are missing.
+        One row per printed number, in their order, with `COLUMNS`: the place; `selection`, the rule
+        by which the epoch of ours was chosen; `printed` and `ours` in the unit of the metric;
+        `difference` is ours - printed, and `low` and `high` are the 90 % interval of its
+        expectation over seeds of ours and reruns of theirs, which the two one-sided tests compare
+        with the `margin` and with `nearest`, the distance of the numbers that it must not be
+        mistaken for; `seeds_needed` says how many seeds of ours show with 80 % probability that a
+        true number is reproduced, infinite if none do; `verdict` is one of `VERDICTS`. A number
+        that was selected by another rule than ours has no verdict but `not run`. Unknown values
+        are missing.
     """
     impossible = _impossible(placed, findings)
     parts = []
@@ -81,7 +83,7 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
         [
             found["status"] == CITED,
             impossible,
-            found["status"] != BOTH,
+            (found["status"] != BOTH) | ~selected_alike(found),
             equivalence_p(difference, small.to_numpy()) <= ALPHA,
             beyond_p(difference, found["margin"].to_numpy()) <= ALPHA,
         ],

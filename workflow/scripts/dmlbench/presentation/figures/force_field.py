@@ -23,7 +23,8 @@ class ForceField(Kind):
     Attributes:
         arrays: seed -> the arrays of that seed; they do not depend on it.
         figure: which one: `3_4`, `3_6` and `3_7` have arrows, `3_5` and `b_1` regions; `forces`, of
-            `loss_forces`, has both, a panel for each loss.
+            `loss_forces`, has both, a panel for each loss; `2_5_a`, `2_5_b` and `b_1_d`, of
+            `mined_regions`, have regions that are counted from 0, darker the larger.
         draws: arrows or regions; if not given, what the figure has, arrows first.
         columns: panels in a row.
         scale: length of an arrow of force 1, in units of the space.
@@ -82,19 +83,23 @@ class ForceField(Kind):
             self._point(axes, place, label, color)
 
     def _region(self, axes, array: np.ndarray) -> None:
+        most = max(int(array.max()), 1)
         axes.imshow(
             array,
             origin="lower",
             extent=self._first[f"extent_{self.figure}"],
-            cmap=ListedColormap(["white", style.tint("#ddaa33", 0.55)]),
+            cmap=ListedColormap(
+                ["white", *(style.tint("#ddaa33", 0.55 * k / most) for k in range(1, most + 1))]
+            ),
             vmin=0,
-            vmax=1,
+            vmax=most,
             interpolation="nearest",
         )
         for place, label, color in zip(
             self._first[f"points_{self.figure}"], _NAMES, _COLORS, strict=False
         ):
-            self._point(axes, place, label, color)
+            if np.isfinite(place).all():
+                self._point(axes, place, label, color)
 
     def _point(self, axes, place: np.ndarray, label: str, color: str) -> None:
         axes.plot(*place, marker="o", ms=5, color=color)
