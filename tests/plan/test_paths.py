@@ -34,6 +34,8 @@ ELSEWHERE = {
     ("dmlbench/search/objective.py", "model.safetensors"),
     ("dmlbench/search/objective.py", "last.safetensors"),
     ("dmlbench/search/objective.py", "history.parquet"),
+    # A file of a hub of models.
+    ("dmlbench/networks/entry.py", "model.safetensors"),
     # Templates of pages.
     ("dmlbench/presentation/report.py", "report.html"),
     ("dmlbench/presentation/runs.py", "runs.html"),

@@ -1,6 +1,7 @@
 """Published searches: packed with their study, and unpacked where a call continues after them."""
 
 import os
+import tarfile
 
 import pytest
 from dmlbench.errors import UserError
@@ -54,6 +55,15 @@ def test_without_a_finished_search_nothing_is_written(tmp_path):
     plan = load_studies("psomas2020_birds", pathvars={"results": str(tmp_path)})
     assert pack(plan, "psomas2020_birds", tmp_path / "a.tar.xz") == 0
     assert not (tmp_path / "a.tar.xz").exists()
+
+
+@pytest.mark.parametrize("name", ["../a", "searches/../../a", "/tmp/a", "runs/a"])
+def test_only_searches_are_unpacked(tmp_path, name):
+    with tarfile.open(tmp_path / "a.tar.xz", "w:xz") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    with pytest.raises(UserError, match="allowed: files below searches/"):
+        unpack(tmp_path / "a.tar.xz", tmp_path / "there")
+    assert not (tmp_path / "there").exists()
 
 
 def test_unknown_studies_and_missing_files_are_one_line(searched, tmp_path):

@@ -170,7 +170,13 @@ def _():
 
 @situation("each of the … classes")
 def _():
-    write_study(CONFIG, "mine", "convnet3", Pictures("mine", "class_folders", "half", [1] * 4, []))
+    write_study(
+        CONFIG,
+        "mine",
+        "convnet3",
+        Pictures("mine", "class_folders", "half", [1] * 4, []),
+        lambda network: 8,
+    )
 
 
 @situation("device: 'gpu'")
@@ -328,7 +334,13 @@ def _(folder):
 
 @situation("…: … classes train")
 def _():
-    write_study(CONFIG, "mine", "convnet3", Pictures("mine", "class_folders", "half", [5], [5]))
+    write_study(
+        CONFIG,
+        "mine",
+        "convnet3",
+        Pictures("mine", "class_folders", "half", [5], [5]),
+        lambda network: 8,
+    )
 
 
 @situation("its folders are")

@@ -5,10 +5,11 @@ Where they are unpacked, a call continues after them: it trains with the values 
     python -m dmlbench.plan.published {pack|unpack} <study> ...
 """
 
+import os
 import sys
 import tarfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 
@@ -59,15 +60,30 @@ def unpack(file: Path, results: Path) -> int:
         How many files are new.
 
     Raises:
-        UserError: there is no such file.
+        UserError: there is no such file, or something else than searches in it.
     """
     if not file.exists():
         raise UserError(f"{file}: missing; allowed: a study whose searches are published")
-    results.mkdir(parents=True, exist_ok=True)
+    new = 0
     with tarfile.open(file) as archive:
-        new = [each for each in archive if each.isfile() and not (results / each.name).exists()]
-        archive.extractall(results, new, filter="data")
-    return len(new)
+        for member in filter(tarfile.TarInfo.isfile, archive):
+            path = results / _checked(member.name, file)
+            if path.exists():
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path) as unfinished:
+                unfinished.write_bytes(archive.extractfile(member).read())
+            os.utime(path, (member.mtime, member.mtime))
+            new += 1
+    return new
+
+
+def _checked(name: str, file: Path) -> str:
+    """The name of a packed file, which must be below the folder of searches."""
+    first, *others = PurePosixPath(name).parts
+    if first != "searches" or ".." in others:
+        raise UserError(f"{file}: has the file {name}; allowed: files below searches/")
+    return name
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
