@@ -8,6 +8,7 @@ import pytest
 import torch
 from dmlbench.losses import available, build_loss
 from loss_batches import EMBEDDING_DIM, NUM_CLASSES, batch, value_and_gradients
+from torch._inductor import config as inductor_config
 
 LOSSES = available()
 # One of each autograd step and of each way to form tuples: the fast tests trace these alone.
@@ -61,9 +62,9 @@ def compiler(tmp_path_factory):
     Its headers are compiled once, in 18 s of one core; a loss then takes about 5 s. Worker
     processes would each import torch first.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
-        patch.setattr("torch._inductor.config.compile_threads", 1)
+    folder = str(tmp_path_factory.mktemp("inductor"))
+    with pytest.MonkeyPatch.context() as patch, inductor_config.patch(compile_threads=1):
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", folder)
         yield
 
 
