@@ -217,7 +217,7 @@ def slow_disks(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 
 def clocks(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """The clock jumps by a day, back and forth, and dates the files of a job a day too early."""
+    """The clock jumps by a day, forward or back, and dates the files of a job a day too early."""
     record, folder = lab.job(number, chance)
     with lab.broken() as broken:
         target = broken.remove(record, folder)

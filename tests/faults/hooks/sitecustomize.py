@@ -2,7 +2,7 @@
 
 LAB_TRACE: a folder in which each process leaves the modules of the library that it loaded.
 LAB_SLOW: the most seconds that a write to the disk takes longer.
-LAB_CLOCK: the clock jumps back and forth by so many seconds.
+LAB_CLOCK: the clock jumps forward or back by so many seconds.
 """
 
 import atexit

@@ -60,27 +60,32 @@ def _check_roles(labeled: pandas.DataFrame, rule: str, index: Path) -> None:
 
 
 def _check_disjoint(labeled: pandas.DataFrame, rule: str, index: Path) -> None:
-    tested = labeled.assign(role=labeled["role"].replace(dict.fromkeys(TEST, "test")))
-    roles = tested.groupby(["fold", "class_name"])["role"].unique()
-    shared = roles[roles.map(len) > 1]
-    if len(shared):
-        raise UserError(
-            f"split {rule} of {index}: {len(shared)} classes have more than one role, "
-            f"{shared.index[0][1]!r} is in {' and '.join(sorted(shared.iloc[0]))}; "
-            "in an open split a class has one"
-        )
+    _refuse_shared(
+        labeled,
+        "class_name",
+        f"split {rule} of {index}",
+        "classes",
+        "in an open split a class has one",
+    )
 
 
 def _check_groups(grouped: pandas.DataFrame, rule: str, index: Path) -> None:
+    allowed = "allowed: half or closed, which keep groups together, or a list whose split does"
     grouped = grouped[grouped["group"] != ""]
-    tested = grouped.assign(role=grouped["role"].replace(dict.fromkeys(TEST, "test")))
-    roles = tested.groupby(["fold", "group"])["role"].unique()
+    _refuse_shared(grouped, "group", f"split {rule} of {index}", "groups of images", allowed)
+
+
+def _refuse_shared(
+    rows: pandas.DataFrame, column: str, where: str, what: str, allowed: str
+) -> None:
+    """Refuse values of a column that have more than one role in a fold; test roles are one."""
+    tested = rows.assign(role=rows["role"].replace(dict.fromkeys(TEST, "test")))
+    roles = tested.groupby(["fold", column])["role"].unique()
     shared = roles[roles.map(len) > 1]
     if len(shared):
         raise UserError(
-            f"split {rule} of {index}: {len(shared)} groups of images have more than one role, "
-            f"{shared.index[0][1]!r} is in {' and '.join(sorted(shared.iloc[0]))}; allowed: half "
-            "or closed, which keep groups together, or a list whose split does"
+            f"{where}: {len(shared)} {what} have more than one role, {shared.index[0][1]!r} is in "
+            f"{' and '.join(sorted(shared.iloc[0]))}; {allowed}"
         )
 
 
