@@ -111,7 +111,7 @@
     panel.replaceChildren(made("h2", "Two runs, side by side"), close,
       made("h3", "What differs"), table,
       ...sideBySide("Curves, each on a scale of its own", pair, ".curve"),
-      ...sideBySide("Queries", pair, ".parts h4, .gallery"));
+      ...sideBySide("Queries", pair, ".parts .asked, .gallery"));
     panel.scrollIntoView({ block: "nearest" });
   };
   runs.forEach((run) => {
