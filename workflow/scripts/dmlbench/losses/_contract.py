@@ -61,7 +61,8 @@ class Contract:
             rest = () if tuples is None else (tuples,)
             value = type(loss).forward(loss, embeddings, labels, *rest)
             # 0, or NaN where an entry (or their sum) is not finite, without waiting for a device
-            return value + 0 * embeddings.detach().sum(dtype=_computed_in(embeddings))
+            total = embeddings.detach().sum(dtype=_computed_in(embeddings))
+            return torch.add(value, total, alpha=0)
 
     def _check_parameters(self, own: Tensor, embeddings: Tensor) -> None:
         if own.device != embeddings.device:
