@@ -140,6 +140,10 @@ publish: .venv/ready ## copy what STUDY=... has found so far from results/ to re
 	done
 	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.published pack $(STUDY)
 
+.PHONY: published-tables
+published-tables: .venv/ready ## write the tables of results/published/<study> from its scores again, by this version's rules: STUDY= (FOLDER=)
+	@$(call named,STUDY) PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.presentation.published $(STUDY) $${FOLDER:+--folder "$$FOLDER"}
+
 .PHONY: continue
 continue: .venv/ready ## take the published searches of STUDY=... into results/, so that a call continues after them
 	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.published unpack $(STUDY)

@@ -57,12 +57,24 @@ def write_table(
         tables: tables of the experiments that it shows.
         files: format (`csv`, `md`, `tex`, `html`) -> file to write.
     """
-    view = _build("presentation/tables", facts | {"queries": queries, "board": board}, printed)
     shown = _collected(scores, facts, tables)
     if trials:
         shown = Searched(_trials(trials), shown)
-    built = view(shown)
-    table.write(table.as_rehearsal(built) if facts["rehearsal"] else built, **files)
+    facts = facts | {"queries": queries, "board": board}
+    table.write(table_of(shown, facts, printed), **files)
+
+
+def table_of(
+    scores: pd.DataFrame | Searched, facts: dict, printed: Sequence[Path] = ()
+) -> table.Table:
+    """The table of the scores of its rows.
+
+    Args:
+        scores: the long table, or `Searched` for a table of searches.
+        facts, printed: as in `write_table`.
+    """
+    built = _build("presentation/tables", facts, printed)(scores)
+    return table.as_rehearsal(built) if facts["rehearsal"] else built
 
 
 def write_figure(

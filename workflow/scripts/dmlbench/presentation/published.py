@@ -1,0 +1,114 @@
+"""The tables of a published study, made again from its published scores: nothing is trained.
+
+They follow the rules of this version, such as which test a difference has. Tables that need more
+than scores stay as they were published, and are named.
+
+    python -m dmlbench.presentation.published <study> ... [--folder results/published/<other>]
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from dmlbench import plan, registry
+from dmlbench.errors import UserError
+from dmlbench.plan import views
+from dmlbench.plan.plan import Plan
+from dmlbench.plan.published import FOLDER
+from dmlbench.plan.read import read_mapping
+from dmlbench.presentation import table
+from dmlbench.presentation.view_files import table_of
+from dmlbench.statistics.aggregation import ROW, in_rows, read_scores, row_of
+
+SCORES, TABLES, FORMATS = "scores.parquet", "tables", ("csv", "md")
+
+
+def tables_again(
+    plan: Plan, study: str, scores: pd.DataFrame
+) -> Iterator[tuple[str, table.Table | str]]:
+    """The tables of a study by their ids.
+
+    Args:
+        scores: the study's long table, as published.
+
+    Yields:
+        The table, or in words what it needs that the scores do not have.
+
+    Raises:
+        UserError: there is no such study.
+    """
+    for name in plan.study(study).tables:
+        facts = views.facts(plan, study, "table", name)
+        view = views.view(plan, study, "table", name)
+        missing = _missing(view, facts["rows"], scores)
+        printed = views.printed_files(plan, study, view)
+        own = scores[in_rows(scores, facts["rows"])] if facts["rows"] else scores[:0]
+        try:
+            yield name, missing or table_of(own.reset_index(drop=True), facts, printed)
+        except UserError as error:
+            yield name, f"what it shows ({error})"
+
+
+def write_again(plan: Plan, study: str, folder: Path) -> Iterator[str]:
+    """Write what `tables_again` gives as CSV and Markdown into the folder's `tables`.
+
+    Args:
+        folder: a folder that `make publish` wrote, with the scores of the study's runs.
+
+    Yields:
+        A line for each table that stays as it was, and one with the number of those written.
+
+    Raises:
+        UserError: there is no such study, or no scores in the folder.
+    """
+    if not (folder / SCORES).exists():
+        raise UserError(f"{folder / SCORES}: missing; allowed: a folder with published scores")
+    written = 0
+    for name, found in tables_again(plan, study, read_scores(folder / SCORES)):
+        if isinstance(found, str):
+            yield f"{study}: table {name} stays as it is, because the scores lack {found}"
+            continue
+        files = {end: folder / TABLES / f"{name}.{end}" for end in FORMATS}
+        table.write(found, **files)
+        written += 1
+    yield f"{study}: {written} tables in {folder / TABLES}"
+
+
+def _missing(view: views.Table, rows: list[dict], scores: pd.DataFrame) -> str:
+    """What a table needs and the scores do not have; empty if it is nothing."""
+    if view.searches:
+        return "trials of searches"
+    if view.experiments:
+        return "tables of experiments"
+    if "queries" in registry.options("presentation/tables", view.kind.name):
+        return "ranks of single queries"
+    absent = set(view.kind.hyperparameters.get("metrics", ())) - set(scores["metric"])
+    if absent:
+        return f"the metric {min(absent)}"
+    there = set(scores[ROW].itertuples(index=False, name=None))
+    absent = [row for row in map(row_of, rows) if row not in there]
+    return f"{len(absent)} of its {len(rows)} runs, such as {absent[0]}" if absent else ""
+
+
+def _lines(studies: list[str], folder: Path | None) -> Iterator[str]:
+    if folder and len(studies) > 1:
+        raise UserError(f"--folder with {len(studies)} studies; allowed: one")
+    values = read_mapping(Path("config", "config.yaml")) | {"studies": studies}
+    loaded = plan.load(values, Path("config"))
+    for study in studies:
+        yield from write_again(loaded, study, folder or FOLDER / study)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Tables of published studies, made again.")
+    parser.add_argument("studies", nargs="+", metavar="study")
+    parser.add_argument("--folder", type=Path, help="where its scores and tables are")
+    asked = parser.parse_args()
+    try:
+        for line in _lines(asked.studies, asked.folder):
+            print(line)
+    except UserError as error:
+        sys.exit(f"dmlbench: {error}")
