@@ -1,6 +1,7 @@
-"""Write the tables of docs/claims.md, from printed and published numbers: `make claims`."""
+"""Write the tables of docs/claims.md and of the README's findings: `make claims`."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -11,20 +12,73 @@ import pandas as pd  # noqa: E402 (the library is on the path only now)
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.claims import FILE, StandIn, read_claims  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores, read_scores  # noqa: E402
-from dmlbench.statistics.claims import evaluated  # noqa: E402
-from dmlbench.statistics.claims.summary import markdown, table_of_counts  # noqa: E402
+from dmlbench.statistics.claims import PRINTED, evaluated  # noqa: E402
+from dmlbench.statistics.claims.summary import (  # noqa: E402
+    counts,
+    in_rows,
+    markdown,
+    table_of_counts,
+)
+from dmlbench.statistics.claims.verdicts import VERDICTS  # noqa: E402
 
-PAGE = DOCS / "claims.md"
+FINDINGS = {
+    "psomas2020": ["best_three_losses"],
+    "can2019": ["profs_improves_on_average"],
+    "karaman2021": ["proposed_without_miner", "as_good_as_with_miner"],
+    "roth2020": ["decay_predicts_recall", "regularization_raises_recall_on_average"],
+    "musgrave2020": ["most_losses_are_alike", "marginal_over_contrastive"],
+}
+"""The claims that the README shows: what each paper is known for."""
+
+DATA = ("handwriting", "photographs")
+"""What the names of stand-ins begin with; one column of the README each."""
+
 REFERENCE, PUBLISHED = HOME / "config" / "reference", HOME / "results" / "published"
 
 
-def tables() -> str:
-    """The text between the markers of the page."""
+def texts() -> dict[str, str]:
+    """Page -> the text between its markers."""
     found = {file.parent.name: verdicts(file.parent) for file in REFERENCE.glob(f"*/{FILE}")}
+    return {"README.md": findings(found), "docs/claims.md": tables(found)}
+
+
+def tables(found: Mapping[str, pd.DataFrame]) -> str:
+    """The claims of all documents, and how many have which verdict."""
     lines = table_of_counts([found[study] for study in sorted(found)])
     for study in sorted(found):
         lines += ["", f"## {study}", "", *_stand_ins(study), "", *markdown(found[study])]
     return "\n".join(lines)
+
+
+def findings(found: Mapping[str, pd.DataFrame]) -> str:
+    """The claims that the README shows, and how many of all have which verdict in print."""
+    columns = ["claim", "printed numbers", *DATA]
+    lines = [f"| {' | '.join(columns)} |", "|:--" * len(columns) + "|"]
+    for study, ids in FINDINGS.items():
+        for row in in_rows(found[study][found[study]["claim"].isin(ids)]):
+            others = [_of_data(row["elsewhere"], data) for data in DATA]
+            cells = [f"{row['says']} ({study})", _bold(row["printed"]), *others]
+            lines.append(f"| {' | '.join(cells)} |")
+    of = [counts(each, PRINTED) for each in found.values()]
+    total = sum(sum(each.values()) for each in of)
+    told = [(sum(each[verdict] for each in of), verdict) for verdict in VERDICTS]
+    shown = ", ".join(f"{count} {verdict}" for count, verdict in told if count)
+    return "\n".join([*lines, "", f"All {total} claims, by the printed numbers: {shown}."])
+
+
+def _of_data(elsewhere: list[str], data: str) -> str:
+    """The verdicts on one kind of data, of several trainings of it each with its name."""
+    own = [each.partition(": ") for each in elsewhere if each.startswith(data)]
+    names = [name.removeprefix(data).removeprefix(", ") for name, _, _ in own]
+    shown = [_bold(told) for _, _, told in own]
+    return "<br>".join(
+        f"{name}: {told}" if name else told for name, told in zip(names, shown, strict=True)
+    )
+
+
+def _bold(told: str) -> str:
+    verdict, opening, numbers = told.partition(" (")
+    return f"**{verdict}**{opening}{numbers}"
 
 
 def verdicts(folder: Path) -> pd.DataFrame:
@@ -51,4 +105,5 @@ def _stand_ins(study: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    write_marked(PAGE, "from_claims", tables())
+    for page, text in texts().items():
+        write_marked(HOME / page, "from_claims", text)

@@ -211,15 +211,23 @@ def asked_for(study):
 @in_one_line
 def reproduced(wildcards):
     """The verdicts on every paper among the studies."""
-    PLAN.check_all_studies()
-    return [made("agreement_document", study=study) for study in AUDITED if study in PLAN.studies]
+    return [made("agreement_document", study=study) for study in papers(AUDITED, "printed numbers")]
 
 
 @in_one_line
 def claimed(wildcards):
     """The verdicts on the claims of every paper among the studies."""
+    return [made("claims_document", study=study) for study in papers(CLAIMED, "claims")]
+
+
+def papers(those, what):
+    """Those papers that are among the studies."""
     PLAN.check_all_studies()
-    return [made("claims_document", study=study) for study in CLAIMED if study in PLAN.studies]
+    found = [study for study in those if study in PLAN.studies]
+    if not found:
+        active = ", ".join(PLAN.studies)
+        raise UserError(f"no {what} of the studies {active}; with {what}: {', '.join(those)}")
+    return found
 
 
 @in_one_line

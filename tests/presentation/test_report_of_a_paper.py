@@ -8,6 +8,7 @@ from dmlbench.presentation._stacked_bar import stacked_bar
 from dmlbench.presentation.report import report
 from dmlbench.statistics.agreement import agreement
 from dmlbench.statistics.audit import audit
+from dmlbench.statistics.claims import COLUMNS
 from finished_study import make_study
 from html_page import Page
 
@@ -67,6 +68,36 @@ def test_a_paper_s_study_opens_with_its_verdict(study, tmp_path):
     assert "1 were reproduced , 1 differ and 0 are inconclusive; ours and theirs are 0.89" in words
     assert "reproduced: 1 differs: 1 not run: 202" in words
     assert "202 did not run yet" in words
+
+
+def test_a_paper_s_page_shows_its_claims_as_two_pictures(study, tmp_path):
+    rows = [("a", "printed", "supported"), ("a", "ours", "contradicted")]
+    rows += [("b", "printed", "supported"), ("b", "ours", "inconclusive")]
+    rows += [("c", "printed", "not printed"), ("c", "ours", "not run")]
+    rows += [("c", "handwriting", "supported"), ("d", "", "out of scope")]
+    found = pd.DataFrame(rows, columns=["claim", "evidence", "verdict"])
+    found = found.assign(study="demo", says=found["claim"] + " is so", comparisons=0)
+    study["claims"] = tmp_path / "results" / "claims.csv"
+    found.reindex(columns=COLUMNS).to_csv(study["claims"], index=False)
+    report([study], tmp_path / "results" / "report.html")
+    text = (tmp_path / "results" / "report.html").read_text()
+    pictures = re.findall(r'<svg class="stacked"[^>]* aria-label="([^"]*)"', text)
+    assert pictures == [
+        "2 supported, 1 not printed, 1 out of scope",
+        "1 contradicted, 1 inconclusive, 1 not run, 1 out of scope",
+    ]
+    # A quarter of 640 each, in the colors of the verdicts.
+    parts = re.findall(r'<rect class="([\w-]+)" x="([\d.]+)" y="0" width="160.0"', text)
+    assert [kind for kind, _ in parts[-4:]] == [
+        "contradicted",
+        "inconclusive",
+        "not-run",
+        "out-of-scope",
+    ]
+    for kind in ("supported", "contradicted", "equivalent", "inconclusive", "out-of-scope"):
+        assert f".stacked .{kind}" in text
+    words = Page(tmp_path / "results" / "report.html").words()
+    assert "Of 4 claims the printed numbers support 2 and contradict 0 ; ours support 0" in words
 
 
 def test_a_stacked_bar_is_as_wide_as_its_counts():

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from dmlbench.errors import UserError
 from dmlbench.statistics.aggregation import no_scores
 from dmlbench.statistics.agreement import agreement, agreement_of_all, counted, summary
 from dmlbench.statistics.audit import audit
@@ -65,6 +66,24 @@ def test_files_of_one_paper_and_of_all(tmp_path):
     lines = counted(tmp_path / "all.csv", tmp_path / "all.md")
     assert lines[0] == "can2019: 535 printed numbers: 467 not run, 68 cited"
     assert "| can2019 | 467 | 0 | 0 | 0 | 467 | 0 | 68 | " in (tmp_path / "all.md").read_text()
+
+
+def test_a_terminal_shows_every_verdict_of_every_paper_and_the_files(tmp_path):
+    told = {"b": ["differs", "reproduced", "differs"], "a": ["cited", "cannot be", "inconclusive"]}
+    rows = [(study, verdict) for study, verdicts in told.items() for verdict in verdicts]
+    rows += [("a", "not run")] * 1234
+    pd.DataFrame(rows, columns=["study", "verdict"]).to_csv(tmp_path / "all.csv", index=False)
+    assert counted(tmp_path / "all.csv", "all.md") == [
+        "b: 3 printed numbers: 1 reproduced, 2 differs",
+        "a: 1,237 printed numbers: 1 inconclusive, 1,234 not run, 1 cannot be, 1 cited",
+        f"all.md: the counts; {tmp_path / 'all.csv'}: every number with its verdict",
+    ]
+
+
+def test_without_papers_there_is_one_line_and_no_file(tmp_path):
+    with pytest.raises(UserError, match="no verdicts to put together; a document needs printed"):
+        agreement_of_all([], tmp_path / "all.csv", tmp_path / "all.md")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_column_at_its_own_best_epoch_is_judged_by_such_scores_alone(tmp_path):

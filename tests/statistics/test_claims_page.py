@@ -1,7 +1,8 @@
-"""docs/claims.md has the tables of the claims, the printed and the published numbers now."""
+"""Pages have the tables of the claims, the printed and the published numbers now."""
 
 import pandas as pd
 import pytest
+from dmlbench.errors import UserError
 from dmlbench.marked_text import read_marked
 from dmlbench.statistics.claims import COLUMNS
 from dmlbench.statistics.claims.summary import claims_of_all, counted, counts, in_rows
@@ -13,9 +14,10 @@ def from_claims():
     return script_of_docs("from_claims")
 
 
-def test_the_tables_are_those_of_the_claims(from_claims):
-    written = read_marked(from_claims.PAGE, "from_claims")
-    assert written == from_claims.tables(), "claims or published results changed: `make claims`"
+def test_pages_say_what_the_claims_give(from_claims):
+    for page, text in from_claims.texts().items():
+        written = read_marked(from_claims.HOME / page, "from_claims")
+        assert written == text, "claims or published results changed: `make claims`"
 
 
 def test_counts_and_files_of_all_papers(from_claims, tmp_path):
@@ -37,3 +39,25 @@ def test_counts_and_files_of_all_papers(from_claims, tmp_path):
     text = (tmp_path / "all.md").read_text()
     assert "## can2019" in text
     assert "nan" not in text
+
+
+def test_a_terminal_shows_every_verdict_of_every_paper_and_the_files(tmp_path):
+    rows = [(f"c{number}", "printed", "supported") for number in range(2)]
+    rows += [("c2", "printed", "contradicted"), ("c2", "ours", "not run")]
+    rows += [("c0", "ours", "equivalent"), ("c1", "ours", "inconclusive")]
+    # Out of scope whatever the evidence; a stand-in is not counted.
+    rows += [("c3", "", "out of scope"), ("c0", "handwriting", "contradicted")]
+    found = pd.DataFrame(rows, columns=["claim", "evidence", "verdict"]).assign(study="a")
+    found.reindex(columns=COLUMNS).to_csv(tmp_path / "all.csv", index=False)
+    csv = tmp_path / "all.csv"
+    assert counted(csv, "all.md") == [
+        "a, printed: 4 claims: 2 supported, 1 contradicted, 1 out of scope",
+        "a, ours: 4 claims: 1 equivalent, 1 inconclusive, 1 not run, 1 out of scope",
+        f"all.md: the claims with their verdicts; {csv}: the same with all numbers",
+    ]
+
+
+def test_without_papers_there_is_one_line_and_no_file(tmp_path):
+    with pytest.raises(UserError, match="no verdicts to put together; a document needs claims"):
+        claims_of_all([], tmp_path / "all.csv", tmp_path / "all.md")
+    assert not list(tmp_path.iterdir())

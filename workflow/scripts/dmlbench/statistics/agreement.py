@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.plan.mapping import read_mapping
 from dmlbench.plan.rows import EXPERIMENT
@@ -95,8 +96,14 @@ def summary(found: pd.DataFrame) -> dict[str, Any]:
 def agreement_of_all(
     files: Iterable[str | os.PathLike], csv: str | os.PathLike, md: str | os.PathLike
 ) -> None:
-    """Write the verdicts of several documents in one CSV file, and their summary in Markdown."""
+    """Write the verdicts of several documents in one CSV file, and their summary in Markdown.
+
+    Raises:
+        UserError: no documents.
+    """
     frames = [pd.read_csv(file, dtype={"table": str}, keep_default_na=True) for file in files]
+    if not frames:
+        raise UserError("no verdicts to put together; a document needs printed numbers")
     with atomic_write(csv) as unfinished:
         pd.concat(frames, ignore_index=True).to_csv(unfinished, index=False)
     lines = ["# Printed numbers and ours", "", RULE, ""]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.statistics.claims import OURS, PRINTED, TEXTS
 from dmlbench.statistics.claims.verdicts import NOT_RUN, OUT_OF_SCOPE, RULE, VERDICTS
@@ -84,8 +85,14 @@ def table_of_counts(frames: Sequence[pd.DataFrame]) -> list[str]:
 def claims_of_all(
     files: Iterable[str | os.PathLike], csv: str | os.PathLike, md: str | os.PathLike
 ) -> None:
-    """Write the verdicts on the claims of several documents as CSV, and as Markdown."""
+    """Write the verdicts on the claims of several documents as CSV, and as Markdown.
+
+    Raises:
+        UserError: no documents.
+    """
     frames = [read_claim_verdicts(file) for file in files]
+    if not frames:
+        raise UserError("no verdicts to put together; a document needs claims.yaml")
     with atomic_write(csv) as unfinished:
         pd.concat(frames, ignore_index=True).to_csv(unfinished, index=False)
     lines = ["# Claims", "", RULE, "", *table_of_counts(frames)]
