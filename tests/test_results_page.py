@@ -1,0 +1,113 @@
+"""docs/results.md: every number with an interval is in a published table, or follows from published
+scores as it says."""
+
+import functools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from dmlbench.statistics.aggregation import read_scores
+from project import REPOSITORY
+from scipy import stats
+
+PUBLISHED = REPOSITORY / "results" / "published"
+TEXT = (REPOSITORY / "docs" / "results.md").read_text()
+SHOWN = re.compile(r"(?<![\d.])([+-]?\d+\.(\d+))%?\**\s+\[(-?\d+\.\d+),\s+(-?\d+\.\d+)\]")
+AMONG_TEN = (-0.19, -0.84, 0.52)
+"""The correlation without the four losses that drive it, whose bootstrap no published file has."""
+
+
+def sections() -> dict[str, str]:
+    """Heading -> its text, for sections that name published studies."""
+    parts = re.split(r"^##+ (.*)$", TEXT, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return {title: text for title, text in found.items() if "results/published/" in text}
+
+
+def published(text: str) -> np.ndarray:
+    """Every number with its interval [N, 3] in the tables of the studies that a section names.
+
+    In a table they are neighbors: the number, and the ends of its interval.
+    """
+    found = []
+    for study in dict.fromkeys(re.findall(r"results/published/(\w+)", text)):
+        for file in sorted((PUBLISHED / study / "tables").glob("*.csv")):
+            numbers = pd.read_csv(file).apply(pd.to_numeric, errors="coerce").to_numpy(float)
+            found += [numbers[:, start : start + 3] for start in range(numbers.shape[1] - 2)]
+    return np.concatenate(found)
+
+
+def last_epoch(study: str, metric: str, **where: str) -> pd.DataFrame:
+    """Percent by seed (rows) and method, of runs in the last epoch."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
+        "metric == @metric and role == 'test' and selection == 'last_epoch'"
+    )
+    for column, value in where.items():
+        scores = scores[scores[column] == value]
+    return 100 * scores.pivot(index="seed", columns="method", values="value")
+
+
+def of_pairs(differences) -> tuple[float, float, float]:
+    """The mean with Student's interval."""
+    test = stats.ttest_1samp(differences, 0)
+    return (np.mean(differences), *test.confidence_interval(0.95))
+
+
+def of_two_samples(first, second) -> tuple[float, float, float]:
+    """The difference of means with Welch's interval."""
+    test = stats.ttest_ind(first, second, equal_var=False)
+    return (first.mean() - second.mean(), *test.confidence_interval(0.95))
+
+
+@functools.cache
+def of_scores() -> list[tuple[float, float, float]]:
+    """The contrasts that no table shows."""
+    losses = last_epoch("omniglot", "r_precision")
+    found = [of_two_samples(losses["margin"], losses["contrastive"])]
+    sweeps = {
+        variant: last_epoch("can2019_omniglot_sweeps", "recall_at_1", variant=variant)["margin"]
+        for variant in ("profs", "profs,iterations=1")
+    }
+    found += [of_pairs(sweeps["profs"] - sweeps["profs,iterations=1"])]
+    tuned, mined = (
+        last_epoch("karaman2021_omniglot", "recall_at_1", variant=variant)
+        for variant in ("without_miner,tuned_without", "with_miner,tuned_with")
+    )
+    for method in ("location_aware", "entangle", "ratio"):
+        found.append(of_two_samples(mined[method], tuned["distance_sensitive"]))
+    found.append(of_pairs(mined.std(axis=1) - tuned[mined.columns].std(axis=1)))
+    plain, mined = (
+        last_epoch("karaman2021_grocery", "recall_at_1", variant=variant)
+        for variant in ("without_miner", "with_miner")
+    )
+    found.append(of_pairs(mined.std(axis=1) - plain[mined.columns].std(axis=1)))
+    for data in ("omniglot", "grocery"):
+        study = f"musgrave2020_{data}"
+        scores = read_scores(PUBLISHED / study / "scores.parquet")
+        tuned = pd.concat(
+            [last_epoch(study, "recall_at_1", variant=each) for each in _tuned(scores)], axis=1
+        )
+        plain = last_epoch(study, "recall_at_1", variant="")[tuned.columns]
+        found.append(of_pairs(tuned.std(axis=1) - plain.std(axis=1)))
+    return found
+
+
+def _tuned(scores: pd.DataFrame) -> list[str]:
+    return sorted(name for name in scores["variant"].unique() if name.startswith("tuned"))
+
+
+@pytest.mark.parametrize("title", sections())
+def test_a_number_with_an_interval_is_published_or_follows_from_scores(title):
+    known = np.vstack([published(sections()[title]), of_scores(), AMONG_TEN])
+    # A text may tell how far one loss is above another, or below.
+    known = np.vstack([known, -known[:, [0, 2, 1]]])
+    for value, decimals, low, high in SHOWN.findall(sections()[title]):
+        shown = np.array([value, low, high], dtype=float)
+        # Half a unit of what is shown, and of the two decimals of a table.
+        allowed = 0.5 * 10.0 ** -len(decimals) + 0.0051
+        assert (np.abs(known - shown) <= allowed).all(axis=1).any(), (value, low, high)
+
+
+def test_intervals_are_found():
+    assert sum(len(SHOWN.findall(text)) for text in sections().values()) > 150
