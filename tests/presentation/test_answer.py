@@ -20,14 +20,15 @@ def ranked(folder, scores, titles, methods, **study):
     scores.to_parquet(folder / "scores.parquet")
     rows, files = run_files(scores, folder / "runs")
     options = {"metric": "recall_at_1", "methods": methods, "selection": "best_test_epoch"}
-    write_tournament(rows, files, folder / "tournament.csv", **options)
+    board = {suffix: folder / f"tournament.{suffix}" for suffix in ("csv", "parquet")}
+    write_tournament(rows, files, **board, **options)
     return BARE | {
         "question": "Which loss?",
         **options,
         "ranked": rows,
         "titles": titles,
         "scores": folder / "scores.parquet",
-        "tournament": folder / "tournament.csv",
+        "tournament": board,
         "tables": [],
         **study,
     }
@@ -61,8 +62,8 @@ def test_a_difference_that_sets_no_loss_apart_from_the_first_is_said_as_one(
     tmp_path, synthetic_scores, titles, methods
 ):
     study = ranked(tmp_path / "demo", synthetic_scores(dims=(1, 2, 4, 8)), titles, methods)
-    board = pd.read_csv(study["tournament"]).assign(critical_difference=2.5)
-    board.to_csv(study["tournament"], index=False)
+    board = pd.read_parquet(study["tournament"]["parquet"]).assign(critical_difference=2.5)
+    board.to_parquet(study["tournament"]["parquet"], index=False)
     (said,) = answer(study)
     assert said == (
         "The Friedman test finds significant differences between 3 losses in 4 experiments (p = "
@@ -87,8 +88,9 @@ def test_draws_are_of_what_was_drawn(tmp_path, synthetic_scores, titles, methods
     for seeds, drawn in (((0,), "test images."), ((0, 1), "test images and seeds.")):
         scores = synthetic_scores(dims=[64], seeds=seeds)
         study = ranked(tmp_path / str(len(seeds)), scores, titles, methods)
-        board = pd.read_csv(study["tournament"]).assign(probability_first=[0.75, 0.25, 0])
-        board.to_csv(study["tournament"], index=False)
+        file = study["tournament"]["parquet"]
+        board = pd.read_parquet(file).assign(probability_first=[0.75, 0.25, 0])
+        board.to_parquet(file, index=False)
         (said,) = answer(study)
         assert f"first in 75 % of draws of {drawn}" in said
 

@@ -1,7 +1,6 @@
 """The inputs of jobs that depend on the plan: a method for each such rule, with its wildcards."""
 
 import os
-from collections.abc import Mapping
 
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
@@ -125,10 +124,10 @@ class Inputs:
     def table(self, study: str, table: str) -> Files:
         view = views.view(self.plan, study, "table", table)
         options = registry.options("presentation/tables", view.kind.name)
-        board = self._is_tournament(study, view, options)
-        return self._view(study, view) | {
-            "queries": self._queries(study, view) if "queries" in options and not board else [],
-            "board": [made("tournament", study=study)] if board else [],
+        shown = self._view(study, view)
+        answered = "queries" in options and not shown["board"]
+        return shown | {
+            "queries": self._queries(study, view) if answered else [],
             "trials": [
                 made("search", "trials", search=self._search(name)) for name in view.searches
             ],
@@ -169,20 +168,30 @@ class Inputs:
             "tables": self.experiments(view.experiments),
             "printed": list(map(str, printed)),
             "mapping": sorted({str(file.parent / "mapping.yaml") for file in printed}),
+            "board": self._board(study, view),
         }
 
-    def _is_tournament(self, study: str, view: views.Table, options: Mapping) -> bool:
-        """Whether a table shows the ranks of the study's tournament, and can read them."""
+    def _board(self, study: str, view: views.Table | views.Figure) -> list[str]:
+        """The study's tournament, if a table or figure ranks the same methods in the same way."""
         ranking = self.plan.studies[study].tournament
-        if ranking is None or "board" not in options:
-            return False
+        options = registry.options(view.kind.package, view.kind.name)
+        if ranking is None or view.selection or "board" not in options:
+            return []
         metric = view.kind.hyperparameters.get("metric", options["metric"].default)
-        ranked = views.methods(self.plan, study, view.where)
-        return (view.where, metric, ranked) == (
+        same = (view.where, metric, self._ranked(study, view)) == (
             ranking.where,
             ranking.metric,
             views.ranked_methods(self.plan, study),
         )
+        return [made("tournament", "parquet", study=study)] if same else []
+
+    def _ranked(self, study: str, view: views.Table | views.Figure) -> list[str]:
+        """The methods that a kind of ranks ranks: all, those that train, or those with a year."""
+        names = views.methods(self.plan, study, view.where)
+        needs = registry.constant(view.kind.package, view.kind.name, "NEEDS")
+        if needs == "ranks_of_several":
+            return [name for name in names if name != views.baseline(self.plan, study)]
+        return list(views.years(self.plan, names)) if needs == "ranks_of_dated" else names
 
     def _scores(self, study: str, where=None, measures=()) -> list[str]:
         shown = views.shown(self.plan, study, where, measures)

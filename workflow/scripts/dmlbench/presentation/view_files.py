@@ -49,7 +49,7 @@ def write_table(
         scores: for each row of `facts["rows"]` the file of its run's scores.
         facts: as `dmlbench.plan.views.facts` gives them.
         queries: for each row the file of its run's queries, for kinds that use them.
-        board: the file of the study's tournament, for a table of just that.
+        board: the file of the study's tournament (Parquet), for a view of just that.
         printed: transcriptions of the printed tables that it shows next to ours, with
             `mapping.yaml` in the same folder.
         trials: for a table of searches: `trials.parquet` of each; its kind is called with
@@ -69,6 +69,7 @@ def write_figure(
     scores: Sequence[Path],
     facts: dict,
     *,
+    board: Sequence[Path] = (),
     printed: Sequence[Path] = (),
     tables: Sequence[Path] = (),
     arrays: Sequence[Path] = (),
@@ -78,9 +79,10 @@ def write_figure(
 
     Args:
         arrays: npz files of experiments' seeds or of runs' measures, for kinds that draw them.
-        scores, facts, printed, tables, files: as in `write_table`.
+        scores, facts, board, printed, tables, files: as in `write_table`.
     """
-    view = _build("presentation/figures", facts | {"arrays": _arrays(arrays)}, printed)
+    facts = facts | {"arrays": _arrays(arrays), "board": board}
+    view = _build("presentation/figures", facts, printed)
     _save(view(_collected(scores, facts, tables)), facts, files)
 
 
