@@ -6,7 +6,7 @@ import golden_parts
 import golden_record
 import golden_trainings
 import pytest
-from dmlbench import registry
+from dmlbench import part_files, registry
 from dmlbench.plan.recipes import Training
 from dmlbench.plan.spec import Spec, SpecNetwork
 from golden_record import RECORD, alike, complaint
@@ -27,8 +27,8 @@ def test_nothing_else_is_recorded():
 
 def test_every_part_with_a_version_is_computed():
     versioned = {
-        "/".join(file.parent.relative_to(registry._LIBRARY).parts)
-        for file in registry._LIBRARY.rglob("[a-z]*.py")
+        "/".join(file.parent.relative_to(part_files._LIBRARY).parts)
+        for file in part_files._LIBRARY.rglob("[a-z]*.py")
         if "\nVERSION = " in file.read_text()
     }
     # These have the versions of what all runs share.

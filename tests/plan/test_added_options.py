@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import pytest
-from dmlbench import registry
+from dmlbench import part_files, registry
 from dmlbench.errors import UserError
 from dmlbench.plan import defaults, identity, searches
 from dmlbench.plan.choices import _CHECKED, Loss, Sampler
@@ -63,7 +63,7 @@ def everything(*studies):
 
 def forget():
     """Forget what was read from the source of parts."""
-    for module in (registry, defaults, identity):
+    for module in (part_files, registry, defaults, identity):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -73,17 +73,17 @@ def forget():
 @pytest.fixture
 def adding(monkeypatch):
     """A function that adds an option `later` to all parts of packages."""
-    real = registry._tree
+    real = part_files._tree
 
     def add(*packages, kind, default="1.0"):
-        folders = {registry._LIBRARY / package for package in packages}
+        folders = {part_files._LIBRARY / package for package in packages}
 
         def changed(file):
             if file.parent not in folders:
                 return real(file)
             return with_option(real(file), file.stem, f"later: {kind} = {default}")
 
-        monkeypatch.setattr(registry, "_tree", changed)
+        monkeypatch.setattr(part_files, "_tree", changed)
         forget()
 
     yield add
@@ -100,7 +100,7 @@ def with_option(tree, name, option):
         if isinstance(node, ast.ClassDef) and node.name.lower() == name.replace("_", "")
     )
     (more,) = ast.parse(f"def __init__(self, *, {option}): pass").body
-    own = registry._function(part, "__init__")
+    own = part_files._function(part, "__init__")
     bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
     inherits = any(
         bases & {each.name for each in node.names} and "._" not in node.module
@@ -211,16 +211,16 @@ def test_a_spec_from_before_the_option_is_the_same_run(adding):
 
 def test_an_added_option_needs_a_default(monkeypatch, adding):
     adding("losses", kind="Annotated[float, Added()]")
-    read = registry._tree
+    read = part_files._tree
 
     def without_default(file):
         tree = read(file)
         if file.stem == "contrastive":
             part = next(node for node in tree.body if isinstance(node, ast.ClassDef))
-            registry._function(part, "__init__").args.kw_defaults[-1] = None
+            part_files._function(part, "__init__").args.kw_defaults[-1] = None
         return tree
 
-    monkeypatch.setattr(registry, "_tree", without_default)
+    monkeypatch.setattr(part_files, "_tree", without_default)
     forget()
     with pytest.raises(UserError, match=r"^losses/contrastive: later is Added without a default; "):
         registry.options("losses", "contrastive")
