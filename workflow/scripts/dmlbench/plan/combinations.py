@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dmlbench.errors import UserError
 from dmlbench.plan.naming import digest_of
+from dmlbench.plan.once import once
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import DIGITS, Run
@@ -34,7 +35,7 @@ class Combination:
         return f"{prefix.replace(f'-fold{self.runs[0].spec.fold}/', '/')}-{digest}"
 
 
-@functools.cache
+@once
 def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
     """The combinations of a study: the row of each form -> its folds.
 
@@ -65,7 +66,7 @@ def find(plan: Plan, folder: str) -> Combination:
         raise UserError(f"combination {folder}: no active study lists it") from None
 
 
-@functools.cache
+@once
 def _by_folder(plan: Plan) -> dict[str, Combination]:
     found = (combinations(plan, study).values() for study in plan.studies)
     return {each.folder: each for each in itertools.chain.from_iterable(found)}

@@ -12,7 +12,6 @@ Digests of a search's `facts`:
   digest could promise equal results.
 """
 
-import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan.choices import Model, Pruner, Strategy
 from dmlbench.plan.configuration import Rehearsal
 from dmlbench.plan.naming import digest_of
+from dmlbench.plan.once import once
 from dmlbench.plan.places import Place, merged, place_value
 from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.plan.read import checked
@@ -159,7 +159,7 @@ def trials_digest(facts: Mapping[str, Any]) -> str:
     return _digest({key: value for key, value in facts.items() if key not in bounds})
 
 
-@functools.cache
+@once
 def folder(plan, name: str) -> str:
     """A search's folder below `searches`: another search of the same name has another folder."""
     return f"{name}-{identity(search_facts(plan, name))[:8]}"

@@ -66,7 +66,7 @@ def _check_needs(plan: Plan, study: str, view, where: str) -> None:
     if rule is None or getattr(view, "experiments", None):
         return
     with located(f"{where}.where"):
-        needs.check_needs(rule, known(plan, study, view))
+        getattr(needs, rule)(known(plan, study, view))
 
 
 def _check_experiments(plan: Plan, study: str, view: Table | Figure, where: str) -> None:
