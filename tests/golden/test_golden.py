@@ -2,6 +2,7 @@
 
 import json
 
+import golden_options
 import golden_parts
 import golden_record
 import golden_trainings
@@ -46,10 +47,10 @@ def test_every_field_of_a_training_is_changed_once():
 
 
 def test_no_option_is_given_to_a_part_that_lacks_it():
-    for key in golden_parts.GIVEN | golden_parts.OTHER:
+    for key in golden_options.GIVEN | golden_options.OTHER:
         part, _, option = key.partition(".")
         options = registry.options(*part.rsplit("/", 1))
-        given = [option] if option else golden_parts.GIVEN[part]
+        given = [option] if option else golden_options.GIVEN[part]
         assert {*given} <= options.keys(), key
 
 
