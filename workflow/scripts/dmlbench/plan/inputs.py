@@ -43,16 +43,18 @@ class Inputs:
 
     def _archives(self, data: str, output: str) -> Files:
         """The archives of a data set; if a folder is absent, its output must be there."""
-        found = self.plan.find_data(data)
+        dataset = self.plan.find_data(data)
         results = self.plan.configuration.pathvars.results
-        if found.absent and not os.path.exists(output.replace("<results>", results)):
-            raise UserError(f"data set {found.name}: {found.absent}; its images are needed now")
-        if found.entry.folder:
-            return {"archives": [os.path.expanduser(found.entry.folder)]}
-        if found.entry.generator:
+        if dataset.absent and not os.path.exists(output.replace("<results>", results)):
+            raise UserError(f"data set {dataset.name}: {dataset.absent}; its images are needed now")
+        if dataset.entry.folder:
+            return {"archives": [os.path.expanduser(dataset.entry.folder)]}
+        if dataset.entry.generator:
             return {"archives": [made("draw", data=data)]}
-        names = found.entry.archives
-        return {"archives": [made("download", dataset=found.name, archive=name) for name in names]}
+        names = dataset.entry.archives
+        return {
+            "archives": [made("download", dataset=dataset.name, archive=name) for name in names]
+        }
 
     def features(self, data: str, features: str) -> Files:
         row, spec = self.extracted(data, features)
@@ -92,10 +94,10 @@ class Inputs:
         return found
 
     def evaluate(self, run: str) -> Files:
-        found = {"embeddings": made("embed", run=run)}
+        files = {"embeddings": made("embed", run=run)}
         if self.runs.find(run).spec.own_best_metrics:
-            found["history"] = made("train", "history", run=run)
-        return found
+            files["history"] = made("train", "history", run=run)
+        return files
 
     def measure(self, run: str, measure: str) -> Files:
         role = entry("measure", measure, self.plan.measures).role
@@ -153,10 +155,10 @@ class Inputs:
 
     def experiments(self, names: list[str], output: str = "table") -> list[str]:
         """The files of experiments, over their seeds."""
-        found = {name: self.plan.experiments[name] for name in names}
+        chosen = {name: self.plan.experiments[name] for name in names}
         return [
             made("experiment", output, experiment=experiment.folder(name), seed=seed)
-            for name, experiment in found.items()
+            for name, experiment in chosen.items()
             for seed in experiment.seeds
         ]
 

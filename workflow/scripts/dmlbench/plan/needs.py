@@ -73,13 +73,13 @@ def points(known: Known) -> None:
             [row for row in same if metric in known.metrics(row, role)]
             for metric, role in ((x, x_role), (options["y"], y_role))
         ]
-        found = []
+        scored_points = []
         for side in sides:
             for point in groups(side, "method", "variant"):
                 for column in all_but("dataset", "method", "variant", "seed"):
                     check_one(point, column)
-            found.append({(row.method, row.variant) for row in side})
-        count = len(set.intersection(*found))
+            scored_points.append({(row.method, row.variant) for row in side})
+        count = len(set.intersection(*scored_points))
         if count < _FEWEST_POINTS:
             refuse(
                 f"{count} methods and variants on {same[0].dataset} have both {x} of {x_role} and "
@@ -317,10 +317,10 @@ def searches(known: Known) -> None:
 def one_search_per_strategy(known: Known) -> None:
     """Searches, of a method by a strategy at most one."""
     searches(known)
-    found = defaultdict(list)
+    names_of = defaultdict(list)
     for name, search in known.searches.items():
-        found[search.run.method, search.strategy.name].append(name)
-    for (method, strategy), names in found.items():
+        names_of[search.run.method, search.strategy.name].append(name)
+    for (method, strategy), names in names_of.items():
         if len(names) > 1:
             refuse(f"{' and '.join(names)} search {method} by {strategy}; allowed: one search")
 

@@ -187,16 +187,16 @@ def _protocol(plan: Plan, study: str) -> dict[str, str]:
 def _folders(plan: Plan, study: str) -> dict[str, dict[str, str]]:
     """Title -> index and split of the data sets that are folders of the user's."""
     results = plan.configuration.pathvars.results
-    found = {}
+    folders = {}
     for row in plan.rows(study):
         data, entry = plan.data(row.dataset), plan.datasets[row.dataset]
-        if data.contents and entry.title not in found:
+        if data.contents and entry.title not in folders:
             split = slug(plan.run(row).spec.split)
-            found[entry.title] = {
+            folders[entry.title] = {
                 "index": f"{results}/{paths.made('index', data=data.folder)}",
                 "split": f"{results}/{paths.made('split', data=data.folder, split=split)}",
             }
-    return found
+    return folders
 
 
 def _digest(folders: Iterable[str]) -> str:

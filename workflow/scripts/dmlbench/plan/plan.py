@@ -201,10 +201,10 @@ class Plan:
     def data(self, dataset: str) -> Data:
         """A data set of the catalogue with its folder."""
         name = rehearsal.TOY if self.configuration.rehearsal else dataset
-        found = data_of(name, self.datasets[dataset])
-        if found.absent:
-            self.absent[name] = found.absent
-        return found
+        identified = data_of(name, self.datasets[dataset])
+        if identified.absent:
+            self.absent[name] = identified.absent
+        return identified
 
     def find_data(self, folder: str) -> Data:
         """The data set of a folder below `results/data`.

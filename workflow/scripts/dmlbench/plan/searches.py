@@ -122,8 +122,8 @@ def rehearsed(search: Search, rehearsal: Rehearsal) -> Search:
 
 def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
     """Place -> the spec's own value; a place without one is left out."""
-    found = {place: place_value(spec, place) for place in places}
-    return {place: value for place, value in found.items() if value is not None}
+    values = {place: place_value(spec, place) for place in places}
+    return {place: value for place, value in values.items() if value is not None}
 
 
 def search_facts(plan, name: str) -> dict[str, Any]:

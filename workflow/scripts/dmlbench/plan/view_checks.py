@@ -123,9 +123,9 @@ def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> view_row
     @functools.cache
     def metrics(dataset: str, role: str, together: bool) -> set[str]:
         scored = role == "test" or (role == "validation" and not together)
-        found = set(plan.datasets[dataset].metrics) if scored else set()
+        own = set(plan.datasets[dataset].metrics) if scored else set()
         of_role = [each.metrics for each in measures if each.role == role and not together]
-        return found.union(*of_role)
+        return own.union(*of_role)
 
     return view_rows.Known(
         rows=rows,

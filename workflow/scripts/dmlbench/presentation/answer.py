@@ -32,8 +32,10 @@ def answer(study: StudyPage) -> list[str]:
     named = [tables[key] for key in study["answer"] if key in tables]
     if not named and study["tournament"] is not None:
         return _of_tournament(study)
-    found = named or [each for each in tables.values() if each["kind"] in ANSWERING][:1]
-    return [sentence for table in found for sentence in _of_table(table, study, alone=not named)]
+    answering = named or [each for each in tables.values() if each["kind"] in ANSWERING][:1]
+    return [
+        sentence for table in answering for sentence in _of_table(table, study, alone=not named)
+    ]
 
 
 def _of_tournament(study: StudyPage) -> list[str]:

@@ -211,8 +211,8 @@ def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     if board["experiments"].iloc[0] < 2:
         yield "One experiment: another one may give another order."
     elif not p_value < SIGNIFICANT:
-        found = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
-        yield f"No significant difference between methods (Friedman test{found})."
+        test = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
+        yield f"No significant difference between methods (Friedman test{test})."
     elif _all_near(board):
         yield "No other method differs from the first by more than the critical difference."
     if scores["seed"].nunique() == 1:

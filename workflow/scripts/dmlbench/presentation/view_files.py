@@ -170,12 +170,12 @@ def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> p
 
 def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:
     """Arrays by the seed of an experiment, or by the file of a run's measure."""
-    found = {}
+    by_seed = {}
     for file in map(Path, files):
         number = file.stem.removeprefix("seed")
         with np.load(file) as loaded:
-            found[int(number) if number.isdigit() else str(file)] = dict(loaded)
-    return found
+            by_seed[int(number) if number.isdigit() else str(file)] = dict(loaded)
+    return by_seed
 
 
 def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
