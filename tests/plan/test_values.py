@@ -139,7 +139,7 @@ def test_an_option_without_a_default_must_be_given(package, name, key):
             {"name": "tournament", "metric": "r"},
             "presentation/tables/tournament: metric",
         ),
-        (FigureKind, {"name": "critical_difference", "level": 1}, ".*: level is 1; "),
+        (FigureKind, {"name": "rank_by_year", "metric": 1}, ".*: metric is 1; "),
     ],
 )
 def test_a_file_with_a_wrong_value_is_refused_by_its_place(tmp_path, kind, given, said):
