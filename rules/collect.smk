@@ -17,7 +17,7 @@ for study in PLAN.studies:
         name:
             f"{study}_tournament"
         input:
-            made("tournament", study=study),
+            made("tournament", "csv", study=study),
         localrule: True
 
     for target, files in pages.targets(PLAN, study).items():

@@ -2,7 +2,7 @@
 #         searches, for the views that show them
 # Leaves: <results>/studies/<study>/scores.parquet             every score of the study
 #         <results>/studies/<study>/timings.csv                the cost of each run
-#         <results>/studies/<study>/tournament.csv             the ranks of its methods
+#         <results>/studies/<study>/tournament.{csv,parquet}   the ranks of its methods
 #         <results>/studies/<study>/tables/<table>.{csv,md,tex,html}
 #         <results>/studies/<study>/figures/<figure>.{pdf,svg,png}
 
@@ -37,7 +37,8 @@ rule tournament:
     input:
         unpack(inputs_of("tournament")),
     output:
-        made("tournament"),
+        csv=made("tournament", "csv"),
+        parquet=made("tournament", "parquet"),
     params:
         facts=facts_of("tournament"),
         source=stage_digest("tournament.py"),

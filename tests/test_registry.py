@@ -1,7 +1,7 @@
 """Parts are found by the name of their file and checked without being imported."""
 
 import pytest
-from dmlbench import registry
+from dmlbench import part_files, registry
 from dmlbench.errors import UserError
 
 
@@ -9,7 +9,11 @@ from dmlbench.errors import UserError
 def package(tmp_path, monkeypatch):
     """A package with one part, `two_words`, and broken ones."""
     (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "_shared.py").write_text("raise AssertionError('not to be imported')")
+    (tmp_path / "package" / "_shared.py").write_text(
+        "class TwoWords:\n    def __init__(self, *, own: int): pass\n"
+        "    def forward(self, x: Tensor) -> Token: pass\n"
+        "raise AssertionError('not to be imported')"
+    )
     (tmp_path / "package" / "empty.py").write_text("")
     (tmp_path / "package" / "two_words.py").write_text(
         "raise AssertionError('not to be imported')\n"
@@ -46,8 +50,9 @@ def package(tmp_path, monkeypatch):
             f"from dmlbench.package.{base} import TwoWords\n"
             f"class {name.capitalize()}(TwoWords): pass\n"
         )
-    monkeypatch.setattr(registry, "_LIBRARY", tmp_path)
-    cached = [function for function in vars(registry).values() if hasattr(function, "cache_clear")]
+    monkeypatch.setattr(part_files, "_LIBRARY", tmp_path)
+    read = [*vars(registry).values(), *vars(part_files).values()]
+    cached = [function for function in read if hasattr(function, "cache_clear")]
     for function in cached:
         function.cache_clear()
     yield "package"
@@ -122,7 +127,9 @@ def test_a_version_is_read_from_the_source(package):
 def test_a_part_has_the_options_of_the_one_from_which_it_derives(package):
     assert registry.options("package", "derived") == registry.options("package", "two_words")
     assert registry.annotation("package", "derived", "forward", "tuples") == "Pairs | None"
+    # Of a class that parts share come their methods, but not what its constructor takes.
     assert registry.options("package", "apart") == {}
+    assert registry.annotation("package", "apart", "forward", "return") == "Token"
 
 
 def test_an_unknown_name_lists_near_matches(package):

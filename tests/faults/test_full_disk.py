@@ -106,13 +106,14 @@ def scorers(tmp_path, out):
         "t", "A table", "", "Loss", (Column("r", "R@1"),), (TableRow("Triplet", (Cell(1),)),)
     )
     formats = {suffix: out / f"table.{suffix}" for suffix in ("csv", "md", "tex", "html")}
+    boards = {suffix: out / f"t.{suffix}" for suffix in ("csv", "parquet")}
     return {
         "scores": lambda: write_scores(**scored, output=out / "s.parquet", queries=queries),
         "queries": lambda: write_scores(**scored, output=scores, queries=out / "q.parquet"),
         "aggregate": lambda: aggregate([row], [scores], out / "all.parquet", **named),
         "runs": lambda: aggregate([row], [scores], tmp_path / "a.parquet", runs=out / "r.csv"),
         "timings": lambda: timings({}, out / "timings.csv"),
-        "tournament": lambda: write_tournament([row], [scores], out / "t.csv", **of_all),
+        "tournament": lambda: write_tournament([row], [scores], **boards, **of_all),
         "audit": lambda: audit(PRINTED, tmp_path / "audit.csv", out / "audit.md"),
         **{
             f"table.{suffix}": partial(write, table, **{suffix: formats[suffix]})

@@ -2,11 +2,12 @@
 
 import json
 
+import golden_options
 import golden_parts
 import golden_record
 import golden_trainings
 import pytest
-from dmlbench import registry
+from dmlbench import part_files, registry
 from dmlbench.plan.recipes import Training
 from dmlbench.plan.spec import Spec, SpecNetwork
 from golden_record import RECORD, alike, complaint
@@ -27,8 +28,8 @@ def test_nothing_else_is_recorded():
 
 def test_every_part_with_a_version_is_computed():
     versioned = {
-        "/".join(file.parent.relative_to(registry._LIBRARY).parts)
-        for file in registry._LIBRARY.rglob("[a-z]*.py")
+        "/".join(file.parent.relative_to(part_files._LIBRARY).parts)
+        for file in part_files._LIBRARY.rglob("[a-z]*.py")
         if "\nVERSION = " in file.read_text()
     }
     # These have the versions of what all runs share.
@@ -46,10 +47,10 @@ def test_every_field_of_a_training_is_changed_once():
 
 
 def test_no_option_is_given_to_a_part_that_lacks_it():
-    for key in golden_parts.GIVEN | golden_parts.OTHER:
+    for key in golden_options.GIVEN | golden_options.OTHER:
         part, _, option = key.partition(".")
         options = registry.options(*part.rsplit("/", 1))
-        given = [option] if option else golden_parts.GIVEN[part]
+        given = [option] if option else golden_options.GIVEN[part]
         assert {*given} <= options.keys(), key
 
 

@@ -6,7 +6,7 @@ import shutil
 import dmlbench.losses
 import pytest
 import torch
-from dmlbench import registry
+from dmlbench import part_files, registry
 from dmlbench.errors import UserError
 from dmlbench.losses import available, build_loss
 from dmlbench.tuples import all_pairs
@@ -65,7 +65,7 @@ def test_order_of_the_batch_does_not_matter(name):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_annotation_says_what_the_loss_is_given(name):
-    forward = registry._method("losses", name, "forward")
+    forward = part_files.method_of("losses", name, "forward")
     names = [argument.arg for argument in forward.args.args]
     assert names[:3] == ["self", "embeddings", "labels"]
     if len(names) == 4:
@@ -176,13 +176,13 @@ def test_a_bad_hyperparameter_is_named(name, given, named):
 
 
 def test_the_template_is_a_loss(tmp_path, monkeypatch):
-    library_folder = registry._LIBRARY / "losses"
+    library_folder = part_files._LIBRARY / "losses"
     source = (library_folder / "_template.py").read_text()
     folder = tmp_path / "losses"
     folder.mkdir()
     shutil.copy(library_folder / "_template.py", folder / "my_loss.py")
     (folder / "my_loss.py").write_text(source.replace("class Template", "class MyLoss"))
-    monkeypatch.setattr(registry, "_LIBRARY", tmp_path)
+    monkeypatch.setattr(part_files, "_LIBRARY", tmp_path)
     monkeypatch.setattr(dmlbench.losses, "__path__", [*dmlbench.losses.__path__, str(folder)])
     registry.available.cache_clear()
     try:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from dmlbench import registry
+from dmlbench import part_files
 from dmlbench.errors import UserError
 from dmlbench.miners import available, build_miner
 from dmlbench.tuples import Pairs
@@ -106,5 +106,5 @@ def test_a_bad_value_is_one_line(name, hyperparameters, message):
 
 @pytest.mark.parametrize("name", available())
 def test_the_class_says_what_it_returns(name):
-    source = (registry._LIBRARY / "miners" / f"{name}.py").read_text()
+    source = (part_files._LIBRARY / "miners" / f"{name}.py").read_text()
     assert "-> Pairs:" in source or "-> Triplets:" in source

@@ -70,13 +70,11 @@ def test_the_plan_refuses_what_the_job_refuses(loaded, package, kind):
         for change, changed in changes(before, view):
             own = {package: {name: changed.pop("view")}}
             loaded.studies[study] = before.model_copy(update=own | changed)
-            Plan._rows.cache_clear()
-            combinations.cache_clear()
+            forget_rows(loaded)
             verdicts[change] = verdict(loaded, package, study, name)
     finally:
         loaded.studies[study] = before
-        Plan._rows.cache_clear()
-        combinations.cache_clear()
+        forget_rows(loaded)
     assert verdicts["nothing"] == (None, None)
     # A view without rows is refused whatever its kind makes of it.
     verdicts = {change: both for change, both in verdicts.items() if "fits none" not in str(both)}
@@ -84,6 +82,11 @@ def test_the_plan_refuses_what_the_job_refuses(loaded, package, kind):
         change: both for change, both in verdicts.items() if bool(both[0]) != bool(both[1])
     }
     assert not differing
+
+
+def forget_rows(loaded):
+    for function in (Plan._rows, combinations):
+        vars(loaded)["_once"].pop(function.__wrapped__, None)
 
 
 def changes(study, view):
@@ -161,7 +164,12 @@ def test_every_rule_is_a_kinds():
         for package in ("tables", "figures")
         for kind in registry.available(f"presentation/{package}")
     }
-    assert named - {None} == needs.RULES.keys()
+    rules = {
+        name
+        for name, each in vars(needs).items()
+        if getattr(each, "__module__", "") == needs.__name__
+    }
+    assert named - {None} == rules
 
 
 def test_two_networks_without_where_name_study_table_and_key(configured):

@@ -1,13 +1,16 @@
 """The plan: errors are one line before a job starts; rows are those that a study lists."""
 
+import gc
 import re
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 from dmlbench import plan
 from dmlbench.plan import load_unless_checked, pages
+from dmlbench.plan.combinations import combinations
 from dmlbench.plan.config_folder import RULES
 from dmlbench.plan.where import Where
 
@@ -21,6 +24,17 @@ def test_a_study_is_every_combination(configured):
     assert len(rows) == len(set(rows)) == 2 * 3 * 2
     assert rows[0].label == "glyphs/convnet3/d8/untrained/glyphs/half/seed0"
     assert [loaded.run(row).spec.seed for row in rows] == [row.seed for row in rows]
+
+
+def test_a_plan_computes_a_run_once_and_is_not_kept(configured):
+    loaded = configured.load()
+    first = loaded.rows("mine")[0]
+    assert loaded.run(first) is loaded.run(first)
+    combinations(loaded, "mine")
+    forgotten = weakref.ref(loaded)
+    del loaded
+    gc.collect()
+    assert forgotten() is None
 
 
 def test_a_row_is_known_by_the_columns_of_the_long_table(configured):

@@ -24,10 +24,11 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
     folder.mkdir(parents=True)
     scores.to_parquet(folder / "scores.parquet")
     rows, files = run_files(scores, folder / "runs")
+    board = {suffix: folder / f"tournament.{suffix}" for suffix in ("csv", "parquet")}
     write_tournament(
         rows,
         files,
-        folder / "tournament.csv",
+        **board,
         metric="recall_at_1",
         methods=methods,
         selection=selection,
@@ -57,7 +58,7 @@ def make_study(folder, scores, titles, methods, selection="best_test_epoch"):
         "baseline": "untrained",
         "titles": titles,
         "scores": folder / "scores.parquet",
-        "tournament": folder / "tournament.csv",
+        "tournament": board,
         "timings": folder / "timings.csv",
         "tables": [{"id": "t1", "title": "R & <R>", "caption": "Our table.", **table, **kind}],
         "figures": [{"id": "f1", "title": "By size", "caption": "Our figure.", **figure}],

@@ -48,7 +48,7 @@ def invent(study: str, results: Path, *, queries: int = 60, figures: bool = True
         write_tournament(
             facts["rows"],
             [results / "runs" / row["run"] / "scores.parquet" for row in facts["rows"]],
-            page["tournament"],
+            **page["tournament"],
             **{key: facts[key] for key in ("metric", "methods", "selection")},
         )
     neighbors = folder / "neighbors"

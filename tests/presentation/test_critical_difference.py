@@ -10,8 +10,9 @@ from dmlbench.presentation import style
 from dmlbench.statistics.friedman import critical_difference, groups
 from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import as_scores, read_printed
-from dmlbench.statistics.tournament import ranks
+from dmlbench.statistics.tournament import ranks, write_tournament
 from kinds import build
+from run_files import run_files
 
 PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 
@@ -61,6 +62,29 @@ def test_it_says_what_was_tested_and_selected(diagram, synthetic_scores, titles,
     assert "critical difference 1.66" in shown
     assert "ProxyAnchor  1.00" in shown
     assert "Untrained" not in shown
+
+
+@pytest.mark.parametrize("kind", ["critical_difference", "rank_by_year"])
+def test_ranks_read_from_the_tournament_are_the_same_figure(
+    kind, synthetic_scores, titles, methods, tmp_path
+):
+    scores = synthetic_scores(dims=(16, 32, 64, 128))
+    scores.loc[(scores.method == "triplet") & (scores.embedding_dim == 64), "value"] += 0.10
+    board = {suffix: tmp_path / f"tournament.{suffix}" for suffix in ("csv", "parquet")}
+    rule = {"methods": methods, "selection": "best_test_epoch"}
+    rows, files = run_files(scores, tmp_path / "runs")
+    write_tournament(rows, files, **board, metric="recall_at_1", **rule)
+    years = {method: 2010 + place for place, method in enumerate(methods)}
+    computed, read = (
+        build("figures", kind, years=years, **rule, **given)(scores, titles)
+        for given in ({}, {"board": [board["parquet"]]})
+    )
+    assert len(set(texts(computed))) > 4
+    assert texts(read) == texts(computed)
+    drawn = [
+        [line.get_xydata().tolist() for line in each.axes[0].lines] for each in (computed, read)
+    ]
+    assert drawn[0] == drawn[1]
 
 
 def test_printed_ranks_are_below_ours(diagram, printed_scores):

@@ -124,9 +124,9 @@ def test_the_board_says_how_sure_its_ranks_are(study, tmp_path):
     # Three methods in the same order twice: one of the 3! orders of the second.
     assert "p = 0.167; Nemenyi's critical difference of mean ranks: 2.34" in without
     assert "other test images" not in without
-    board = pd.read_csv(study["tournament"])
+    board = pd.read_parquet(study["tournament"]["parquet"])
     board = board.assign(rank_low=1, rank_high=[1, 2.5, 3], probability_first=[0.75, 0.25, 0])
-    board.to_csv(study["tournament"], index=False)
+    board.to_parquet(study["tournament"]["parquet"], index=False)
     report([study], tmp_path / "with.html")
     shown = (tmp_path / "with.html").read_text()
     assert "other test images" in shown

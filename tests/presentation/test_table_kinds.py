@@ -115,11 +115,11 @@ def test_a_tournament_read_from_its_file_is_the_same_table(
         found = pd.DataFrame({"image_id": range(100), "first_rank": 2 - hits})
         queries.append(tmp_path / f"{len(queries)}.parquet")
         found.assign(role="test", selection="best_test_epoch").to_parquet(queries[-1], index=False)
-    board, rule = tmp_path / "tournament.csv", {"metric": "recall_at_1"}
-    rule |= {"methods": methods, "selection": "best_test_epoch"}
-    write_tournament(rows, files, board, queries=queries, rehearsal=True, **rule)
+    board = {suffix: tmp_path / f"tournament.{suffix}" for suffix in ("csv", "parquet")}
+    rule = {"metric": "recall_at_1", "methods": methods, "selection": "best_test_epoch"}
+    write_tournament(rows, files, **board, queries=queries, rehearsal=True, **rule)
     computed = made("tournament", methods, rows=rows, queries=queries)(scores, titles)
-    read = made("tournament", methods, board=[board])(scores.iloc[:0], titles)
+    read = made("tournament", methods, board=[board["parquet"]])(scores.iloc[:0], titles)
     assert read.to_csv() == computed.to_csv()
     assert read.to_markdown() == computed.to_markdown()
     assert (read.caption, read.notes) == (computed.caption, computed.notes)

@@ -15,7 +15,7 @@ import numpy as np
 import optuna
 import pytest
 import torch
-from dmlbench import locks, plan, registry
+from dmlbench import locks, part_files, plan, registry
 from dmlbench.data.archives import Archive
 from dmlbench.data.download import download
 from dmlbench.data.index import index
@@ -152,8 +152,8 @@ def own_loss(folder, patch, text):
     """Check a loss of one's own, which has this text."""
     (folder / "losses").mkdir()
     (folder / "losses" / "mine.py").write_text(text)
-    patch.setattr(registry, "_LIBRARY", folder)
-    patch.setattr(registry, "available", lambda package: ["mine"])
+    patch.setattr(part_files, "_LIBRARY", folder)
+    patch.setattr(part_files, "available", lambda package: ["mine"])
     registry.check_options("losses", "mine", {"margin": 0.2})
 
 

@@ -62,10 +62,10 @@ def test_rehearsed_tables_and_figures_say_so(synthetic_scores, facts, tmp_path, 
     facts["options"] = {}
     write_figure(files, facts | {"kind": "recall_by_embedding_dim"}, svg=tmp_path / "f.svg")
     assert ("Rehearsal: toy numbers" in shown()) == rehearsal
-    board = tmp_path / "tournament.csv"
+    board = {suffix: tmp_path / f"tournament.{suffix}" for suffix in ("csv", "parquet")}
     by = {"metric": "recall_at_1", "methods": facts["methods"], "selection": facts["selection"]}
-    write_tournament(rows, files, board, rehearsal=rehearsal, **by)
-    assert (pd.read_csv(board).columns[0] == "rehearsal") == rehearsal
+    write_tournament(rows, files, **board, rehearsal=rehearsal, **by)
+    assert (pd.read_csv(board["csv"]).columns[0] == "rehearsal") == rehearsal
 
 
 def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts, tmp_path):

@@ -148,8 +148,10 @@ def test_other_rules_methods_and_metrics_stay_out():
 
 
 def test_the_csv_has_the_agreed_columns(tmp_path):
-    files = run_files(scores({"a": [0.9, 0.9], "b": [0.8, 0.95]}), tmp_path)
-    write_tournament(*files, tmp_path / "out.csv", methods=["a", "b"], **BY_RECALL)
+    table = scores({"a": [0.9, 0.9], "b": [0.8, 0.95]})
+    files = {suffix: tmp_path / f"out.{suffix}" for suffix in ("csv", "parquet")}
+    ranked = {"methods": ["a", "b"], **BY_RECALL}
+    write_tournament(*run_files(table, tmp_path), **files, **ranked)
     # Nemenyi's difference of two methods in two experiments: 1.959964 sqrt(2 * 3 / 12).
     assert (tmp_path / "out.csv").read_text().splitlines() == [
         "method,total_rank,average_rank,rank_std,experiments,ties,best_rank,worst_rank,"
@@ -157,6 +159,10 @@ def test_the_csv_has_the_agreed_columns(tmp_path):
         "a,3,1.5,0.707107,2,0,1,2,,,,1,1.3859",
         "b,3,1.5,0.707107,2,0,1,2,,,,1,1.3859",
     ]
+    # In full, with what the CSV leaves out: two opposite orders have nothing in common.
+    board = pd.read_parquet(files["parquet"])
+    pd.testing.assert_frame_equal(board, tournament(table, **ranked))
+    assert list(board.concordance) == [0, 0]
 
 
 def test_queries_give_ranks_their_confidence(tmp_path):

@@ -7,6 +7,7 @@ with job(snakemake):
     write_figure(
         snakemake.input.scores,
         snakemake.params.facts,
+        board=snakemake.input.board,
         printed=snakemake.input.printed,
         tables=snakemake.input.tables,
         arrays=snakemake.input.arrays,

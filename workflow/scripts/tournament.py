@@ -8,7 +8,8 @@ with job(snakemake):
     write_tournament(
         facts["rows"],
         snakemake.input.scores,
-        output=snakemake.output[0],
+        csv=snakemake.output.csv,
+        parquet=snakemake.output.parquet,
         metric=facts["metric"],
         methods=facts["methods"],
         selection=facts["selection"],

@@ -1,4 +1,4 @@
-"""One part per file: a part's name is its file's name, its class is that name in CamelCase.
+"""Parts by name: one per file (`dmlbench.part_files`).
 
 A part's options are declared in its source and read from there, so that the plan can check a
 configuration without importing torch. They are the keyword-only arguments of `__init__`, or, if the
@@ -12,13 +12,31 @@ import functools
 import importlib
 import inspect
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from dmlbench import values
 from dmlbench.errors import UserError, unknown
+from dmlbench.part_files import (
+    annotation,
+    available,
+    class_of,
+    constant,
+    is_class_of,
+    method_of,
+    version,
+)
 
-_LIBRARY = Path(__file__).parent
+__all__ = [
+    "Option",
+    "annotation",
+    "available",
+    "build",
+    "check_options",
+    "constant",
+    "options",
+    "options_of_kind",
+    "version",
+]
 
 _NAMES = vars(values) | {
     "Annotated": Annotated,
@@ -57,25 +75,18 @@ class Option(NamedTuple):
 
 
 @functools.cache
-def available(package: str) -> tuple[str, ...]:
-    """Sorted names of the parts in a package of the library (`losses`, `data/layouts`, ...)."""
-    files = (_LIBRARY / package).glob("*.py")
-    return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
-
-
-@functools.cache
 def options(package: str, name: str) -> dict[str, Option]:
     """A part's keyword-only arguments or fields, in the order of the source.
 
     Raises:
         UserError: the package has no such part, or an argument is not declared.
     """
-    signature = _method(package, name, "__init__")
+    signature = method_of(package, name, "__init__")
     if signature:
         keys = [(argument.arg, argument.annotation) for argument in signature.args.kwonlyargs]
         declared = zip(keys, signature.args.kw_defaults, strict=True)
     else:
-        body = _class(package, name).body
+        body = class_of(package, name).body
         fields = [node for node in body if isinstance(node, ast.AnnAssign)]
         declared = [((field.target.id, field.annotation), field.value) for field in fields]
     return {
@@ -92,44 +103,6 @@ def options_of_kind(package: str, name: str, *kinds: str) -> tuple[str, ...]:
     ('metric',)
     """
     return tuple(key for key, option in options(package, name).items() if option.names & set(kinds))
-
-
-@functools.cache
-def annotation(package: str, name: str, function: str, argument: str) -> str | None:
-    """A part's annotation of an argument of one of its functions ("return": its result)."""
-    signature = _method(package, name, function)
-    if signature is None:
-        return None
-    arguments = {argument.arg: argument.annotation for argument in signature.args.args}
-    arguments["return"] = signature.returns
-    found = arguments.get(argument)
-    return ast.unparse(found) if found else None
-
-
-@functools.cache
-def version(package: str, name: str) -> int:
-    """A part's version: the constant VERSION of its file, 1 if there is none.
-
-    It must be raised when the same options give different results than before.
-    """
-    return constant(package, name, "VERSION") or 1
-
-
-@functools.cache
-def constant(package: str, name: str, key: str) -> Any:
-    """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name.
-
-    The file may import it from another part of the package.
-    """
-    for node in _tree(_file(package, name)).body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == key:
-                return ast.literal_eval(value)
-            case ast.ImportFrom(module=module, names=names):
-                # From another part of the package.
-                if key in [each.name for each in names]:
-                    return constant(package, module.rpartition(".")[2], key)
-    return None
 
 
 def check_options(package: str, name: str, given: Mapping[str, Any]) -> None:
@@ -167,7 +140,7 @@ def build(package: str, name: str, *, context: dict | None = None, **given):
     facts = options(package, name).keys() - configured.keys()
     check_options(package, name, {key: value for key, value in given.items() if key not in facts})
     module = importlib.import_module(f"dmlbench.{package}.{name}".replace("/", "."))
-    part = next(value for key, value in vars(module).items() if _is_class_of(name, key))
+    part = next(value for key, value in vars(module).items() if is_class_of(name, key))
     takes = inspect.signature(part).parameters.keys() - configured.keys()
     return part(**{key: value for key, value in (context or {}).items() if key in takes}, **given)
 
@@ -180,9 +153,9 @@ def _configured(package: str, name: str) -> dict[str, Option]:
 
 def _not_declared(package: str, name: str) -> dict[str, str]:
     """What looks like an option but is none -> why."""
-    signature = _method(package, name, "__init__")
+    signature = method_of(package, name, "__init__")
     arguments = signature.args.args[1:] if signature else []
-    body = _class(package, name).body
+    body = class_of(package, name).body
     constants = [node.targets[0] for node in body if isinstance(node, ast.Assign)]
     return {argument.arg: _POSITIONAL for argument in arguments} | {
         target.id: _NO_ANNOTATION for target in constants if isinstance(target, ast.Name)
@@ -249,49 +222,3 @@ def _shown(value: Any) -> str:
 
 
 _LONGEST = 80
-
-
-def _file(package: str, name: str) -> Path:
-    if name not in available(package):
-        raise unknown(package, name, available(package))
-    return _LIBRARY / package / f"{name}.py"
-
-
-@functools.cache
-def _tree(file: Path) -> ast.Module:
-    try:
-        return ast.parse(file.read_text())
-    except SyntaxError as error:
-        where = f"{file}: line {error.lineno}"
-        raise UserError(f"{where}: not Python: {error.msg}: {(error.text or '').strip()}") from None
-
-
-def _class(package: str, name: str) -> ast.ClassDef:
-    for node in _tree(_file(package, name)).body:
-        if isinstance(node, ast.ClassDef) and _is_class_of(name, node.name):
-            return node
-    camel = "".join(part.capitalize() for part in name.split("_"))
-    raise UserError(f"{package}/{name}.py defines no class {camel}")
-
-
-def _method(package: str, name: str, method: str) -> ast.FunctionDef | None:
-    """A method of a part, its own or that of the part of its package from which it derives."""
-    part = _class(package, name)
-    if own := _function(part, method):
-        return own
-    bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
-    for node in _tree(_file(package, name)).body:
-        if isinstance(node, ast.ImportFrom) and bases & {each.name for each in node.names}:
-            other = node.module.rpartition(".")[2]
-            if other in available(package):
-                return _method(package, other, method)
-    return None
-
-
-def _function(part: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    functions = (node for node in part.body if isinstance(node, ast.FunctionDef))
-    return next((function for function in functions if function.name == name), None)
-
-
-def _is_class_of(name: str, class_name: str) -> bool:
-    return class_name.lower() == name.replace("_", "")

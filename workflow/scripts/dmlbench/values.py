@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from dmlbench import part_files
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import check_metric, metric_names, quantity
 
@@ -166,11 +167,9 @@ class PartThat:
     annotation: str
 
     def names(self) -> list[str]:
-        from dmlbench import registry  # which imports this module
-
         found = {
-            name: registry.annotation(self.package, name, self.function, self.argument)
-            for name in registry.available(self.package)
+            name: part_files.annotation(self.package, name, self.function, self.argument)
+            for name in part_files.available(self.package)
         }
         return [name for name, annotation in found.items() if self.annotation in (annotation or "")]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dmlbench.errors import UserError
 from dmlbench.plan.naming import digest_of
+from dmlbench.plan.once import once
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import DIGITS, Run
@@ -34,14 +35,14 @@ class Combination:
         return f"{prefix.replace(f'-fold{self.runs[0].spec.fold}/', '/')}-{digest}"
 
 
-@functools.cache
+@once
 def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
     """The combinations of a study: the row of each form -> its folds.
 
     Raises:
         UserError: there are no rows to combine, or they have no folds.
     """
-    found = {}
+    by_row = {}
     for position, combine in enumerate(plan.studies[study].combine):
         rows = plan.rows(study, combine.where)
         where = f"{plan.file(study)}: combine.{position}"
@@ -49,8 +50,8 @@ def combinations(plan: Plan, study: str) -> dict[Row, Combination]:
             raise UserError(f"{where}.where: fits none of the study's rows")
         for row, folds in _folds(rows, where).items():
             combined = Combination(row, tuple(folds), tuple(map(plan.run, folds)))
-            found |= {replace(row, fold=form): combined for form in combine.forms}
-    return found
+            by_row |= {replace(row, fold=form): combined for form in combine.forms}
+    return by_row
 
 
 def find(plan: Plan, folder: str) -> Combination:
@@ -65,17 +66,17 @@ def find(plan: Plan, folder: str) -> Combination:
         raise UserError(f"combination {folder}: no active study lists it") from None
 
 
-@functools.cache
+@once
 def _by_folder(plan: Plan) -> dict[str, Combination]:
-    found = (combinations(plan, study).values() for study in plan.studies)
-    return {each.folder: each for each in itertools.chain.from_iterable(found)}
+    listed = (combinations(plan, study).values() for study in plan.studies)
+    return {each.folder: each for each in itertools.chain.from_iterable(listed)}
 
 
 def _folds(rows: Iterable[Row], where: str) -> dict[Row, list[Row]]:
     """Rows that differ only in their fold, by the row without it."""
-    found: dict[Row, list[Row]] = {}
+    by_row: dict[Row, list[Row]] = {}
     for row in rows:
         if row.fold is None:
             raise UserError(f"{where}: {row.label} has no folds; allowed: rows with folds")
-        found.setdefault(replace(row, fold=None), []).append(row)
-    return {row: sorted(folds, key=lambda fold: fold.fold) for row, folds in found.items()}
+        by_row.setdefault(replace(row, fold=None), []).append(row)
+    return {row: sorted(folds, key=lambda fold: fold.fold) for row, folds in by_row.items()}

@@ -76,9 +76,9 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
             f"{file}: {study!r} is the name of a rule; allowed: all names but "
             f"{', '.join(sorted(RULES))}"
         )
-    found = read_yaml(file, Study)
-    own = with_optima(found.variants, folder)
-    return found.model_copy(update={"variants": {**variants, **own}})
+    as_written = read_yaml(file, Study)
+    own = with_optima(as_written.variants, folder)
+    return as_written.model_copy(update={"variants": {**variants, **own}})
 
 
 def study_file(folder: Path, study: str) -> Path:
@@ -110,14 +110,14 @@ def with_alternatives(
     Raises:
         UserError: an unknown data set or alternative.
     """
-    found = dict(datasets)
-    check_known(where, "dataset", chosen, found)
+    entries = dict(datasets)
+    check_known(where, "dataset", chosen, entries)
     for name, choice in chosen.items():
-        entry = found[name]
+        entry = entries[name]
         check_known(f"{where}.{name}", f"alternative of {name}", [choice], entry.alternatives)
         used = {"archives": entry.alternatives[choice], "published": entry.archives}
-        found[name] = entry.model_copy(update=used)
-    return found
+        entries[name] = entry.model_copy(update=used)
+    return entries
 
 
 def _read_changed(path: Path, change: Callable[[Any], Any], kind):

@@ -83,8 +83,8 @@ def _read(root: Path, known: dict[str, list]) -> dict[str, list]:
     if root.is_file():
         files, linked = {".": root.stat()}, set()
     else:
-        found = walk(root)
-        files, linked = found.files, found.in_linked_folders
+        walked = walk(root)
+        files, linked = walked.files, walked.in_linked_folders
         if known and not any(map(is_image, files)):
             raise AbsentError(f"{root}: has no images any more; is its disk plugged in?")
     seen = {name: _seen(status) for name, status in files.items()}

@@ -199,7 +199,7 @@ class CostModel:
             # A network that stays untrained says nothing about the time of a training.
             if images is not None and spec.epochs:
                 points.setdefault(_kind(spec), []).append((images, seconds))
-        return {kind: fit(found) for kind, found in points.items()}
+        return {kind: fit(of_kind) for kind, of_kind in points.items()}
 
     def _images(self, spec: Spec) -> float | None:
         """Training images plus a third of the evaluated ones; half of a data set tests.

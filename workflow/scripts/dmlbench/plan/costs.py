@@ -172,23 +172,24 @@ def costs(model: CostModel, ahead: Ahead) -> list[Cost]:
 
 
 def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> list[Cost]:
-    found: dict[str, list[Estimate]] = {}
+    estimates: dict[str, list[Estimate]] = {}
     for run, row in runs.items():
         kind = f"{row.network} at {pixels_learnt_from(run.spec)} pixels"
         if run.spec.precision != "float32":
             kind += f" in {run.spec.precision}"
-        found.setdefault(kind, []).append(model.estimate(row.network, run.spec))
+        estimates.setdefault(kind, []).append(model.estimate(row.network, run.spec))
     return [
-        _cost(f"{kind}, {_counted(len(each), 'training')}", each) for kind, each in found.items()
+        _cost(f"{kind}, {_counted(len(each), 'training')}", each)
+        for kind, each in estimates.items()
     ]
 
 
 def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
     """Every trial of the budgets, to its last epoch and in every fold, by network."""
-    found: dict[str, list[str]] = {}
+    by_network: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(model.plan.searches[name].run.network, []).append(name)
-    return [_of_network(model, network, some) for network, some in found.items()]
+        by_network.setdefault(model.plan.searches[name].run.network, []).append(name)
+    return [_of_network(model, network, some) for network, some in by_network.items()]
 
 
 def _of_network(model: CostModel, network: str, names: list[str]) -> Cost:

@@ -49,15 +49,15 @@ def current(package: str, choice: dict[str, Any]) -> dict[str, Any]:
     part = _successors(package)[earlier]
     replaced = _formerly(package, part)[earlier]
     fixed = {key: value for key, value in replaced.items() if value is not ...}
-    found = fixed | choice | {"name": part}
+    successor = fixed | choice | {"name": part}
     for key, option in registry.options(package, part).items():
-        if key not in found and (key in replaced or not (option.is_added or option.is_fact)):
+        if key not in successor and (key in replaced or not (option.is_added or option.is_fact)):
             now = ", ".join(f"{key}: {value}" for key, value in replaced.items())
             raise UserError(
                 f"{package}/{earlier}: is now {part} with {now}; allowed: {part}, or {earlier} "
                 f"with a value of each of its options, of which {key} is missing"
             )
-    return found
+    return successor
 
 
 def _same(*values: Any) -> bool:

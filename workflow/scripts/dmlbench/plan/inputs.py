@@ -1,7 +1,6 @@
 """The inputs of jobs that depend on the plan: a method for each such rule, with its wildcards."""
 
 import os
-from collections.abc import Mapping
 
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
@@ -44,16 +43,18 @@ class Inputs:
 
     def _archives(self, data: str, output: str) -> Files:
         """The archives of a data set; if a folder is absent, its output must be there."""
-        found = self.plan.find_data(data)
+        dataset = self.plan.find_data(data)
         results = self.plan.configuration.pathvars.results
-        if found.absent and not os.path.exists(output.replace("<results>", results)):
-            raise UserError(f"data set {found.name}: {found.absent}; its images are needed now")
-        if found.entry.folder:
-            return {"archives": [os.path.expanduser(found.entry.folder)]}
-        if found.entry.generator:
+        if dataset.absent and not os.path.exists(output.replace("<results>", results)):
+            raise UserError(f"data set {dataset.name}: {dataset.absent}; its images are needed now")
+        if dataset.entry.folder:
+            return {"archives": [os.path.expanduser(dataset.entry.folder)]}
+        if dataset.entry.generator:
             return {"archives": [made("draw", data=data)]}
-        names = found.entry.archives
-        return {"archives": [made("download", dataset=found.name, archive=name) for name in names]}
+        names = dataset.entry.archives
+        return {
+            "archives": [made("download", dataset=dataset.name, archive=name) for name in names]
+        }
 
     def features(self, data: str, features: str) -> Files:
         row, spec = self.extracted(data, features)
@@ -93,10 +94,10 @@ class Inputs:
         return found
 
     def evaluate(self, run: str) -> Files:
-        found = {"embeddings": made("embed", run=run)}
+        files = {"embeddings": made("embed", run=run)}
         if self.runs.find(run).spec.own_best_metrics:
-            found["history"] = made("train", "history", run=run)
-        return found
+            files["history"] = made("train", "history", run=run)
+        return files
 
     def measure(self, run: str, measure: str) -> Files:
         role = entry("measure", measure, self.plan.measures).role
@@ -125,10 +126,10 @@ class Inputs:
     def table(self, study: str, table: str) -> Files:
         view = views.view(self.plan, study, "table", table)
         options = registry.options("presentation/tables", view.kind.name)
-        board = self._is_tournament(study, view, options)
-        return self._view(study, view) | {
-            "queries": self._queries(study, view) if "queries" in options and not board else [],
-            "board": [made("tournament", study=study)] if board else [],
+        shown = self._view(study, view)
+        answered = "queries" in options and not shown["board"]
+        return shown | {
+            "queries": self._queries(study, view) if answered else [],
             "trials": [
                 made("search", "trials", search=self._search(name)) for name in view.searches
             ],
@@ -154,10 +155,10 @@ class Inputs:
 
     def experiments(self, names: list[str], output: str = "table") -> list[str]:
         """The files of experiments, over their seeds."""
-        found = {name: self.plan.experiments[name] for name in names}
+        chosen = {name: self.plan.experiments[name] for name in names}
         return [
             made("experiment", output, experiment=experiment.folder(name), seed=seed)
-            for name, experiment in found.items()
+            for name, experiment in chosen.items()
             for seed in experiment.seeds
         ]
 
@@ -169,20 +170,30 @@ class Inputs:
             "tables": self.experiments(view.experiments),
             "printed": list(map(str, printed)),
             "mapping": sorted({str(file.parent / "mapping.yaml") for file in printed}),
+            "board": self._board(study, view),
         }
 
-    def _is_tournament(self, study: str, view: views.Table, options: Mapping) -> bool:
-        """Whether a table shows the ranks of the study's tournament, and can read them."""
+    def _board(self, study: str, view: views.Table | views.Figure) -> list[str]:
+        """The study's tournament, if a table or figure ranks the same methods in the same way."""
         ranking = self.plan.studies[study].tournament
-        if ranking is None or "board" not in options:
-            return False
+        options = registry.options(view.kind.package, view.kind.name)
+        if ranking is None or view.selection or "board" not in options:
+            return []
         metric = view.kind.hyperparameters.get("metric", options["metric"].default)
-        ranked = views.methods(self.plan, study, view.where)
-        return (view.where, metric, ranked) == (
+        same = (view.where, metric, self._ranked(study, view)) == (
             ranking.where,
             ranking.metric,
             views.ranked_methods(self.plan, study),
         )
+        return [made("tournament", "parquet", study=study)] if same else []
+
+    def _ranked(self, study: str, view: views.Table | views.Figure) -> list[str]:
+        """The methods that a kind of ranks ranks: all, those that train, or those with a year."""
+        names = views.methods(self.plan, study, view.where)
+        needs = registry.constant(view.kind.package, view.kind.name, "NEEDS")
+        if needs == "ranks_of_several":
+            return [name for name in names if name != views.baseline(self.plan, study)]
+        return list(views.years(self.plan, names)) if needs == "ranks_of_dated" else names
 
     def _scores(self, study: str, where=None, measures=()) -> list[str]:
         shown = views.shown(self.plan, study, where, measures)

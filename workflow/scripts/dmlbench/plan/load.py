@@ -59,12 +59,12 @@ def _digest(configuration: dict, folder: Path, plan: Plan) -> str:
         if entry.folder
     }
     values = json.dumps([configuration, own], sort_keys=True, default=str)
-    found = hashlib.sha256(values.encode())
+    digest = hashlib.sha256(values.encode())
     for root, pattern in ((folder, "*"), (Path(__file__).parents[1], "*.py")):
         for file in sorted(path for path in root.rglob(pattern) if path.is_file()):
-            found.update(f"\0{file.relative_to(root)}\0".encode())
-            found.update(file.read_bytes())
-    return found.hexdigest()
+            digest.update(f"\0{file.relative_to(root)}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def reload(configuration: dict, folder: Path) -> Plan:

@@ -73,7 +73,7 @@ class When(_When):
 
     def match(self, cell: Columns[str, str]) -> dict[str, str] | None:
         """The values of the patterns' names in a cell; None for a cell that does not match."""
-        found: dict[str, str] = {}
+        named: dict[str, str] = {}
         for column, patterns in self:
             if patterns is None:
                 continue
@@ -82,8 +82,8 @@ class When(_When):
             fitting = next(filter(None, fits), None)
             if fitting is None:
                 return None
-            found |= fitting.groupdict()
-        return found
+            named |= fitting.groupdict()
+        return named
 
     def names(self) -> set[str]:
         """The names in the patterns."""
@@ -209,8 +209,8 @@ class Mapping(Model):
 
     def selection(self, cell: Columns[str, str]) -> str:
         """The selection rule of a printed cell; empty for its run's own."""
-        found = (some.rule for some in self.selections if some.when.match(cell) is not None)
-        return next(found, "")
+        rules = (some.rule for some in self.selections if some.when.match(cell) is not None)
+        return next(rules, "")
 
     def _variant(self, printed: str) -> str:
         parts = [self.parts.get(part, part) for part in printed.split(";")]

@@ -46,15 +46,15 @@ class Memory(Model):
         of the batch, and `OVERHEAD`. Not counted are the loss, which is small, and the store of
         images, which goes to the GPU only if there is room.
         """
-        found = self.networks.get(network)
-        if found is None or spec.epochs == 0:
+        counted = self.networks.get(network)
+        if counted is None or spec.epochs == 0:
             return None
-        weights = 1e6 * found.parameters
+        weights = 1e6 * counted.parameters
         copies = 2 + _states(spec) + any(part.name == "proximity" for part in spec.regularizers)
         # Autocast keeps a copy of the weights in reduced precision.
         reduced = 2 * weights if spec.precision == "bfloat16" else 0
-        area = (pixels_learnt_from(spec) / found.pixels) ** 2
-        image = found.image.bfloat16 if spec.precision == "bfloat16" else found.image.float32
+        area = (pixels_learnt_from(spec) / counted.pixels) ** 2
+        image = counted.image.bfloat16 if spec.precision == "bfloat16" else counted.image.float32
         images = 1e6 * image * area * spec.batch_size / spec.gpus
         return 4 * weights * copies + reduced + images + OVERHEAD
 

@@ -1,12 +1,12 @@
 """What kinds of tables and figures need of their rows, checked before a row is trained.
 
-A kind names its rule as the constant NEEDS of its file. A rule refuses rows of which the kind could
-not make a table or a figure once they are scored; it knows the rows, and the metrics of each.
+A kind names its rule, a function here, as the constant NEEDS of its file. A rule raises a UserError
+for rows of which the kind could not make a table or a figure once they are scored; it knows the
+rows, and the metrics of each.
 """
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable
 
 from dmlbench.errors import check_known
 from dmlbench.plan.rows import COORDINATES, PLACED, Row, all_but
@@ -30,11 +30,6 @@ from dmlbench.plan.view_rows import (
 
 _FEWEST_POINTS = 3
 """Points that a correlation needs."""
-
-
-def check_needs(rule: str, known: Known) -> None:
-    """Raise a UserError unless the rows are what a rule needs."""
-    RULES[rule](known)
 
 
 def one_family(known: Known) -> None:
@@ -78,13 +73,13 @@ def points(known: Known) -> None:
             [row for row in same if metric in known.metrics(row, role)]
             for metric, role in ((x, x_role), (options["y"], y_role))
         ]
-        found = []
+        scored_points = []
         for side in sides:
             for point in groups(side, "method", "variant"):
                 for column in all_but("dataset", "method", "variant", "seed"):
                     check_one(point, column)
-            found.append({(row.method, row.variant) for row in side})
-        count = len(set.intersection(*found))
+            scored_points.append({(row.method, row.variant) for row in side})
+        count = len(set.intersection(*scored_points))
         if count < _FEWEST_POINTS:
             refuse(
                 f"{count} methods and variants on {same[0].dataset} have both {x} of {x_role} and "
@@ -322,43 +317,13 @@ def searches(known: Known) -> None:
 def one_search_per_strategy(known: Known) -> None:
     """Searches, of a method by a strategy at most one."""
     searches(known)
-    found = defaultdict(list)
+    names_of = defaultdict(list)
     for name, search in known.searches.items():
-        found[search.run.method, search.strategy.name].append(name)
-    for (method, strategy), names in found.items():
+        names_of[search.run.method, search.strategy.name].append(name)
+    for (method, strategy), names in names_of.items():
         if len(names) > 1:
             refuse(f"{' and '.join(names)} search {method} by {strategy}; allowed: one search")
 
 
 OF_SEARCHES = {"searches", "one_search_per_strategy"}
 """Rules of kinds that show searches; only they may."""
-
-RULES: dict[str, Callable[[Known], None]] = {
-    rule.__name__: rule
-    for rule in (
-        combined_folds,
-        combined_folds_with_references,
-        dated_methods,
-        equal_methods,
-        folds_of_one_split,
-        has_reference,
-        lines_along_an_axis,
-        next_to_printed,
-        numbers_of_an_axis,
-        one_family,
-        one_family_of_networks,
-        one_method,
-        one_row_per_cell,
-        one_search_per_strategy,
-        pairs,
-        points,
-        points_of_metrics,
-        ranks,
-        ranks_of_dated,
-        ranks_of_several,
-        searches,
-        spectra,
-        two_factors,
-        values_of_axes,
-    )
-}

@@ -68,10 +68,10 @@ def content(plan: Plan, study: str) -> list[str]:
         for view in views_
         for suffix in names
     ]
-    audit = list((content["audit"] or {}).values())
-    kinds = ("scores", "tournament", "timings", "agreement", "claims")
+    several = [file for kind in ("tournament", "audit") for file in (content[kind] or {}).values()]
+    kinds = ("scores", "timings", "agreement", "claims")
     own = [content[kind] for kind in kinds if content[kind]]
-    return [*own, *shown, *audit]
+    return [*own, *shown, *several]
 
 
 def browsed(plan: Plan, study: str) -> dict:
@@ -131,15 +131,17 @@ def _content(plan: Plan, study: str) -> dict:
     def made(rule: str, output: str = "", **wildcards: str) -> str:
         return f"{results}/{paths.made(rule, output, **wildcards)}"
 
+    def all_of(rule: str, **wildcards: str) -> dict[str, str]:
+        return {suffix: made(rule, suffix, **wildcards) for suffix in paths.outputs(rule)}
+
     def view(rule: str, shown, **wildcards: str) -> dict[str, str]:
-        files = {suffix: made(rule, suffix, **wildcards) for suffix in paths.outputs(rule)}
-        return {"title": shown.title, "caption": shown.caption, **files}
+        return {"title": shown.title, "caption": shown.caption, **all_of(rule, **wildcards)}
 
     audit = description.audit
     claimed = study == audit and (plan.folder / "reference" / study / CLAIMS).exists()
     return {
         "scores": made("aggregate", "scores", study=study),
-        "tournament": made("tournament", study=study) if description.tournament else None,
+        "tournament": all_of("tournament", study=study) if description.tournament else None,
         "timings": made("timings", study=study) if description.runs else None,
         "browser": made("run_browser", study=study) if description.runs else None,
         "document": made("document", study=study),
@@ -158,12 +160,7 @@ def _content(plan: Plan, study: str) -> dict:
             {"id": f"map_{name}", **view("embedding_map", shown, study=study, map=name)}
             for name, shown in description.embedding_maps.items()
         ],
-        "audit": {
-            suffix: made("audit_document", suffix, study=audit)
-            for suffix in paths.outputs("audit_document")
-        }
-        if audit
-        else None,
+        "audit": all_of("audit_document", study=audit) if audit else None,
     }
 
 
@@ -190,16 +187,16 @@ def _protocol(plan: Plan, study: str) -> dict[str, str]:
 def _folders(plan: Plan, study: str) -> dict[str, dict[str, str]]:
     """Title -> index and split of the data sets that are folders of the user's."""
     results = plan.configuration.pathvars.results
-    found = {}
+    folders = {}
     for row in plan.rows(study):
         data, entry = plan.data(row.dataset), plan.datasets[row.dataset]
-        if data.contents and entry.title not in found:
+        if data.contents and entry.title not in folders:
             split = slug(plan.run(row).spec.split)
-            found[entry.title] = {
+            folders[entry.title] = {
                 "index": f"{results}/{paths.made('index', data=data.folder)}",
                 "split": f"{results}/{paths.made('split', data=data.folder, split=split)}",
             }
-    return found
+    return folders
 
 
 def _digest(folders: Iterable[str]) -> str:

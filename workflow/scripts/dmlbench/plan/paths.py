@@ -91,7 +91,7 @@ RULES = {
         "aggregate/{study}", {"scores": f"{STUDY}/scores.parquet", "runs": f"{STUDY}/runs.csv"}
     ),
     "timings": Rule("timings/{study}", {"": f"{STUDY}/timings.csv"}),
-    "tournament": Rule("tournament/{study}", {"": f"{STUDY}/tournament.csv"}),
+    "tournament": Rule("tournament/{study}", _formats(f"{STUDY}/tournament", "csv", "parquet")),
     "table": Rule(
         "table/{study}/{table}", _formats(f"{STUDY}/tables/{{table}}", "csv", "md", "tex", "html")
     ),

@@ -1,6 +1,5 @@
 """The plan: the rows that the studies list, and the run of each row."""
 
-import functools
 import itertools
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.data import Data, data_of
 from dmlbench.plan.defaults import complete as complete_choice
 from dmlbench.plan.naming import slug
+from dmlbench.plan.once import once
 from dmlbench.plan.places import merged
 from dmlbench.plan.read import checked
 from dmlbench.plan.rows import Row
@@ -119,7 +119,7 @@ class Plan:
         rows = itertools.chain.from_iterable(self.rows(name, where) for name in studies)
         return list(dict.fromkeys(map(self.run, rows)))
 
-    @functools.cache  # noqa: B019 (one plan lives as long as the process)
+    @once
     def run(self, row: Row) -> Run:
         """The run of a row.
 
@@ -146,11 +146,11 @@ class Plan:
             return row
         return replace(row, seed=0)
 
-    @functools.cache  # noqa: B019 (see above)
+    @once
     def _versions(self, row: Row) -> dict[str, int]:
         return versions(self._spec(row).as_dict())
 
-    @functools.cache  # noqa: B019 (see above)
+    @once
     def _spec(self, row: Row) -> Spec:
         recipe, named = self.recipes[row.recipe], self.variants_of(row.study)
         values = resolve(
@@ -197,14 +197,14 @@ class Plan:
         """The search whose best values a row's run uses; None for most."""
         return variants.search_of(row.variant, self.variants_of(row.study), row)
 
-    @functools.cache  # noqa: B019 (see above)
+    @once
     def data(self, dataset: str) -> Data:
         """A data set of the catalogue with its folder."""
         name = rehearsal.TOY if self.configuration.rehearsal else dataset
-        found = data_of(name, self.datasets[dataset])
-        if found.absent:
-            self.absent[name] = found.absent
-        return found
+        identified = data_of(name, self.datasets[dataset])
+        if identified.absent:
+            self.absent[name] = identified.absent
+        return identified
 
     def find_data(self, folder: str) -> Data:
         """The data set of a folder below `results/data`.
@@ -270,7 +270,7 @@ class Plan:
         """The variants of a study; a search belongs to no study and has none."""
         return self.studies[study].variants if study else {}
 
-    @functools.cache  # noqa: B019 (see above)
+    @once
     def _rows(self, study: str) -> list[Row]:
         rows = [
             row

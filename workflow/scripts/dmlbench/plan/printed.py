@@ -34,7 +34,7 @@ def fitting(numbers: Iterable[Number], where: Where) -> list[Number]:
 
 
 def _numbers(file: Path, mapping: Mapping) -> list[Number]:
-    found = []
+    numbers = []
     with file.open(newline="") as lines:
         for line in csv.DictReader(lines):
             cell = {name: line[name] for name in (*CELL, "panel")} | {
@@ -47,8 +47,8 @@ def _numbers(file: Path, mapping: Mapping) -> list[Number]:
                 place = NOWHERE | cell | {"role": cell["split"], "split": ""}
                 place["embedding_dim"] = int(cell["embedding_dim"] or 0)
             columns = {column: place[column] for column in Number._fields if column in place}
-            found.append(Number(**columns, placed=placed))
-    return found
+            numbers.append(Number(**columns, placed=placed))
+    return numbers
 
 
 def _fits(number: Number, where: Where) -> bool:

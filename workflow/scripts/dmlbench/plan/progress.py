@@ -73,8 +73,8 @@ class Progress:
 
     @cached_property
     def failed(self) -> list[Failed]:
-        found = ((stage, failure(self.results / stage.log)) for stage in self.missing)
-        return [Failed(stage, why) for stage, why in found if why]
+        reasons = ((stage, failure(self.results / stage.log)) for stage in self.missing)
+        return [Failed(stage, why) for stage, why in reasons if why]
 
     @cached_property
     def running(self) -> list[Stage]:

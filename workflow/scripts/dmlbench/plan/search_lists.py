@@ -22,14 +22,14 @@ def expanded(entries: Any) -> Any:
     """
     if not isinstance(entries, dict):
         return entries
-    found: dict[str, Any] = {}
+    searches: dict[str, Any] = {}
     for name, entry in entries.items():
         run = entry.get("run") if isinstance(entry, dict) else None
         own = _of_each_run(name, entry, run) if isinstance(run, dict) else {name: entry}
-        if again := next((each for each in own if each in found), None):
+        if again := next((each for each in own if each in searches), None):
             raise UserError(f"{name}: a second search {again}; allowed: names that differ")
-        found |= own
-    return found
+        searches |= own
+    return searches
 
 
 def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[
     lists = [value if isinstance(value, list) else [value] for value in run.values()]
     runs = [dict(zip(run, chosen, strict=True)) for chosen in itertools.product(*lists)]
     try:
-        found = {
+        searches = {
             str(name).format(**single): entry
             | {"run": single}
             | ({"title": str(entry["title"]).format(**single)} if "title" in entry else {})
@@ -45,6 +45,6 @@ def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[
         }
     except (AttributeError, KeyError, IndexError, ValueError) as error:
         raise UserError(f"{name}: braces around {error}; allowed: a key of run") from None
-    if len(found) < len(runs):
+    if len(searches) < len(runs):
         raise UserError(f"{name}: one name for {len(runs)} searches; allowed: with {{dataset}} ...")
-    return found
+    return searches

@@ -12,7 +12,6 @@ Digests of a search's `facts`:
   digest could promise equal results.
 """
 
-import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan.choices import Model, Pruner, Strategy
 from dmlbench.plan.configuration import Rehearsal
 from dmlbench.plan.naming import digest_of
+from dmlbench.plan.once import once
 from dmlbench.plan.places import Place, merged, place_value
 from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.plan.read import checked
@@ -122,8 +122,8 @@ def rehearsed(search: Search, rehearsal: Rehearsal) -> Search:
 
 def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
     """Place -> the spec's own value; a place without one is left out."""
-    found = {place: place_value(spec, place) for place in places}
-    return {place: value for place, value in found.items() if value is not None}
+    values = {place: place_value(spec, place) for place in places}
+    return {place: value for place, value in values.items() if value is not None}
 
 
 def search_facts(plan, name: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def trials_digest(facts: Mapping[str, Any]) -> str:
     return _digest({key: value for key, value in facts.items() if key not in bounds})
 
 
-@functools.cache
+@once
 def folder(plan, name: str) -> str:
     """A search's folder below `searches`: another search of the same name has another folder."""
     return f"{name}-{identity(search_facts(plan, name))[:8]}"

@@ -29,13 +29,13 @@ def module_digest(path: Path) -> str:
 @functools.cache
 def imported(path: Path) -> frozenset[Path]:
     """The file itself and the library's modules that it imports, directly or indirectly."""
-    found, waiting = set(), [path]
+    modules, waiting = set(), [path]
     while waiting:
         module = waiting.pop()
-        if module not in found:
-            found.add(module)
+        if module not in modules:
+            modules.add(module)
             waiting.extend(_read(module)[1])
-    return frozenset(found)
+    return frozenset(modules)
 
 
 @functools.cache
@@ -61,11 +61,11 @@ def library_digest() -> str:
 
     It changes with every edit, and takes milliseconds.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted((SCRIPTS / "dmlbench").rglob("*.py")):
-        found.update(f"\0{file.relative_to(SCRIPTS)}\0".encode())
-        found.update(file.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(f"\0{file.relative_to(SCRIPTS)}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @functools.cache

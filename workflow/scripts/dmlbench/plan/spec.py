@@ -209,33 +209,31 @@ def complete(values: dict) -> dict:
 def _with_parts(values: dict, changed: Callable[[type[Choice], Any], dict]) -> dict:
     """The values of a spec with every part changed; a key that is missing is not added."""
     kinds = {"loss": Loss, "miner": Miner, "sampler": Sampler, "split": SplitRule}
-    found = values | {
-        key: values[key] and changed(kind, values[key]) for key, kind in kinds.items()
-    }
+    spec = values | {key: values[key] and changed(kind, values[key]) for key, kind in kinds.items()}
     network = values["network"]
-    found["network"] = network | {"backbone": changed(Backbone, network["backbone"])}
+    spec["network"] = network | {"backbone": changed(Backbone, network["backbone"])}
     if network.get("frozen"):
-        found["network"]["frozen"] = [changed(Transform, step) for step in network["frozen"]]
+        spec["network"]["frozen"] = [changed(Transform, step) for step in network["frozen"]]
     if "regularizers" in values:
-        found["regularizers"] = [changed(Regularizer, part) for part in values["regularizers"]]
+        spec["regularizers"] = [changed(Regularizer, part) for part in values["regularizers"]]
     if "transforms" in values:
-        found["transforms"] = {
+        spec["transforms"] = {
             role: [changed(Transform, step) for step in steps]
             for role, steps in values["transforms"].items()
         }
-    return found
+    return spec
 
 
 def _added(model: BaseModel) -> dict:
     """The fields of a model, and of the models in it, that are `Added` and have their default."""
-    found = {}
+    fields = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if Added() in field.metadata and value == field.default:
-            found[name] = True
+            fields[name] = True
         elif isinstance(value, BaseModel):
-            found[name] = _added(value)
-    return {name: inner for name, inner in found.items() if inner}
+            fields[name] = _added(value)
+    return {name: inner for name, inner in fields.items() if inner}
 
 
 def _identified(kind: type[Choice], part: dict) -> dict:

@@ -101,12 +101,12 @@ def _of_network(network: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _of_parts(named: list[tuple[str, str | Mapping[str, Any]]]) -> dict[str, int]:
-    found = {}
+    by_part = {}
     for package, choice in named:
         choice = {"name": choice} if isinstance(choice, str) else choice
         name = identified(package, choice)["name"]
-        found[part_name(package, name)] = registry.version(package, choice["name"])
-    return dict(sorted(found.items()))
+        by_part[part_name(package, name)] = registry.version(package, choice["name"])
+    return dict(sorted(by_part.items()))
 
 
 def _plain(values: BaseModel | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -66,7 +66,7 @@ def _check_needs(plan: Plan, study: str, view, where: str) -> None:
     if rule is None or getattr(view, "experiments", None):
         return
     with located(f"{where}.where"):
-        needs.check_needs(rule, known(plan, study, view))
+        getattr(needs, rule)(known(plan, study, view))
 
 
 def _check_experiments(plan: Plan, study: str, view: Table | Figure, where: str) -> None:
@@ -123,9 +123,9 @@ def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> view_row
     @functools.cache
     def metrics(dataset: str, role: str, together: bool) -> set[str]:
         scored = role == "test" or (role == "validation" and not together)
-        found = set(plan.datasets[dataset].metrics) if scored else set()
+        own = set(plan.datasets[dataset].metrics) if scored else set()
         of_role = [each.metrics for each in measures if each.role == role and not together]
-        return found.union(*of_role)
+        return own.union(*of_role)
 
     return view_rows.Known(
         rows=rows,

@@ -60,10 +60,10 @@ def values_of(row: Row, columns: Iterable[str]) -> tuple:
 
 def groups(rows: Iterable, *columns: str, by: Callable | None = None) -> list[list]:
     """Rows that are equal in these columns, in their order."""
-    found = defaultdict(list)
+    by_values = defaultdict(list)
     for row in rows:
-        found[(*values_of(row, columns), by and by(row))].append(row)
-    return list(found.values())
+        by_values[(*values_of(row, columns), by and by(row))].append(row)
+    return list(by_values.values())
 
 
 def check_one(rows: Iterable, column: str) -> None:

@@ -46,12 +46,12 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
         if description.tournament is None:
             raise UserError(f"study {study} has no tournament")
         return description.tournament
-    found = {
+    named = {
         "table": description.tables,
         "figure": description.figures,
         "map": description.embedding_maps,
     }[kind]
-    return entry(f"{kind} of study {study}", name, found)
+    return entry(f"{kind} of study {study}", name, named)
 
 
 def measures_of(view: View) -> list[str]:
@@ -119,11 +119,11 @@ def printed_files(plan: Plan, study: str, view: View) -> list[Path]:
 
 def trained_rows(plan: Plan, study: str, where: Where) -> list[Row]:
     """The rows that are trained for matching rows: these, and the folds of combined ones."""
-    found = dict.fromkeys(plan.rows(study, where))
+    trained = dict.fromkeys(plan.rows(study, where))
     for row, together in (combinations(plan, study) if where.fold else {}).items():
         if where.holds(row):
-            found |= dict.fromkeys(together.folds)
-    return list(found)
+            trained |= dict.fromkeys(together.folds)
+    return list(trained)
 
 
 def rows(plan: Plan, study: str, where: Where) -> list[Row]:
@@ -147,9 +147,9 @@ def shown(
     """
     runs = [(row.columns, plan.run(row).folder) for row in plan.rows(study, where)]
     runs = [(columns | {"run": folder}, folder) for columns, folder in runs]
-    found = [(row, paths.made("evaluate", "scores", run=run)) for row, run in runs]
+    files = [(row, paths.made("evaluate", "scores", run=run)) for row, run in runs]
     combined = combinations(plan, study) if where is None or where.fold else {}
-    found += [
+    files += [
         (
             row.columns | {"run": together.folder},
             paths.made("combine", combination=together.folder, form=row.fold),
@@ -157,12 +157,12 @@ def shown(
         for row, together in combined.items()
         if where is None or where.holds(row)
     ]
-    found += [
+    files += [
         (row, paths.made("measure", "scores", run=run, measure=name))
         for name in measures
         for row, run in runs
     ]
-    return found
+    return files
 
 
 def shown_rows(plan: Plan, study: str) -> list[dict[str, Any]]:

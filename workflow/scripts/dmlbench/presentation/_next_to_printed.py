@@ -99,12 +99,14 @@ def columns(
     group = name(titles, metric) if group is None else group
     if not printed:
         return [Column(stem, group, better=better)]
-    found = [
+    compared = [
         Column(stem, "ours", group, better=better),
         Column(f"{stem}_printed", "printed", group, better=better),
         Column(f"{stem}_difference", "diff.", group, better="", signed=True),
     ]
-    return [*found, Column(f"{stem}_inside", "in 95 %", group, better="")] if intervals else found
+    if intervals:
+        compared.append(Column(f"{stem}_inside", "in 95 %", group, better=""))
+    return compared
 
 
 def lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -156,10 +158,10 @@ def cells(
     if not printed:
         return [ours]
     theirs = _printed(row) if there else Cell(NOT_PRINTED)
-    found = [ours, theirs, Cell(row.difference if ran and there else None)]
+    compared = [ours, theirs, Cell(row.difference if ran and there else None)]
     if not intervals:
-        return found
-    return [*found, _inside(row)]
+        return compared
+    return [*compared, _inside(row)]
 
 
 def _inside(row) -> Cell:

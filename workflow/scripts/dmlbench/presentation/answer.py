@@ -15,9 +15,8 @@ from dmlbench.presentation.names import name, points
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import StudyPage, TableFiles, near_first, read_tournament
 from dmlbench.statistics.aggregation import in_rows, read_scores
-from dmlbench.statistics.friedman import friedman
 from dmlbench.statistics.summary import select, summarize
-from dmlbench.statistics.tournament import rank_by_year, ranks
+from dmlbench.statistics.tournament import rank_by_year
 
 
 def answer(study: StudyPage) -> list[str]:
@@ -33,8 +32,10 @@ def answer(study: StudyPage) -> list[str]:
     named = [tables[key] for key in study["answer"] if key in tables]
     if not named and study["tournament"] is not None:
         return _of_tournament(study)
-    found = named or [each for each in tables.values() if each["kind"] in ANSWERING][:1]
-    return [sentence for table in found for sentence in _of_table(table, study, alone=not named)]
+    answering = named or [each for each in tables.values() if each["kind"] in ANSWERING][:1]
+    return [
+        sentence for table in answering for sentence in _of_table(table, study, alone=not named)
+    ]
 
 
 def _of_tournament(study: StudyPage) -> list[str]:
@@ -55,7 +56,7 @@ def _of_tournament(study: StudyPage) -> list[str]:
             f"experiment{seeds}."
         ]
     else:
-        sentences = [_test(study, board, lead, seeds)]
+        sentences = [_test(board, lead, seeds)]
     trend = rank_by_year(board, study["years"])
     if trend is not None:
         found = "no significantly better or worse ranks"
@@ -71,13 +72,13 @@ def _of_tournament(study: StudyPage) -> list[str]:
     return sentences
 
 
-def _test(study: StudyPage, board: pd.DataFrame, lead: str, seeds: str) -> str:
+def _test(board: pd.DataFrame, lead: str, seeds: str) -> str:
     best = board.iloc[0]
     p_value, difference = best.friedman_p, best.critical_difference
     near = near_first(board)
     interval = "" if pd.isna(best.rank_low) else f" {_between(best.rank_low, best.rank_high, 1)}"
     rank = f"{best.title} has the best mean rank, {rounded(best.average_rank, 2)}{interval}{lead}"
-    test = f"p = {p_value:.3g}, Kendall's W = {rounded(_concordance(study), 2)}"
+    test = f"p = {p_value:.3g}, Kendall's W = {rounded(best.concordance, 2)}"
     among = f"{len(board)} losses in {best.experiments} experiments"
     if not p_value < SIGNIFICANT:
         found = f": {test}" if p_value == p_value else ""
@@ -99,17 +100,6 @@ def _test(study: StudyPage, board: pd.DataFrame, lead: str, seeds: str) -> str:
         f"{rank}, and differs significantly from {apart} ({limit}; {among}, Friedman test: "
         f"{test}){seeds}."
     )
-
-
-def _concordance(study: StudyPage) -> float:
-    """Kendall's W: 1 if all experiments order the methods alike, 0 if they share nothing."""
-    table = ranks(
-        _ranked(study),
-        metric=study["metric"],
-        methods=study["methods"],
-        selection=study["selection"],
-    )
-    return friedman(table).chi_square / (table.shape[1] * (len(table) - 1))
 
 
 def _lead(study: StudyPage, board: pd.DataFrame) -> str:

@@ -180,18 +180,18 @@ def _endings(study: StudyPage) -> dict[str, int]:
 
 def _verdicts(study: StudyPage) -> dict:
     """How many printed numbers have which verdict, in total and by table, and two pictures."""
-    found = pd.read_csv(study["agreement"], dtype={"table": str})
-    counts = summary(found)
+    verdicts = pd.read_csv(study["agreement"], dtype={"table": str})
+    counts = summary(verdicts)
     tables = {
         display_table(table.removeprefix("table_")): summary(cells)
-        for table, cells in found.groupby("table")
+        for table, cells in verdicts.groupby("table")
     }
     return counts | {
         "tables": tables,
         "rule": RULE,
         "bar": stacked_bar({verdict: counts[verdict] for verdict in VERDICTS}),
         "scatter": scatter(
-            found,
+            verdicts,
             lambda method, metric: escape(
                 f"{name(study['titles'], method)}, {name(study['titles'], metric)}"
             ),
@@ -201,11 +201,11 @@ def _verdicts(study: StudyPage) -> dict:
 
 def _claims(study: StudyPage) -> dict:
     """The claims with their verdicts, and two pictures of how many have which."""
-    found = read_claim_verdicts(study["claims"])
-    of = {evidence: counts(found, evidence) for evidence in (PRINTED, OURS)}
+    verdicts = read_claim_verdicts(study["claims"])
+    of = {evidence: counts(verdicts, evidence) for evidence in (PRINTED, OURS)}
     return {
-        "rows": in_rows(found),
-        "total": found["claim"].nunique(),
+        "rows": in_rows(verdicts),
+        "total": verdicts["claim"].nunique(),
         "counts": of,
         "bars": {evidence: stacked_bar(each) for evidence, each in of.items()},
         "rule": CLAIM_RULE,

@@ -53,23 +53,23 @@ class Found:
 
 def look(results: Path, run: str, rule: str) -> Found:
     """The content of the files of a run; queries under a selection rule."""
-    found = Found()
+    facts = Found()
     spec, history_file = (
         results / paths.made("train", output, run=run) for output in ("spec", "history")
     )
     queries = results / paths.made("evaluate", "queries", run=run)
     if spec.is_file():
         provenance.check(spec)
-        found.settings = _flat(read_mapping(spec))
+        facts.settings = _flat(read_mapping(spec))
     if history_file.is_file():
         history = _history(history_file)
-        found.ending = _ending(history)
-        found.curve = curve(history, watched_score(history))
+        facts.ending = _ending(history)
+        facts.curve = curve(history, watched_score(history))
         known = read_metadata(history_file).get(PROVENANCE)
-        found.device = json.loads(known)["device"] if known else ""
+        facts.device = json.loads(known)["device"] if known else ""
     if queries.is_file():
-        _add_queries(found, queries, rule)
-    return found
+        _add_queries(facts, queries, rule)
+    return facts
 
 
 def ending_of(results: Path, run: str) -> Ending:

@@ -47,15 +47,15 @@ def learned(results: Path, run: str) -> str:
 
     A damaged history is an error of the jobs that need it, not of a line on the terminal.
     """
-    file, found = results / paths.made("train", "history", run=run), {}
+    file, last = results / paths.made("train", "history", run=run), {}
     with contextlib.suppress(UserError, OSError):
         history = read_table(file)
-        found = history.slice(history.num_rows - 1).to_pylist()[0] if history.num_rows else {}
-    watched = watched_score(found)
-    parts = [f"loss {found['loss']:.3g}"] if _known(found.get("loss")) else []
-    if watched and _known(found[watched]):
+        last = history.slice(history.num_rows - 1).to_pylist()[0] if history.num_rows else {}
+    watched = watched_score(last)
+    parts = [f"loss {last['loss']:.3g}"] if _known(last.get("loss")) else []
+    if watched and _known(last[watched]):
         percent = quantity(watched).percent
-        value = rounded(100 * found[watched], 1) + " %" if percent else f"{found[watched]:.3g}"
+        value = rounded(100 * last[watched], 1) + " %" if percent else f"{last[watched]:.3g}"
         parts.append(f"{name({}, watched)} {value}")
     return ", ".join(parts)
 
@@ -75,7 +75,7 @@ def share(results: Path, run: str) -> str:
     try:
         with open(log, "rb") as file:
             file.seek(max(0, log.stat().st_size - _TAIL))
-            found = re.findall(rb"(\d+)%\|", file.read())
+            percents = re.findall(rb"(\d+)%\|", file.read())
     except FileNotFoundError:
         return ""
-    return f"{found[-1].decode()} %" if found else ""
+    return f"{percents[-1].decode()} %" if percents else ""

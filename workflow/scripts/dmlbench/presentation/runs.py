@@ -152,14 +152,14 @@ def _scores(file: str | os.PathLike, rows: Sequence[Mapping[str, Any]]) -> dict[
     """
     scores = read_scores(file)
     scores = in_units(scores[(scores["role"] == "test") & scores["metric"].isin(_METRICS)])
-    rules, first, found = {_key(row): row["selection"] for row in rows}, _METRICS[0], {}
+    rules, first, by_row = {_key(row): row["selection"] for row in rows}, _METRICS[0], {}
     for score in scores.to_dict("records"):
         key = _key(score)
         if score["selection"] == rules.get(key):
-            found[*key, score["metric"]] = score["value"]
+            by_row[*key, score["metric"]] = score["value"]
         if score["selection"] == "last_epoch" and score["metric"] == first:
-            found[*key, "last"] = score["value"]
-    return found
+            by_row[*key, "last"] = score["value"]
+    return by_row
 
 
 def _costs(file: str | os.PathLike | None) -> dict[str, float]:
@@ -223,10 +223,10 @@ def _pictures(neighbors: Path, folder: Path) -> dict[str, list[list[dict]]]:
 
 def _class_names(images: Mapping[str, str | os.PathLike]) -> dict[str, dict[int, str]]:
     """Data set -> label -> name, for data sets with an index."""
-    found = {}
+    by_dataset = {}
     for dataset, index in images.items():
         if Path(index).is_file():
             table = read_table(Path(index), columns=["label", "class_name"]).to_pandas()
             named = table.drop_duplicates("label")
-            found[dataset] = dict(zip(named["label"], named["class_name"], strict=True))
-    return found
+            by_dataset[dataset] = dict(zip(named["label"], named["class_name"], strict=True))
+    return by_dataset

@@ -54,6 +54,13 @@ class AuditFiles(TypedDict):
     md: Path
 
 
+class TournamentFiles(TypedDict):
+    """The two files that `statistics.tournament.write_tournament` writes."""
+
+    csv: Path
+    parquet: Path
+
+
 class StudyPage(TypedDict):
     """A study as the report and the terminal show it.
 
@@ -75,7 +82,7 @@ class StudyPage(TypedDict):
         years: method -> the year that its loss was published.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` writes it.
-        tournament: CSV, as `statistics.tournament.write_tournament` writes it, or None.
+        tournament: the ranks of its methods, or None.
         timings: CSV, as `statistics.timings.timings` writes it, or None.
         browser: HTML, as `runs.write_runs` writes it, or None.
         document: LaTeX, as `document.write_document` writes it.
@@ -105,7 +112,7 @@ class StudyPage(TypedDict):
     years: Mapping[str, int]
     titles: Mapping[str, str]
     scores: Path
-    tournament: Path | None
+    tournament: TournamentFiles | None
     timings: Path | None
     browser: Path | None
     document: Path
@@ -152,9 +159,10 @@ def read_tournament(study: StudyPage) -> pd.DataFrame:
     Raises:
         UserError: the file has no row.
     """
-    frame = pd.read_csv(study["tournament"])
+    file = study["tournament"]["parquet"]
+    frame = pd.read_parquet(file)
     if frame.empty:
-        raise UserError(f"{study['tournament']}: a tournament without methods; allowed: at least 1")
+        raise UserError(f"{file}: a tournament without methods; allowed: at least 1")
     return frame.assign(title=[name(study["titles"], method) for method in frame["method"]])
 
 
@@ -203,8 +211,8 @@ def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     if board["experiments"].iloc[0] < 2:
         yield "One experiment: another one may give another order."
     elif not p_value < SIGNIFICANT:
-        found = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
-        yield f"No significant difference between methods (Friedman test{found})."
+        test = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
+        yield f"No significant difference between methods (Friedman test{test})."
     elif _all_near(board):
         yield "No other method differs from the first by more than the critical difference."
     if scores["seed"].nunique() == 1:

@@ -110,13 +110,13 @@ def looks(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict]:
     Each method has its own color; its variants have different marks, hollow ones with a
     regularizer.
     """
-    found, taken = {}, {}
+    chosen, taken = {}, {}
     for method, variant in keys:
         fill, hollow = color(method), "regularizer=" in variant
         plain = ",".join(p for p in variant.split(",") if not p.startswith("regularizer="))
         marks = taken.setdefault(method, {})
         mark = marks.setdefault(plain, _after(marker(method), len(marks)))
-        found[method, variant] = {
+        chosen[method, variant] = {
             "color": fill,
             "marker": mark,
             "ms": 6.5,
@@ -124,7 +124,7 @@ def looks(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict]:
             "mec": fill if hollow else "white",
             "mew": 1.4 if hollow else 0.6,
         }
-    return found
+    return chosen
 
 
 def tint(value: str, strength: float) -> tuple[float, float, float]:

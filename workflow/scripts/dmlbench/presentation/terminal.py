@@ -42,11 +42,11 @@ def summary(
 
 def _answer(study: StudyPage) -> list[str]:
     """The question, and its answer from the scores."""
-    found = answer(study)
-    if not found:
+    sentences = answer(study)
+    if not sentences:
         return []
     question = textwrap.wrap(study["question"], _WIDTH) if study["question"] else []
-    return [*question, *textwrap.wrap(" ".join(found), _WIDTH, break_on_hyphens=False), ""]
+    return [*question, *textwrap.wrap(" ".join(sentences), _WIDTH, break_on_hyphens=False), ""]
 
 
 def _ranking(study: StudyPage) -> list[str]:

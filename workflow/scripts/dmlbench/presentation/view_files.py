@@ -49,7 +49,7 @@ def write_table(
         scores: for each row of `facts["rows"]` the file of its run's scores.
         facts: as `dmlbench.plan.views.facts` gives them.
         queries: for each row the file of its run's queries, for kinds that use them.
-        board: the file of the study's tournament, for a table of just that.
+        board: the file of the study's tournament (Parquet), for a view of just that.
         printed: transcriptions of the printed tables that it shows next to ours, with
             `mapping.yaml` in the same folder.
         trials: for a table of searches: `trials.parquet` of each; its kind is called with
@@ -81,6 +81,7 @@ def write_figure(
     scores: Sequence[Path],
     facts: dict,
     *,
+    board: Sequence[Path] = (),
     printed: Sequence[Path] = (),
     tables: Sequence[Path] = (),
     arrays: Sequence[Path] = (),
@@ -90,9 +91,10 @@ def write_figure(
 
     Args:
         arrays: npz files of experiments' seeds or of runs' measures, for kinds that draw them.
-        scores, facts, printed, tables, files: as in `write_table`.
+        scores, facts, board, printed, tables, files: as in `write_table`.
     """
-    view = _build("presentation/figures", facts | {"arrays": _arrays(arrays)}, printed)
+    facts = facts | {"arrays": _arrays(arrays), "board": board}
+    view = _build("presentation/figures", facts, printed)
     _save(view(_collected(scores, facts, tables)), facts, files)
 
 
@@ -180,12 +182,12 @@ def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> p
 
 def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:
     """Arrays by the seed of an experiment, or by the file of a run's measure."""
-    found = {}
+    by_seed = {}
     for file in map(Path, files):
         number = file.stem.removeprefix("seed")
         with np.load(file) as loaded:
-            found[int(number) if number.isdigit() else str(file)] = dict(loaded)
-    return found
+            by_seed[int(number) if number.isdigit() else str(file)] = dict(loaded)
+    return by_seed
 
 
 def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:

@@ -94,9 +94,10 @@ def tournament(
         experiments (how many), ties (in how many of them the rank is shared), best_rank,
         worst_rank, rank_low and rank_high (95 % interval of the average rank),
         probability_first (the three are missing without answers), and for the whole tournament
-        friedman_p (Friedman's test) and critical_difference (Nemenyi's of average ranks at 95 %),
-        missing for a single method or experiment, which leaves nothing to test; the winner first,
-        equal totals in the order of `methods`.
+        friedman_p (Friedman's test), critical_difference (Nemenyi's of average ranks at 95 %) and
+        concordance (Kendall's W: 1 if all experiments order the methods alike, 0 if they share
+        nothing), missing for a single method or experiment, which leaves nothing to test; the
+        winner first, equal totals in the order of `methods`.
     """
     table = ranks(scores, metric=metric, methods=methods, selection=selection)
     shared = table.apply(lambda column: column.duplicated(keep=False))
@@ -116,9 +117,12 @@ def tournament(
         result = result.merge(rank_confidence(answers, methods=methods), on="method")
     else:
         result[["rank_low", "rank_high", "probability_first"]] = np.nan
-    several = min(table.shape) > 1
-    result["friedman_p"] = friedman(table).p_value if several else np.nan
-    result["critical_difference"] = critical_difference(*table.shape) if several else np.nan
+    result[["friedman_p", "critical_difference", "concordance"]] = np.nan
+    if min(table.shape) > 1:
+        test = friedman(table)
+        result["friedman_p"] = test.p_value
+        result["critical_difference"] = critical_difference(*table.shape)
+        result["concordance"] = test.chi_square / (table.shape[1] * (len(table) - 1))
     return result.sort_values("total_rank", kind="stable", ignore_index=True)
 
 
@@ -164,24 +168,24 @@ def rank_by_year(board: pd.DataFrame, years: Mapping[str, int]) -> Trend | None:
 def write_tournament(
     rows: Sequence[Mapping[str, Any]],
     score_files: Sequence[str | os.PathLike],
-    output: str | os.PathLike,
     *,
+    csv: str | os.PathLike,
+    parquet: str | os.PathLike,
     metric: str,
     methods: Sequence[str],
     selection: str,
     queries: Sequence[str | os.PathLike] = (),
     rehearsal: bool = False,
 ) -> None:
-    """Rank the methods of the rows' score files and write the tournament as CSV.
-
-    Numbers are written with at most six decimals.
+    """Rank the methods of the rows' score files and write the tournament, as `tournament` gives it.
 
     Args:
         rows, score_files: as `aggregation.collect` takes them.
-        output: the CSV file to write.
+        csv: the file to write for readers: six digits, without the concordance.
+        parquet: the file to write for tables, figures and pages: everything, in full precision.
         metric, methods, selection: as `ranks` takes them.
         queries: for each row the file of its run's queries; empty for ranks without intervals.
-        rehearsal: whether a first column says that the numbers are toy numbers.
+        rehearsal: whether a first column of the CSV says that the numbers are toy numbers.
     """
     frame = tournament(
         collect(rows, score_files),
@@ -190,15 +194,13 @@ def write_tournament(
         selection=selection,
         answers=read_answers(rows, queries, metric=metric, selection=selection),
     )
+    with atomic_write(parquet) as unfinished:
+        frame.to_parquet(unfinished, index=False)
+    shown = frame.drop(columns="concordance")
     if rehearsal:
-        frame.insert(0, "rehearsal", "toy numbers")
-    with atomic_write(output) as unfinished:
-        frame.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
-
-
-def read_board(path: str | os.PathLike) -> pd.DataFrame:
-    """A tournament as `write_tournament` writes it: what `tournament` returns, in six digits."""
-    return pd.read_csv(path).drop(columns="rehearsal", errors="ignore")
+        shown.insert(0, "rehearsal", "toy numbers")
+    with atomic_write(csv) as unfinished:
+        shown.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def _listed(values: pd.Series) -> str:

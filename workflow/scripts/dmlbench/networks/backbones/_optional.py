@@ -1,9 +1,36 @@
-"""What backbones of other packages share: their errors in one line."""
+"""What backbones share that are any network of another package: errors in one line, tokens."""
 
 import contextlib
 from collections.abc import Iterator
 
+from torch import Tensor, nn
+
 from dmlbench.errors import UserError
+from dmlbench.networks.backbones._published import Published, Token
+
+
+class Whole(Published):
+    """A package's network with its own pooling.
+
+    Args:
+        model: its name in the package.
+        body, features, input_channels: as for `Published`.
+    """
+
+    def __init__(self, model: str, body: nn.Module, features: int, input_channels: int):
+        super().__init__(body, features, input_channels)
+        self.model = model
+
+    def forward(self, images: Tensor) -> Token:
+        """Pooled features [B, F] of images [B, 3, H, W].
+
+        Raises:
+            UserError: images of a size that the network does not take.
+        """
+        height, width = images.shape[-2:]
+        package = type(self).__name__.lower()
+        with fitting(f"backbone {package}: {self.model}: images of {height} x {width} pixels"):
+            return self.body(images)
 
 
 @contextlib.contextmanager

@@ -4,14 +4,13 @@ import sys
 
 from torch import Tensor
 
-from dmlbench.networks.backbones._optional import classifier_of, fitting
-from dmlbench.networks.backbones._published import Published, Token
+from dmlbench.networks.backbones._optional import Whole, classifier_of, fitting
 from dmlbench.values import Count
 
 REQUIRES = "timm"
 
 
-class Timm(Published):
+class Timm(Whole):
     """A network by its name in timm, up to the pooled features that its classifier takes as input.
 
     Its own pooling is used (the average, the class token, attention, ...), so there are no feature
@@ -32,24 +31,14 @@ class Timm(Published):
         size = {} if image_size is None else {"img_size": image_size}
         with fitting(f"backbone timm: model {model!r}", "a name of timm.list_models()"):
             body = timm.create_model(model, pretrained=False, num_classes=0, **size)
-        super().__init__(body, getattr(body, "head_hidden_size", body.num_features), input_channels)
+        features = getattr(body, "head_hidden_size", body.num_features)
+        super().__init__(model, body, features, input_channels)
         self.classifier = classifier_of(body.pretrained_cfg.get("classifier"))
-        self._model = model
-
-    def forward(self, images: Tensor) -> Token:
-        """Pooled features [B, F] of images [B, 3, H, W].
-
-        Raises:
-            UserError: images of a size that the network does not take.
-        """
-        height, width = images.shape[-2:]
-        with fitting(f"backbone timm: {self._model}: images of {height} x {width} pixels"):
-            return self.body(images)
 
     def renamed(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
         """A published file's tensors by timm's names, and for this network's image size."""
         convert = getattr(sys.modules[type(self.body).__module__], "checkpoint_filter_fn", None)
         if convert is None:
             return weights
-        with fitting(f"weights of {self._model}", "a file with the tensors of this model"):
+        with fitting(f"weights of {self.model}", "a file with the tensors of this model"):
             return convert(dict(weights), self.body)

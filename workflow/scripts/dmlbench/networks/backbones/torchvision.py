@@ -1,17 +1,16 @@
 """Any classification network of torchvision."""
 
-from torch import Tensor, nn
+from torch import nn
 from torchvision import models
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.networks.backbones._optional import fitting
-from dmlbench.networks.backbones._published import Published, Token
+from dmlbench.networks.backbones._optional import Whole
 
 # Whose further classifiers only train.
 _AUXILIARY = ("googlenet", "inception_v3")
 
 
-class Torchvision(Published):
+class Torchvision(Whole):
     """A network by its name in torchvision, up to the input of its last linear layer.
 
     Its own pooling is used, so there are no feature maps: `pooling: token`. For published recipes,
@@ -38,16 +37,5 @@ class Torchvision(Published):
                 "that end in a linear layer"
             )
         body.set_submodule(name, nn.Identity())
-        super().__init__(body, last.in_features, input_channels)
+        super().__init__(model, body, last.in_features, input_channels)
         self.classifier = (f"{name}.", "aux1.", "aux2.", "AuxLogits.")
-        self._model = model
-
-    def forward(self, images: Tensor) -> Token:
-        """Features [B, F] of images [B, 3, H, W].
-
-        Raises:
-            UserError: images of a size that the network does not take.
-        """
-        height, width = images.shape[-2:]
-        with fitting(f"backbone torchvision: {self._model}: images of {height} x {width} pixels"):
-            return self.body(images)

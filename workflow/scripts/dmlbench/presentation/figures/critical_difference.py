@@ -1,17 +1,19 @@
 """Average ranks on a line, with a bar over every set of methods that do not differ."""
 
+import os
 from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.presentation import style
+from dmlbench.presentation._ranks import ranking
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import rounded
-from dmlbench.statistics.friedman import critical_difference, friedman, groups
+from dmlbench.statistics.friedman import critical_difference, groups
 from dmlbench.statistics.printed import as_scores, display_table
-from dmlbench.statistics.tournament import ranks
-from dmlbench.values import InnerShare, Printed, RankingMetric
+from dmlbench.statistics.tournament import tournament
+from dmlbench.values import Fact, Printed, RankingMetric
 
 NEEDS = "ranks_of_several"
 
@@ -31,29 +33,29 @@ class CriticalDifference(Kind):
 
     Attributes:
         metric: the metric to rank by.
-        level: confidence of the critical difference, in (0, 1).
         printed: printed scores that are ranked below ours, as `read_printed` gives them.
+        board: the file of the study's tournament if this is it, so that it is computed once.
 
     Source: Demšar 2006, section 3.2.4.
     """
 
     metric: RankingMetric = "recall_at_1"
-    level: InnerShare = 0.95
     printed: Printed | None = None
+    board: Fact[Sequence[str | os.PathLike]] = ()
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        ours = ranks(scores, metric=self.metric, methods=self.compared, selection=self.selection)
+        ours = ranking(self, scores, methods=self.compared)
         panels = [(self.title, self.selected, ours)]
         if self.printed is not None:
             panels.append(self._printed_panel(self.printed))
-        sizes = [_depth(table, self.level) + _ABOVE + 0.75 for _, _, table in panels]
+        sizes = [_depth(board) + _ABOVE + 0.75 for _, _, board in panels]
         figure = Figure(figsize=(7.2, sum(sizes)))
         all_axes = figure.subplots(len(panels), 1, height_ratios=sizes, squeeze=False)[:, 0]
         figure.subplots_adjust(0.02, 0.02, 0.98, 1 - 0.55 / sum(sizes), hspace=0.35)
-        for axes, (title, note, table) in zip(all_axes, panels, strict=True):
-            self._draw(axes, table)
-            style.head(axes, title, f"{self._verdict(table)} {note}".strip())
+        for axes, (title, note, board) in zip(all_axes, panels, strict=True):
+            self._draw(axes, board)
+            style.head(axes, title, f"{self._verdict(board)} {note}".strip())
         return figure
 
     def _printed_panel(self, printed: pd.DataFrame) -> tuple[str, str, pd.DataFrame]:
@@ -62,24 +64,22 @@ class CriticalDifference(Kind):
         theirs = as_scores(printed, selection=self.selection)
         there = set(theirs.method)
         methods = [method for method in self.compared if method in there]
-        table = ranks(theirs, metric=self.metric, methods=methods, selection=self.selection)
-        return title, "", table
+        ranked = tournament(theirs, metric=self.metric, methods=methods, selection=self.selection)
+        return title, "", ranked
 
-    def _verdict(self, table: pd.DataFrame) -> str:
-        experiments = table.shape[1]
-        test = friedman(table)
+    def _verdict(self, board: pd.DataFrame) -> str:
+        experiments, p_value = board.experiments.iloc[0], board.friedman_p.iloc[0]
         plural = "s" if experiments > 1 else ""
         found = f"Ranks by {self.name(self.metric)} in {experiments} experiment{plural}"
-        return f"{found}, Friedman p = {test.p_value:.3g}." if test.p_value >= 0 else f"{found}."
+        return f"{found}, Friedman p = {p_value:.3g}." if p_value >= 0 else f"{found}."
 
-    def _draw(self, axes, table: pd.DataFrame) -> None:
-        average = table.mean(axis="columns").sort_values(kind="stable")
-        difference = critical_difference(*table.shape, level=self.level)
+    def _draw(self, axes, board: pd.DataFrame) -> None:
+        average, difference = board.set_index("method").average_rank, _difference(board)
         bars = groups(average, difference)
         axes.set_axis_off()
         side = _SIDE * (len(average) - 1)
         axes.set_xlim(1 - side, len(average) + side)
-        axes.set_ylim(-_depth(table, self.level), _ABOVE)
+        axes.set_ylim(-_depth(board), _ABOVE)
         _scale(axes, len(average))
         self._bracket(axes, difference, len(average))
         for number, bar in enumerate(bars):
@@ -103,10 +103,15 @@ class CriticalDifference(Kind):
         style.note_at(axes, text, (end, 0.3), (6, 0), va="center", fontsize=8.5)
 
 
-def _depth(table: pd.DataFrame, level: float) -> float:
+def _difference(board: pd.DataFrame) -> float:
+    """The critical difference, also of a single experiment, which the tournament does not test."""
+    return critical_difference(len(board), board.experiments.iloc[0])
+
+
+def _depth(board: pd.DataFrame) -> float:
     """Inches that bars and labels take below the axis."""
-    bars = groups(table.mean(axis="columns"), critical_difference(*table.shape, level=level))
-    return _BAR * (len(bars) + 1) + _ROW * ((len(table) + 1) // 2)
+    bars = groups(board.set_index("method").average_rank, _difference(board))
+    return _BAR * (len(bars) + 1) + _ROW * ((len(board) + 1) // 2)
 
 
 def _scale(axes, methods: int) -> None:

@@ -70,8 +70,8 @@ class ForceField(Kind):
         return self.arrays[min(self.arrays)]
 
     def _panels(self, prefix: str) -> dict[str, np.ndarray]:
-        found = {key: array for key, array in self._first.items() if key.startswith(prefix)}
-        return {key.removeprefix(prefix): array for key, array in found.items()}
+        arrays = {key: array for key, array in self._first.items() if key.startswith(prefix)}
+        return {key.removeprefix(prefix): array for key, array in arrays.items()}
 
     def _arrows(self, axes, array: np.ndarray) -> None:
         triangle = np.append(array[:, 0], array[:1, 0], axis=0)

@@ -1,18 +1,22 @@
 """Mean rank of each loss against the year of its publication: do later ones rank better?"""
 
+import os
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dmlbench.errors import UserError
 from dmlbench.plan.rows import EXPERIMENT
 from dmlbench.presentation import style
+from dmlbench.presentation._ranks import ranking
 from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import SELECTIONS
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
-from dmlbench.statistics.tournament import rank_by_year, ranked, ranks
-from dmlbench.values import Printed, RankingMetric
+from dmlbench.statistics.tournament import rank_by_year, ranked
+from dmlbench.values import Fact, Printed, RankingMetric
 
 NEEDS = "ranks_of_dated"
 
@@ -28,29 +32,32 @@ class RankByYear(Kind):
     Attributes:
         metric: the metric to rank by.
         printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
+        board: the file of the study's tournament if ours is it, so that it is computed once.
     """
 
     metric: RankingMetric = "recall_at_1"
     printed: Printed | None = None
+    board: Fact[Sequence[str | os.PathLike]] = ()
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
         panels = []
         if len(scores):
-            options = {"methods": self.dated, "selection": self.selection}
             ours = ", ".join(filter(None, ["Ours", SELECTIONS[self.selection]]))
-            panels.append((ours, ranks(scores, metric=self.metric, **options)))
+            board = ranking(self, scores, methods=self.dated).set_index("method")
+            panels.append((ours, board.average_rank[self.dated], int(board.experiments.iloc[0])))
         if self.printed is not None:
             tables = self.printed["table"].str.removeprefix("table_").unique()
             said = f"Printed: tables {', '.join(map(display_table, tables))}"
-            panels.append((said, self._printed_ranks(self.printed)))
+            table = self._printed_ranks(self.printed)
+            panels.append((said, table.mean(axis="columns").rename("average_rank"), table.shape[1]))
         if not panels:
             raise UserError("ranks by year: neither scores nor printed ones; allowed: one of them")
-        figure, grid = style.panels(dict(panels), width=6.4, height=4.4, margin=0)
-        for said, table in panels:
-            axes = grid[said]
-            self._draw(axes, table)
-            style.head(axes, said, self._correlation(table))
+        heads = [said for said, _, _ in panels]
+        figure, grid = style.panels(heads, width=6.4, height=4.4, margin=0)
+        for said, average, experiments in panels:
+            self._draw(grid[said], average)
+            style.head(grid[said], said, self._correlation(average, experiments))
         figure.suptitle(self.title, x=0.02, ha="left", fontsize=12, fontweight="bold")
         figure.tight_layout(rect=(0, 0, 1, 0.98))
         return figure
@@ -66,17 +73,15 @@ class RankByYear(Kind):
             )
         return ranked(complete, self.metric)
 
-    def _correlation(self, table: pd.DataFrame) -> str:
-        board = table.mean(axis="columns").rename("average_rank").reset_index()
-        trend = rank_by_year(board, self.years)
-        count = f"{table.shape[1]} experiment{'s' if table.shape[1] > 1 else ''}"
+    def _correlation(self, average: pd.Series, experiments: int) -> str:
+        trend = rank_by_year(average.reset_index(), self.years)
+        count = f"{experiments} experiment{'s' if experiments > 1 else ''}"
         if trend is None:
             return f"{count}; too few losses or years for a correlation"
         value = rounded(trend.correlation, 2, sign="+").replace("-", "\u2212")
         return f"{count}; Spearman's correlation of year and rank {value}, p = {trend.p_value:.3g}"
 
-    def _draw(self, axes, table: pd.DataFrame) -> None:
-        average = table.mean(axis="columns")
+    def _draw(self, axes, average: pd.Series) -> None:
         axes.set_ylim(len(average) + 0.6, 0.4)
         place = {year: x for x, year in enumerate(sorted({self.years[m] for m in average.index}))}
         for year, same in average.groupby(average.index.map(self.years)):

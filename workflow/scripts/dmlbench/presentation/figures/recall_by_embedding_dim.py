@@ -83,8 +83,8 @@ class RecallByEmbeddingDim(Kind):
     def _printed(self, shown: pd.DataFrame) -> pd.DataFrame:
         """The printed numbers of what is drawn, in the columns of `shown`."""
         keys = zip(shown.method, shown.x, strict=True)
-        found = [(method, x, self._values.get((self.metric, method, x))) for method, x in keys]
-        return pd.DataFrame(found, columns=["method", "x", "mean"]).dropna()
+        places = [(method, x, self._values.get((self.metric, method, x))) for method, x in keys]
+        return pd.DataFrame(places, columns=["method", "x", "mean"]).dropna()
 
     def _line(self, axes, rows: pd.DataFrame, place: Mapping[int, int], method: str) -> None:
         rows = rows.sort_values("x", key=lambda values: values.map(place))

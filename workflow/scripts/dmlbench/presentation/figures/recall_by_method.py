@@ -108,8 +108,8 @@ class RecallByMethod(Kind):
             axes.axhline(row.mean, color=style.INK, lw=0.9, ls=(0, (4, 3)), zorder=0.9)
             floor = brief(self.metrics[0], row.mean)
             text = f"{self.name(self.baseline)}\n{self.name(self.metrics[0])} {floor}"
-            beside = {"xycoords": ("axes fraction", "data"), "va": "center", "color": style.INK}
-            style.note_at(axes, text, (1, row.mean), (6, 0), fontsize=8, **beside)
+            look = {"xycoords": ("axes fraction", "data"), "va": "center", "color": style.INK}
+            style.note_at(axes, text, (1, row.mean), (6, 0), fontsize=8, **look)
 
     def _note(self) -> str:
         note = self.selected

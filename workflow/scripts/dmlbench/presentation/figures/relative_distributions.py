@@ -36,14 +36,14 @@ class RelativeDistributions(Kind):
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        found = relative(means(scores, self.selection), self.axis, self.metrics)
+        shares = relative(means(scores, self.selection), self.axis, self.metrics)
         placed = placed_values(self.printed)
         printed = None if placed is None else relative(placed, self.axis, self.metrics)
         figure, panels = style.panels(
-            found.dataset, width=3.4, height=4.2, margin=1.2, sharey=True, label=_LABEL
+            shares.dataset, width=3.4, height=4.2, margin=1.2, sharey=True, label=_LABEL
         )
         for dataset, axes in panels.items():
-            ours = found[found.dataset == dataset]
+            ours = shares[shares.dataset == dataset]
             values = list(dict.fromkeys(ours["at"]))
             _boxes(axes, ours, values, -0.15, _OURS, 0.3)
             if printed is not None:

@@ -44,8 +44,8 @@ class RelativeImprovement(Kind):
             self.references, width=3.2, height=3.4, margin=1.8, sharey=True, label=label
         )
         for reference, axes in panels.items():
-            found = summarize(improvements(ours, reference, self.metric), ["dataset", "fold"])
-            form_bars(axes, found, "dataset", datasets, self._printed(reference))
+            means = summarize(improvements(ours, reference, self.metric), ["dataset", "fold"])
+            form_bars(axes, means, "dataset", datasets, self._printed(reference))
             axes.set_xticks(range(len(datasets)), [self.name(each) for each in datasets])
             style.heading(axes, f"over {self.name(reference)}")
             axes.axhline(0, color=style.INK, lw=0.8)
@@ -60,8 +60,8 @@ class RelativeImprovement(Kind):
             return {}
         numbers = placed_values(self.printed).query("metric == @self.metric").assign(seed=0)
         numbers = numbers[numbers.fold.isin(list(FORMS))]
-        found = improvements(numbers, reference, self.metric)
-        return found.set_index(["dataset", "fold"])["value"].to_dict()
+        means = improvements(numbers, reference, self.metric)
+        return means.set_index(["dataset", "fold"])["value"].to_dict()
 
 
 def improvements(scores: pd.DataFrame, reference: str, metric: str) -> pd.DataFrame:

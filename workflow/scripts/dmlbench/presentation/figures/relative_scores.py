@@ -32,18 +32,18 @@ class RelativeScores(Kind):
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
         summary = means(scores, self.selection)
-        found = {
+        shares = {
             axis: relative(self._along(summary, axis), axis, self.metrics) for axis in self.axes
         }
         datasets = list(dict.fromkeys(summary.dataset))
-        everything = pd.concat(found.values())
+        everything = pd.concat(shares.values())
         keys = zip(everything.method, everything.rest, strict=True)
         looks = style.looks(self.in_order(keys))
         figure = Figure(figsize=(2.0 + 2.5 * len(self.axes), 0.9 + 2.2 * len(datasets)))
         grid = figure.subplots(len(datasets), len(self.axes), squeeze=False, sharey="row")
         for dataset, row in zip(datasets, grid, strict=True):
             for axis, axes in zip(self.axes, row, strict=True):
-                frame = found[axis]
+                frame = shares[axis]
                 self._panel(axes, frame[frame.dataset == dataset], looks)
             row[0].set_ylabel(f"{self.name(dataset)}\n% of the best")
         for axis, axes in zip(self.axes, grid[0], strict=True):

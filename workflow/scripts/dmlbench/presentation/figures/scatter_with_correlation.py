@@ -53,17 +53,17 @@ class ScatterWithCorrelation(Kind):
         return figure
 
     def _panel(self, axes, scores: pd.DataFrame, x: str, looks) -> None:
-        found = points(
+        measured = points(
             scores, x=x, y=self.y, selection=self.selection, x_role=self.x_role, y_role=self.y_role
         )
-        rows = {(row.method, row.variant): row for row in found.itertuples()}
+        rows = {(row.method, row.variant): row for row in measured.itertuples()}
         for (method, variant), look in looks.items():
             label = self.labeled(method, variant)
             row = rows.get((method, variant))
             where = ([row.x], [row.y]) if row else ([], [])
             spread = (row.y_std, row.x_std) if row and row.seeds > 1 else (None, None)
             axes.errorbar(*where, *spread, ls="", elinewidth=0.7, label=label, **look)
-        r = correlate(found.x, found.y)
+        r = correlate(measured.x, measured.y)
         pearson, low, high = (rounded(x, 2, sign="+") for x in (r.pearson, r.low, r.high))
         note = f"r = {pearson} [{low}, {high}], {r.points} points"
         axes.set_title(note.replace("-", "\u2212"), fontsize=8.5, fontweight="normal", pad=5)

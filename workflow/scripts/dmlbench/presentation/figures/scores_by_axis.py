@@ -59,17 +59,17 @@ class ScoresByAxis(Kind):
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
         which = {"selection": self.selection, "role": self.role, "metrics": self.metrics}
-        found = along_axis(scores, axis=self.axis, change=self.change or (), **which)
-        found["panel"] = found[self.panel].replace(self.over or {})
-        lines = self.in_order(zip(found.method, found.rest, strict=True))
-        known = self._one and set(found.method) <= style.PALETTE.keys()
+        means = along_axis(scores, axis=self.axis, change=self.change or (), **which)
+        means["panel"] = means[self.panel].replace(self.over or {})
+        lines = self.in_order(zip(means.method, means.rest, strict=True))
+        known = self._one and set(means.method) <= style.PALETTE.keys()
         looks = style.looks(lines) if known else _looks(lines if self._one else self.metrics)
         percent = all(quantity(metric).percent for metric in self.metrics)
         several = "%" if percent else ""
         label = self.with_unit(self.metrics[0]) if self._one else several
-        figure, panels = style.panels(found.panel, width=3.4, height=3.9, margin=1.8, label=label)
+        figure, panels = style.panels(means.panel, width=3.4, height=3.9, margin=1.8, label=label)
         for key, axes in panels.items():
-            shown = found[found.panel == key]
+            shown = means[means.panel == key]
             for line, rows in shown.groupby(["method", "rest", "metric"], sort=False):
                 self._line(axes, rows.sort_values("x"), line, looks)
             if len(panels) > 1:
@@ -80,11 +80,11 @@ class ScoresByAxis(Kind):
                 axes.set_yscale("log")
             if self.log == "x":
                 axes.set_xscale("log")
-                axes.set_xticks(places := sorted(set(found.x)), [f"{x:,g}" for x in places])
+                axes.set_xticks(places := sorted(set(means.x)), [f"{x:,g}" for x in places])
                 axes.minorticks_off()
         if self.change:
             self._without(panels, select(scores, **which), lines, looks)
-        style.head_of_panels(figure, self.title, self._note(found.seeds.max()))
+        style.head_of_panels(figure, self.title, self._note(means.seeds.max()))
         style.legend(axes)
         return figure
 
@@ -112,8 +112,8 @@ class ScoresByAxis(Kind):
 
     def _without(self, panels: Mapping, scores: pd.DataFrame, lines: Sequence, looks) -> None:
         """A dashed line across for each score without the change."""
-        found = summarize(scores, ["dataset", "method", "variant", "metric"])
-        for row in found.itertuples():
+        means = summarize(scores, ["dataset", "method", "variant", "metric"])
+        for row in means.itertuples():
             line, panel = (row.method, row.variant), getattr(row, self.panel)
             if line in lines and panel in panels:
                 color = looks[line if self._one else row.metric]["color"]

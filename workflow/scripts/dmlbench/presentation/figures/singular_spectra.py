@@ -48,12 +48,12 @@ class SingularSpectra(Kind):
             file.partition("/runs/")[2].partition("/measures/")[0]: arrays
             for file, arrays in self.arrays.items()
         }
-        found = {}
+        spectra = {}
         for row in self.rows:
             if row["run"] in of_run:
                 key = (row["dataset"], row["method"], row["variant"])
-                found.setdefault(key, {})[row["seed"]] = of_run[row["run"]]
-        return found
+                spectra.setdefault(key, {})[row["seed"]] = of_run[row["run"]]
+        return spectra
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:

@@ -24,16 +24,16 @@ class Constants(Kind):
     decimals: int = 4
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        found = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
+        means = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
         for row in self.numbers:
-            if row["metric"] not in found:
-                raise unknown("metric of the experiment", row["metric"], found.index)
+            if row["metric"] not in means:
+                raise unknown("metric of the experiment", row["metric"], means.index)
         columns = (
             Column("printed", "printed"),
             Column("computed", "computed", decimals=self.decimals),
         )
         rows = tuple(
-            TableRow(row["label"], (Cell(row.get("printed")), Cell(found[row["metric"]])))
+            TableRow(row["label"], (Cell(row.get("printed")), Cell(means[row["metric"]])))
             for row in self.numbers
         )
         return self.table("Number", columns, rows)

@@ -43,7 +43,7 @@ class Correlations(Kind):
         rows = []
         for dataset, ours in scores.groupby("dataset", sort=False):
             for x in self.x:
-                found = points(
+                measured = points(
                     ours,
                     x=x,
                     y=self.y,
@@ -51,7 +51,7 @@ class Correlations(Kind):
                     x_role=self.x_role,
                     y_role=self.y_role,
                 )
-                values = tuple(map(Cell, correlate(found.x, found.y)))
+                values = tuple(map(Cell, correlate(measured.x, measured.y)))
                 rows.append(
                     TableRow(self.name(x), values, panel=self.name(dataset) if several else "")
                 )

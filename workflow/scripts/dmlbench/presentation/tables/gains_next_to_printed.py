@@ -42,7 +42,7 @@ class GainsNextToPrinted(Kind):
         shown = select(scores, selection=self.selection, role=self.role, metrics=self.metrics)
         if self.over not in set(shown.method):
             raise unknown("method to subtract", self.over, sorted(set(shown.method)))
-        found = summarize(_less(shown, self.over, ["seed", "metric"]), _KEY).set_index(_KEY)
+        gains = summarize(_less(shown, self.over, ["seed", "metric"]), _KEY).set_index(_KEY)
         numbers = placed_values(self.printed)
         theirs = _less(numbers[numbers.role == self.role], self.over, ["metric"])
         printed = theirs.set_index(_KEY)["value"]
@@ -51,7 +51,7 @@ class GainsNextToPrinted(Kind):
                 self.labeled(*key),
                 tuple(
                     chain.from_iterable(
-                        _cells(found, printed, (*key, metric)) for metric in self.metrics
+                        _cells(gains, printed, (*key, metric)) for metric in self.metrics
                     )
                 ),
             )
@@ -61,7 +61,7 @@ class GainsNextToPrinted(Kind):
         caption = (
             f"{unit.removeprefix(' in ').capitalize() or 'How much'} more than "
             f"{self.name(self.over)}, of the same draw. {self.selected} "
-            f"Mean ± standard deviation over {found.seeds.max()} seeds."
+            f"Mean ± standard deviation over {gains.seeds.max()} seeds."
         )
         columns = chain.from_iterable(map(self._columns, self.metrics))
         return self.table("Loss", columns, rows, caption, [_INTERVAL])

@@ -32,24 +32,24 @@ class MeansByAxis(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": [self.metric], "selection": self.selection, "role": self.role}
-        found = along_axis(scores, axis=self.axis, line=["method"], **which)
+        means = along_axis(scores, axis=self.axis, line=["method"], **which)
         for value in self.values:
-            if not (found.x == value).any():
+            if not (means.x == value).any():
                 raise UserError(f"no scores of {self.metric} at {self.axis}={value:g}")
         better, group = quantity(self.metric).better, self.name(self.axis)
         columns = [
             Column(f"{self.axis}_{value:g}", f"{value:g}", group, better=better)
             for value in self.values
         ]
-        cells = {(row.method, row.x): row for row in found.itertuples()}
+        cells = {(row.method, row.x): row for row in means.itertuples()}
         rows = [
             TableRow(
                 self.name(method),
                 tuple(summarized(cells.get((method, value))) for value in self.values),
             )
-            for method in dict.fromkeys(found.method)
+            for method in dict.fromkeys(means.method)
         ]
-        seeds = found.seeds.max()
+        seeds = means.seeds.max()
         over = f", mean ± standard deviation over {seeds} seeds" if seeds > 1 else ""
         shown = self.name(self.metric).capitalize() + in_percent(self.titles, [self.metric])
         return self.table("Method", columns, rows, f"{shown}{over}.{legend(columns)}")

@@ -29,10 +29,10 @@ class MethodSpread(Kind):
     against: str
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        found = spread_of_methods(select(scores, selection=self.selection, metrics=self.metrics))
-        cells = {(row.dataset, row.variant, row.metric): row for row in found.itertuples()}
-        variants = sorted(dict.fromkeys(found.variant), key=lambda name: name != self.against)
-        datasets = list(dict.fromkeys(found.dataset))
+        spreads = spread_of_methods(select(scores, selection=self.selection, metrics=self.metrics))
+        cells = {(row.dataset, row.variant, row.metric): row for row in spreads.itertuples()}
+        variants = sorted(dict.fromkeys(spreads.variant), key=lambda name: name != self.against)
+        datasets = list(dict.fromkeys(spreads.dataset))
         rows = []
         for dataset in datasets:
             panel = self.name(dataset) if len(datasets) > 1 else ""
@@ -46,12 +46,12 @@ class MethodSpread(Kind):
                     rows.append(TableRow(label, tuple(map(Cell, values)), panel=panel))
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = (
-            f"Standard deviation of the test scores of {found.methods.max()} losses"
+            f"Standard deviation of the test scores of {spreads.methods.max()} losses"
             f"{unit and ','}{unit}. {self.selected}"
         )
-        if found.seeds.max() > 1:
+        if spreads.seeds.max() > 1:
             caption += (
-                f" Mean over {found.seeds.max()} seeds and 95 % interval of it (Student's t)."
+                f" Mean over {spreads.seeds.max()} seeds and 95 % interval of it (Student's t)."
             )
         columns = chain.from_iterable(map(self._columns, self.metrics))
         return self.table("Variant", columns, rows, caption)

@@ -91,19 +91,20 @@ class PairedDifferences(Kind):
     def _references(self, scores: pd.DataFrame) -> dict[str, str]:
         values = scores[self.between].unique()
         if self.change:
-            found = {value: _variants.without(value, self.change) for value in values}
+            references = {value: _variants.without(value, self.change) for value in values}
         else:
-            found = dict.fromkeys(values, self._reference)
-        return {value: reference for value, reference in found.items() if value != reference}
+            references = dict.fromkeys(values, self._reference)
+        return {value: reference for value, reference in references.items() if value != reference}
 
     def _rows(self, frame: pd.DataFrame, tested: bool) -> list[TableRow]:
         rank = {method: place for place, method in enumerate([*self.methods, ALL_METHODS])}
         ordered = frame.sort_values("method", key=lambda method: method.map(rank), kind="stable")
         rows = []
         for metric in self.metrics:
-            for dataset, found in ordered[ordered.metric == metric].groupby("dataset", sort=False):
+            shown = ordered[ordered.metric == metric]
+            for dataset, differences in shown.groupby("dataset", sort=False):
                 panel = self._panel(metric, dataset, frame)
-                for row in found.itertuples():
+                for row in differences.itertuples():
                     label = self._label(row.method, row.variant)
                     cells = _cells(row, tested)
                     rows.append(

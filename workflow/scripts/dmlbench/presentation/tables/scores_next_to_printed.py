@@ -151,21 +151,21 @@ class ScoresNextToPrinted(Kind):
         return cells
 
     def _columns(self, columns: Sequence, style: dict, *, last_epoch: bool) -> list[Column]:
-        first, found = self.metrics[0], []
+        first, all_columns = self.metrics[0], []
         for column in columns:
             prefix = f"{column}_" if column != "" else ""
             title = self.titles.get(self._part(column)) or self.name(column)
             above = f"{title}, " if column != "" else ""
             for metric in self.metrics:
                 group = above + self.name(metric)
-                found += _next_to_printed.columns(
+                all_columns += _next_to_printed.columns(
                     metric, self.titles, prefix=prefix, group=group, **style
                 )
             if last_epoch:
                 header = f"{above}{self.name(first)}, last epoch"
                 better = quantity(first).better
-                found.append(Column(f"{prefix}{first}_last_epoch", header, better=better))
-        return found
+                all_columns.append(Column(f"{prefix}{first}_last_epoch", header, better=better))
+        return all_columns
 
     def _part(self, column: object) -> str:
         """The part of the variants that a column shows, if any."""

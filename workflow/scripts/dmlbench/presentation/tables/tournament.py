@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from dmlbench.presentation._ranks import ranked_by, ranking
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.confidence import read_answers
-from dmlbench.statistics.tournament import read_board
-from dmlbench.statistics.tournament import tournament as rank_methods
 from dmlbench.values import Fact, RankingMetric
 
 NEEDS = "ranks"
@@ -45,7 +44,9 @@ class Tournament(Kind):
     board: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
-        frame = read_board(self.board[0]) if self.board else self._ranked(scores)
+        rule = {"metric": self.metric, "selection": self.selection}
+        answers = None if self.board else read_answers(self.rows, self.queries, **rule)
+        frame = ranking(self, scores, methods=self.methods, answers=answers)
         frame["percent_first"] = 100 * frame.probability_first
         shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
         columns = tuple(_without_halves(column, frame) for column in shown)
@@ -55,20 +56,6 @@ class Tournament(Kind):
         )
         caption = f"{ranked_by(self, frame)}. {self.selected}"
         return self.table("Loss", columns, rows, caption, _notes(frame))
-
-    def _ranked(self, scores: pd.DataFrame) -> pd.DataFrame:
-        rule = {"metric": self.metric, "selection": self.selection}
-        answers = read_answers(self.rows, self.queries, **rule)
-        return rank_methods(scores, methods=self.methods, answers=answers, **rule)
-
-
-def ranked_by(kind: Kind, frame: pd.DataFrame) -> str:
-    """What a tournament's ranks are of."""
-    experiments = int(frame.experiments.iloc[0])
-    return (
-        f"Rank by {kind.name(kind.metric)} in {experiments} experiment"
-        f"{'s' if experiments > 1 else ''} (data set, network, embedding size); 1 is best"
-    )
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from dmlbench.presentation._ranks import ranked_by, ranking
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
-from dmlbench.presentation.tables.tournament import ranked_by
 from dmlbench.statistics.printed import as_scores
-from dmlbench.statistics.tournament import read_board, tournament
+from dmlbench.statistics.tournament import tournament
 from dmlbench.values import Fact, Printed, RankingMetric
 
 NEEDS = "ranks"
@@ -39,9 +39,9 @@ class TournamentNextToPrinted(Kind):
         ranked = self.printed.metric.str.startswith("tournament_")
         printed_scores = as_scores(self.printed[~ranked], selection=self.selection)
         boards = {
-            _OURS: self._ours(scores),
+            _OURS: ranking(self, scores, methods=self.methods).set_index("method"),
             _PRINTED: _as_printed(self.printed[ranked]),
-            _RECOMPUTED: self._ranks(printed_scores),
+            _RECOMPUTED: self._recomputed(printed_scores).set_index("method"),
         }
         rows = [
             TableRow(
@@ -56,16 +56,10 @@ class TournamentNextToPrinted(Kind):
         )
         return self.table("Loss", _columns(boards), rows, caption)
 
-    def _ours(self, scores: pd.DataFrame) -> pd.DataFrame:
-        if self.board:
-            return read_board(self.board[0]).set_index("method")
-        return self._ranks(scores)
-
-    def _ranks(self, scores: pd.DataFrame) -> pd.DataFrame:
-        found = tournament(
-            scores, metric=self.metric, methods=self.methods, selection=self.selection
+    def _recomputed(self, printed: pd.DataFrame) -> pd.DataFrame:
+        return tournament(
+            printed, metric=self.metric, methods=self.methods, selection=self.selection
         )
-        return found.set_index("method")
 
 
 def _as_printed(printed: pd.DataFrame) -> pd.DataFrame:

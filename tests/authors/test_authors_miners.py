@@ -1,0 +1,87 @@
+"""Our miners draw what those of the authors' public code draw."""
+
+import numpy as np
+import pytest
+import torch
+from author_batches import (
+    DIMENSIONS,
+    DRAWS,
+    RECORDED,
+    Fixed,
+    fixed_batches,
+    wide_batch,
+)
+from dmlbench.miners import build_miner
+from dmlbench.miners.distance_weighted import log_density
+from dmlbench.tuples import Pairs
+
+MINERS = {
+    "roth2020/miner softhard": ("soft_hard", {"fallback": "any"}),
+    "roth2020/miner semihard": ("semi_hard_random", {"margin": 0.2, "fallback": "any"}),
+    "roth2020/miner distance": ("distance_weighted", {"upper_cutoff": 2, "positives": "one"}),
+    "roth2020/miner npair": ("one_positive", {}),
+    "psomas2020/miner distance": ("distance_weighted_of_batch", {}),
+}
+
+
+def test_the_miners_are_those_of_the_code_variants(loaded):
+    rows = loaded.rows("roth2020") + loaded.rows("psomas2020")
+    used = {row: loaded.spec(row).miner for row in rows if "code" in row.variant}
+    used = {(miner.name, tuple(miner.hyperparameters.items())) for miner in used.values() if miner}
+    for name, options in MINERS.values():
+        assert any(name == of and options.items() <= dict(given).items() for of, given in used), (
+            name
+        )
+
+
+@pytest.mark.parametrize("entry", MINERS)
+def test_a_miner_draws_what_the_authors_code_draws(entry):
+    name, options = MINERS[entry]
+    torch.manual_seed(0)
+    for batch, theirs in RECORDED[entry]["batches"].items():
+        fixed = {"wide": wide_batch(), **fixed_batches()}[batch]
+        ours = counts(build_miner(name, **options), fixed, repetitions := DRAWS // 10)
+        compared = ~nearly_opposite(fixed) if name == "distance_weighted" else slice(None)
+        for kind, found in zip(("positive", "negative"), ours[:, compared], strict=True):
+            expected = np.array(theirs[kind])[compared] / DRAWS
+            each = expected.sum(1).max()
+            found = found / repetitions
+            assert not found[expected == 0].any(), batch
+            np.testing.assert_allclose(found, expected, atol=0.12 * each**0.5, err_msg=batch)
+            # The sum over a row of the squared differences has a smaller spread.
+            assert np.square(found - expected).sum(1).mean() < 2 * each / repetitions, batch
+
+
+def nearly_opposite(batch: Fixed):
+    """Anchors with a negative so far that its weight in the code exceeds that at the cutoff."""
+    distance = torch.cdist(batch.x, batch.x)
+    weight, largest = (
+        -log_density(distance, DIMENSIONS),
+        -log_density(torch.tensor(0.5), DIMENSIONS),
+    )
+    found = ((weight > largest) & (distance > 1.5)).any(1).numpy()
+    assert found.sum() <= 4, "too few anchors are left"
+    return found
+
+
+def counts(miner, batch: Fixed, repetitions: int):
+    """How often each positive and negative of an anchor is drawn: [B, B] each."""
+    size = len(batch.x)
+    found = np.zeros((2, size, size))
+    for _ in range(repetitions):
+        mined = miner(batch.x.float(), batch.labels)
+        if isinstance(mined, Pairs):
+            found += np.stack([pairs.numpy() for pairs in mined])
+        else:
+            anchors, positives = np.nonzero(mined.valid.numpy())
+            np.add.at(found[0], (anchors, positives), 1)
+            np.add.at(found[1], (anchors, mined.negative.numpy()[anchors, positives]), 1)
+    return found
+
+
+def test_weights_of_the_library_underflow_where_ours_do_not():
+    """512 dimensions: every anchor of the code draws uniformly, near and far."""
+    theirs = np.array(RECORDED["psomas2020/miner distance"]["batches"]["wide"]["negative"])
+    labels = wide_batch().labels.numpy()
+    drawn = theirs[labels[:, None] != labels] / DRAWS
+    np.testing.assert_allclose(drawn, 3 / 8, atol=0.05)

@@ -1,0 +1,85 @@
+"""The time of a training: fitted to those that ran, or from operations and speeds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from dmlbench import registry
+from dmlbench.plan import cost_model
+from dmlbench.plan.read import read_yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+PRIOR = read_yaml(CONFIG / "costs.yaml", cost_model.Prior)
+NETWORKS = yaml.safe_load((CONFIG / "networks.yaml").read_text())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 10**7), min_size=2, max_size=20, unique=True),
+    st.floats(0, 1000),
+    st.floats(1e-4, 1),
+)
+def test_a_line_is_found_again(images, start, an_image):
+    found = cost_model.fit([(count, start + an_image * count) for count in images])
+    assert found.files == len(images)
+    for count in images:
+        predicted = found.start + found.an_image * count
+        assert predicted == pytest.approx(start + an_image * count, rel=1e-6, abs=1e-3)
+
+
+def test_scattered_trainings_are_fitted_as_numpy_fits_them():
+    generator = np.random.default_rng(0)
+    images = generator.integers(10**4, 10**6, 30).astype(float)
+    seconds = 50 + 0.002 * images + generator.normal(0, 20, 30)
+    slope, start = np.polyfit(images, seconds, 1)
+    found = cost_model.fit(list(zip(images, seconds, strict=True)))
+    assert (found.start, found.an_image) == (pytest.approx(start), pytest.approx(slope))
+
+
+@pytest.mark.parametrize(
+    ("points", "wanted"),
+    [
+        ([(100, 20)], (0, 0.2)),
+        ([(100, 20), (100, 40)], (0, 0.3)),
+        ([(100, 10), (200, 40)], (0, 0.18)),  # would start at -20 s
+        ([(100, 40), (200, 20)], (30, 0)),  # would get faster with every image
+        ([(0, 3)], (3, 0)),  # the untrained network
+    ],
+)
+def test_no_part_of_a_fit_is_negative(points, wanted):
+    found = cost_model.fit(points)
+    assert (found.start, found.an_image) == (pytest.approx(wanted[0]), pytest.approx(wanted[1]))
+
+
+@pytest.mark.parametrize("network", [key for key in NETWORKS if "frozen" not in NETWORKS[key]])
+def test_multiply_adds_are_what_torch_counts(network):
+    entry = NETWORKS[network]
+    backbone = {"name": entry["backbone"]}
+    if isinstance(entry["backbone"], dict):
+        backbone = dict(entry["backbone"])
+    work = PRIOR.networks[network]
+    channels = 1 if entry["mode"] == "gray" else 3
+    with torch.device("meta"):
+        built = registry.build(
+            "networks/backbones",
+            backbone.pop("name"),
+            context={"input_channels": channels},
+            **backbone,
+        )
+        images = torch.randn(2, channels, work.pixels, work.pixels)
+    with FlopCounterMode(display=False) as counter:
+        built(images)
+    per_image = counter.get_total_flops() / 2 / len(images)
+    assert work.multiply_adds == pytest.approx(per_image / 1e9, rel=5e-3)
+
+
+def test_the_prior_by_hand():
+    # ResNet-50: 3 * 2 * 4.087e9 operations at 0.4 * 19.5e12 a second are 3.14 ms.
+    assert PRIOR.seconds_an_image("resnet50", 224) == pytest.approx(3.144e-3, rel=1e-3)
+    assert PRIOR.seconds_an_image("resnet50", 448) == pytest.approx(4 * 3.144e-3, rel=1e-3)
+    assert PRIOR.seconds_an_image("unheard_of", 224) is None

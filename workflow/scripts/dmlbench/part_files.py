@@ -1,0 +1,113 @@
+"""What the source of a part says, read without importing it: one part per file.
+
+A part's name is its file's name, its class is that name in CamelCase.
+"""
+
+import ast
+import functools
+from pathlib import Path
+from typing import Any
+
+from dmlbench.errors import UserError, unknown
+
+_LIBRARY = Path(__file__).parent
+
+
+@functools.cache
+def available(package: str) -> tuple[str, ...]:
+    """Sorted names of the parts in a package of the library (`losses`, `data/layouts`, ...)."""
+    files = (_LIBRARY / package).glob("*.py")
+    return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
+
+
+@functools.cache
+def annotation(package: str, name: str, function: str, argument: str) -> str | None:
+    """A part's annotation of an argument of one of its functions ("return": its result)."""
+    signature = method_of(package, name, function)
+    if signature is None:
+        return None
+    arguments = {argument.arg: argument.annotation for argument in signature.args.args}
+    arguments["return"] = signature.returns
+    found = arguments.get(argument)
+    return ast.unparse(found) if found else None
+
+
+@functools.cache
+def version(package: str, name: str) -> int:
+    """A part's version: the constant VERSION of its file, 1 if there is none.
+
+    It must be raised when the same options give different results than before.
+    """
+    return constant(package, name, "VERSION") or 1
+
+
+@functools.cache
+def constant(package: str, name: str, key: str) -> Any:
+    """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name.
+
+    The file may import it from another part of the package.
+    """
+    for node in _tree(_file(package, name)).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == key:
+                return ast.literal_eval(value)
+            case ast.ImportFrom(module=module, names=names):
+                # From another part of the package.
+                if key in [each.name for each in names]:
+                    return constant(package, module.rpartition(".")[2], key)
+    return None
+
+
+def _file(package: str, name: str) -> Path:
+    if name not in available(package):
+        raise unknown(package, name, available(package))
+    return _LIBRARY / package / f"{name}.py"
+
+
+@functools.cache
+def _tree(file: Path) -> ast.Module:
+    try:
+        return ast.parse(file.read_text())
+    except SyntaxError as error:
+        where = f"{file}: line {error.lineno}"
+        raise UserError(f"{where}: not Python: {error.msg}: {(error.text or '').strip()}") from None
+
+
+def class_of(package: str, name: str) -> ast.ClassDef:
+    for node in _tree(_file(package, name)).body:
+        if isinstance(node, ast.ClassDef) and is_class_of(name, node.name):
+            return node
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    raise UserError(f"{package}/{name}.py defines no class {camel}")
+
+
+def method_of(package: str, name: str, method: str) -> ast.FunctionDef | None:
+    """A method of a part, its own or that of the class of its package from which it derives.
+
+    What the constructor of a class in a file with an underscore takes is no option: parts give it.
+    """
+    return _method(class_of(package, name), _file(package, name), method)
+
+
+def _method(part: ast.ClassDef, file: Path, name: str) -> ast.FunctionDef | None:
+    if own := _function(part, name):
+        return own
+    bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
+    for node in _tree(file).body:
+        if isinstance(node, ast.ImportFrom) and bases & {each.name for each in node.names}:
+            other = file.with_name(f"{node.module.rpartition('.')[2]}.py")
+            if not other.is_file() or (name == "__init__" and other.stem.startswith("_")):
+                continue
+            for base in _tree(other).body:
+                if isinstance(base, ast.ClassDef) and base.name in bases:
+                    return _method(base, other, name)
+    return None
+
+
+def _function(part: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    functions = (node for node in part.body if isinstance(node, ast.FunctionDef))
+    return next((function for function in functions if function.name == name), None)
+
+
+def is_class_of(name: str, class_name: str) -> bool:
+    return class_name.lower() == name.replace("_", "")

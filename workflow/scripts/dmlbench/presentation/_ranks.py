@@ -1,0 +1,26 @@
+"""The ranks that several kinds of tables and figures show."""
+
+import pandas as pd
+
+from dmlbench.presentation.kind import Kind
+from dmlbench.statistics.tournament import tournament
+
+
+def ranking(kind: Kind, scores: pd.DataFrame, **ranked) -> pd.DataFrame:
+    """The tournament of a kind with `metric` and `board`: the study's from its file, if it is that.
+
+    Args:
+        ranked: `methods` and `answers`, as `tournament` takes them.
+    """
+    if kind.board:
+        return pd.read_parquet(kind.board[0])
+    return tournament(scores, metric=kind.metric, selection=kind.selection, **ranked)
+
+
+def ranked_by(kind: Kind, board: pd.DataFrame) -> str:
+    """What a tournament's ranks are of."""
+    experiments = int(board.experiments.iloc[0])
+    return (
+        f"Rank by {kind.name(kind.metric)} in {experiments} experiment"
+        f"{'s' if experiments > 1 else ''} (data set, network, embedding size); 1 is best"
+    )
