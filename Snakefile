@@ -54,6 +54,11 @@ onstart:
         workflow.scheduler.job_rate_limiter = None
 
 
+onsuccess:
+    for file in pages.to_read(PLAN, workflow.dag_settings.targets or []):
+        print(f"dmlbench: to read: {file}", file=sys.stderr)
+
+
 # After a failed job, and after Ctrl-C.
 onerror:
     print(

@@ -7,7 +7,9 @@ import pytest
 import torch
 import yaml
 from dmlbench import registry
+from dmlbench.networks.embedder import Extractor
 from dmlbench.plan import cost_model
+from dmlbench.plan.catalogues import Network
 from dmlbench.plan.read import read_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,6 +78,25 @@ def test_multiply_adds_are_what_torch_counts(network):
         built(images)
     per_image = counter.get_total_flops() / 2 / len(images)
     assert work.multiply_adds == pytest.approx(per_image / 1e9, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        key
+        for key, entry in NETWORKS.items()
+        # The catalog's own entry of EfficientNet-Lite0 is for heads of other sizes as well.
+        if "weights" in entry and "frozen" not in entry and f"{key}_frozen" not in NETWORKS
+    ],
+)
+def test_heads_of_make_study_have_a_prior(network):
+    frozen = f"{network}_frozen"
+    values = Network.model_validate(NETWORKS[network])
+    features = Extractor(values).width
+    work, timing = PRIOR.networks[frozen], PRIOR.cpu.networks[frozen]
+    assert work.pixels == timing.pixels == values.pixels
+    assert work.multiply_adds == pytest.approx(features**2 / 1e9, rel=5e-3)
+    assert timing.milliseconds == pytest.approx(0.07 * features / 512, abs=6e-3)
 
 
 def test_the_prior_by_hand():

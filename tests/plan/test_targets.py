@@ -2,7 +2,7 @@
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan import call
+from dmlbench.plan import call, pages
 from dmlbench.plan.cluster import Resources
 from dmlbench.plan.index import RunIndex
 from dmlbench.plan.targets import nearest, unknown_target
@@ -139,3 +139,13 @@ def test_a_folder_of_results_is_named_in_full(config, said):
     with pytest.raises(UserError, match=said):
         call.results_folder(config)
     assert call.results_folder({"pathvars": {"results": "x/y"}}) == "x/y"
+
+
+def test_a_call_ends_with_what_to_read(configured):
+    loaded = configured.load(studies=["mine", "demo"])
+    results = loaded.configuration.pathvars.results
+    asked = ["demo", "help", "demo_table_recall", "demo_table_none", "demo"]
+    assert pages.to_read(loaded, asked) == [
+        f"{results}/report.html",
+        f"{results}/studies/demo/tables/recall.md",
+    ]

@@ -50,7 +50,11 @@ def surveyed(
 def pretrained() -> list[str]:
     """The networks whose weights are published at an address."""
     networks = yaml.safe_load((CONFIG / "networks.yaml").read_text())
-    return [name for name, each in networks.items() if each.get("weights", {}).get("urls")]
+    return [
+        name
+        for name, each in networks.items()
+        if each.get("weights", {}).get("urls") and "frozen" not in each
+    ]
 
 
 def features_of(network: Network) -> int:
@@ -88,7 +92,7 @@ def main() -> None:
     for label, text in lines.items():
         print(f"  {label}: {text}")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
-    print(f"pretrained weights can be downloaded for: {', '.join(pretrained())} (NETWORK=...)")
+    print(f"other pretrained networks (NETWORK=...): {', '.join(pretrained())}")
     print(f"before any training:     snakemake --cores all {name}_table_raw")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")

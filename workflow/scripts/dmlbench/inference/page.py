@@ -14,8 +14,8 @@ from dmlbench.inference.gallery import Neighbor
 _SIDE = 160
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: 1rem;
+body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 1rem;
   padding: 0; list-style: none; }
 figure { margin: 0; }
 img { max-width: 100%; height: 10rem; object-fit: contain; }
@@ -50,7 +50,8 @@ def write_page(query: Path, found: Sequence[Neighbor], title: str, output: Path)
 def _figure(path: Path, caption: str) -> str:
     name = escape(path.name)
     picture = f'<img src="data:image/webp;base64,{_small(path)}" alt="{name}">'
-    link = f'<a href="{escape(path.resolve().as_uri())}">{name}</a>'
+    folder = f"{escape(path.parent.name)}/<wbr>" if path.parent.name else ""
+    link = f'<a href="{escape(path.resolve().as_uri())}">{folder}{name}</a>'
     return f"<figure>{picture}<figcaption>{escape(caption)}<br>{link}</figcaption></figure>"
 
 

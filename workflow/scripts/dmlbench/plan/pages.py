@@ -123,6 +123,19 @@ def targets(plan: Plan, study: str) -> dict[str, list[str]]:
     }
 
 
+def to_read(plan: Plan, asked: Iterable[str]) -> list[str]:
+    """The files that a user reads first after a call: the report, or a table or figure."""
+    found = []
+    for name in asked:
+        if name in plan.studies:
+            found.append(f"{plan.configuration.pathvars.results}/{paths.made('report')}")
+        for study in plan.studies:
+            if name.startswith((f"{study}_table_", f"{study}_figure_")):
+                files = targets(plan, study).get(name, ())
+                found += [file for file in files if file.endswith((".md", ".png"))]
+    return list(dict.fromkeys(found))
+
+
 def _content(plan: Plan, study: str) -> dict:
     """The files of a study's page; they depend on its description, not on its runs."""
     description = plan.studies[study]

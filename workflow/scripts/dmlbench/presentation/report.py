@@ -153,7 +153,7 @@ def _trained_on(study: StudyPage) -> list[str]:
 
 
 def _on(machine: str, threads: str, resumed: str) -> str:
-    parts = [machine, f"{threads} threads" if threads else ""]
+    parts = [machine, f"{threads} thread{'s' * (str(threads) != '1')}" if threads else ""]
     parts.append(f"resumed under other conditions ({resumed})" if resumed else "")
     return ", ".join(filter(None, parts))
 

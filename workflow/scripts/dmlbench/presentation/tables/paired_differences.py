@@ -21,11 +21,11 @@ _TEST = (
     "Differences are between trainings of one seed, which begin with the same weights. p (signs): "
     "sign test. p (Holm): p, corrected for the number of rows of single losses."
 )
+_RATIO = "in parentheses: variance of the differences over the sum of both variances"
 _CHOSEN = {
-    True: "Interval (95 %) and p by Student's t over pairs of one seed (in parentheses: variance "
-    "of the differences over the sum of both variances):",
-    False: "Interval (95 %) and p by Welch's t of two samples, because pairing gains nothing where "
-    f"that ratio of variances is {UNPAIRED[0]} to {UNPAIRED[1]}:",
+    True: f"Interval (95 %) and p by Student's t over pairs of one seed ({_RATIO}):",
+    False: "Interval (95 %) and p by Welch's t of two samples, because pairing gains nothing if "
+    f"the ratio of variances is {UNPAIRED[0]} to {UNPAIRED[1]} ({_RATIO}):",
 }
 _ONE_PAIR = "One pair of trainings: the interval of the difference is unknown."
 _MEANS = (
