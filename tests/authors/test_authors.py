@@ -5,7 +5,6 @@ code variant must have the same gradient, up to a stated factor, and draw the sa
 are compared along the unit sphere, on which embeddings are normalized before a loss sees them.
 """
 
-import json
 import re
 
 import numpy as np
@@ -19,42 +18,14 @@ from author_batches import (
     fixed_batches,
     proxies,
 )
+from author_specs import LOSSES, spec_of
 from dmlbench import registry
 from dmlbench.evaluation import score
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
-from dmlbench.plan import Row
 from dmlbench.samplers import build_sampler
 from dmlbench.training.principal_components import standardized_projection
 from dmlbench.tuples import Pairs, Triplets
-from project import REPOSITORY
-
-LOSSES = sorted(name for name in RECORDED if re.fullmatch(r"\w+/\w+", name))
-LOSSES = [name for name in LOSSES if "value" in json.dumps(RECORDED[name])]
-STUDIES = ("roth2020", "musgrave2020", "psomas2020")
-
-WHERE = {
-    "roth2020": ("resnet50", 128, "half", None),
-    "psomas2020": ("bninception", 512, "half", None),
-    "musgrave2020": ("bninception", 128, "half4fold", 0),
-}
-VARIANTS = {
-    "roth2020/contrastive": "miner=D,code",
-    "roth2020/triplet": "miner=D,code",
-    "roth2020/snr": "miner=D,code",
-    "roth2020/margin": "miner=D,code,beta=1.2",
-} | {
-    f"psomas2020/{name}": "code_losses"
-    for name in (
-        "contrastive",
-        "triplet",
-        "lifted_structure",
-        "n_pair",
-        "margin",
-        "multi_similarity",
-    )
-}
-"""The variant of the row whose spec has the code's part; `code` in roth2020 and musgrave2020."""
 
 # With what their losses were recorded, where searches or other terms set the values.
 GIVEN = {
@@ -86,15 +57,6 @@ FACTORS = {
         (pairs.positive.any(1) & pairs.negative.any(1)).double().mean()
     ),
 }
-
-
-def spec_of(loaded, entry):
-    """The spec of a study's row with the code's part."""
-    study, method = entry.split("/")
-    network, size, split, fold = WHERE[study]
-    recipe = study if study != "psomas2020" or "proxy_2" in method else "psomas2020_code"
-    variant = VARIANTS.get(entry, "" if study == "psomas2020" else "code")
-    return loaded.spec(Row(study, "cub200", network, size, method, recipe, variant, split, fold, 0))
 
 
 def built_like_theirs(spec, entry):
@@ -210,20 +172,3 @@ def test_every_record_says_where_it_is_from():
         assert record["library"], name
         assert re.fullmatch(r"[0-9a-f]{7}", record.get("commit", "0" * 7)), name
         assert "commit" in record or name.startswith("musgrave2020/"), name
-
-
-SAID = re.compile(r"the same \(tested: ([\w ,/]+)\)")
-
-
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_protocol_page_says_the_same_only_where_it_is_tested(study):
-    text = (REPOSITORY / "docs" / f"{study}.md").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    for row in rows:
-        for cell in row.split(" | "):
-            if "the same" not in cell:
-                continue
-            tested = SAID.search(cell)
-            assert tested, f"{study}.md: {cell!r}: say what is tested, or as the text or code says"
-            for name in tested[1].split(", "):
-                assert f"{study}/{name}" in RECORDED, f"{study}.md: {name} is not recorded"

@@ -97,6 +97,14 @@ def test_optima_are_next_to_the_printed_ones(two_searches):
     assert r"margin $\lambda$" in table.to_latex()
 
 
+def test_a_parameter_of_a_continuous_range_has_no_step(two_searches):
+    searches, left = two_searches
+    for search in searches.values():
+        margin = search["parameters"]["loss.margin"] | {"step": None}
+        search["parameters"] = search["parameters"] | {"loss.margin": margin}
+    assert 'SoftTriple,margin λ,"[0, 1]",none,' in optima(searches)(left).to_csv()
+
+
 def test_strategies_at_one_budget(two_searches):
     searches, left = two_searches
     assert comparison(searches)(left).to_csv() == (

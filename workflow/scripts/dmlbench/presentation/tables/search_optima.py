@@ -9,7 +9,7 @@ from dmlbench.values import Printed
 
 NEEDS = "one_search_per_strategy"
 
-_NOT_PRINTED = "not printed"
+_NOT_PRINTED, _NO_STEP = "not printed", "none"
 
 
 class SearchOptima(Kind):
@@ -39,7 +39,7 @@ class SearchOptima(Kind):
                 ours = [best[searches[s]][place] if s in searches else None for s in strategies]
                 cells = [
                     _range(parameter),
-                    _number(parameter["step"]),
+                    _number(parameter["step"]) or _NO_STEP,
                     *map(_number, ours),
                     _NOT_PRINTED if printed is None else _number(float(printed)),
                 ]
