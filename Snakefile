@@ -61,6 +61,12 @@ onsuccess:
 
 # After a failed job, and after Ctrl-C.
 onerror:
+    if cluster.asked_for_too_much(log):
+        print(
+            "dmlbench: no node has what a job asks for: lower it in config/resources.yaml, or the "
+            "number of cores by `cores` in profiles/slurm/site.yaml",
+            file=sys.stderr,
+        )
     print(
         "dmlbench: what is finished is kept, and the same command continues; "
         "`snakemake --cores 1 status` lists what failed, and why",

@@ -83,6 +83,13 @@ def test_a_claim_that_cannot_be_opened_is_no_free_folder(two_users, at_work_now)
     end(second)
 
 
+def test_a_folder_that_cannot_be_written_to_is_named(two_users):
+    two_users.chmod(0o750)
+    second, said = start(CLAIM, two_users, 1002)
+    end(second)
+    assert said.startswith(f"{two_users}: this user cannot write to it")
+
+
 def test_a_claim_that_cannot_be_read_is_perhaps_another_user(tmp_path, monkeypatch):
     def refused(path):
         raise PermissionError(path)

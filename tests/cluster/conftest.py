@@ -2,10 +2,9 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
-from slurm_project import Call
+from slurm_project import Call, start_slurm
 
 
 @pytest.fixture(scope="session")
@@ -16,22 +15,18 @@ def cluster(shared):
         pytest.skip(f"no {scripts / 'start-slurm.sh'}: nothing starts Slurm here")
     if os.geteuid() != 0:
         pytest.skip("only root can start a Slurm for tests")
-    start = _start(scripts)
+    start = start_slurm(scripts)
     was_up = "was already up" in start.stdout
     if start.returncode != 0:
         # The script may have looked for a daemon's process before it started; what runs now is
         # kept.
-        start = _start(scripts)
+        start = start_slurm(scripts)
     if start.returncode != 0:
         said = [line for line in start.stderr.splitlines() if "ERROR" in line]
         pytest.skip(f"Slurm does not start here: {' '.join(said) or start.stderr}")
     yield scripts
     if not was_up:
         subprocess.run([scripts / "stop-slurm.sh"], check=True, capture_output=True)
-
-
-def _start(scripts: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([scripts / "start-slurm.sh"], capture_output=True, text=True)
 
 
 @pytest.fixture(autouse=True)

@@ -129,11 +129,13 @@ class Project:
         gpu = {"cpu": {"max_runtime": "1d"}, "gpu": {"max_runtime": "1d", "max_gpu": 1}}
         self.name_account("ml", gpu)
 
-    def name_account(self, account: str | None, partitions: dict | None = None) -> None:
+    def name_account(
+        self, account: str | None, partitions: dict | None = None, cores: int | None = 1
+    ) -> None:
         """Fill in the site."""
         self._edit(
             "profiles/slurm/site.yaml",
-            lambda old: old | {"account": account, "partitions": partitions or {}},
+            lambda old: old | {"account": account, "partitions": partitions or {}, "cores": cores},
         )
 
     def plan(self) -> plan.Plan:
@@ -187,9 +189,8 @@ class Project:
 
     def on_slurm(self, *arguments: str, profile: str = "profiles/slurm") -> Call:
         """Start Snakemake with the cluster's profile and short status intervals."""
-        one_core = ("--set-threads", "pack=1")
         quick = ("--slurm-init-seconds-before-status-checks", "8", "--latency-wait", "10")
-        return self.snakemake(*one_core, "--profile", profile, *quick, *arguments)
+        return self.snakemake("--profile", profile, *quick, *arguments)
 
     def prepare_data(self) -> None:
         """Draw, index, split and pack on this machine."""
@@ -206,6 +207,14 @@ class Project:
         path = self.folder / name
         old = yaml.safe_load(path.read_text()) if path.exists() else {}
         path.write_text(yaml.safe_dump(change(old)))
+
+
+def start_slurm(scripts: Path) -> subprocess.CompletedProcess[str]:
+    """Start what is not running of Slurm."""
+    # It asks nproc for the node's cores, which is what OMP_NUM_THREADS says.
+    variables = {name: each for name, each in os.environ.items() if name != "OMP_NUM_THREADS"}
+    command = [scripts / "start-slurm.sh"]
+    return subprocess.run(command, env=variables, capture_output=True, text=True)
 
 
 def slurm(*command: str) -> list[str]:

@@ -3,16 +3,18 @@
 Each test is one way in which days on a cluster go wrong. Trainings are seconds or a minute long.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.torch import load_file
-from slurm_project import Project, slurm, until
+from slurm_project import Project, slurm, start_slurm, until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
 
@@ -20,6 +22,7 @@ GROUP = "run_embed_evaluate_train"
 METHOD = "proxy_anchor"
 QUICK = {"epochs": 2}
 SECONDS = {"epochs": 30, "iterations_per_epoch": 100}
+ROOT = Path(os.environ.get("SLURM_TEST_ROOT", "/tmp/slurm-test"))
 OVER_A_MINUTE = {"epochs": 60, "iterations_per_epoch": 500}
 
 
@@ -137,12 +140,7 @@ def test_a_job_that_slurm_requeues_resumes_from_its_checkpoint(tmp_path, prepare
     until("it trains", lambda: project.is_training(METHOD))
     (job,) = call.waiting()
     slurm("scontrol", "requeue", job)
-    until(
-        "it waits again", lambda: slurm("squeue", "-h", f"--job={job}", "-o", "%T") == ["PENDING"]
-    )
-    assert project.is_training(METHOD)
-    # Slurm lets it wait for two minutes.
-    slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+    resume(job)
     assert call.wait() == 0, call.output
     assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
     assert not project.has_restarted_training(METHOD)
@@ -192,12 +190,92 @@ def test_a_missing_or_wrong_account_is_a_clear_error(tmp_path, account, message)
     assert call.jobs() == []
 
 
+def test_a_node_with_too_few_cores_is_a_clear_error_until_the_site_says_how_many(
+    tmp_path, prepared
+):
+    project = prepared(tmp_path, QUICK)
+    folder = f"results/data/{project.plan().data('glyphs').folder}"
+    (project.folder / folder / "pixels-16-gray.npy").unlink()
+    cores = int(slurm("sinfo", "-h", "-o", "%c")[0])
+    resource = project.folder / "rules" / "data.smk"
+    resource.write_text(resource.read_text().replace("threads: 4", f"threads: {cores + 1}"))
+    target = f"{folder}/pixels-16-gray.npy"
+    project.name_account("ml", cores=None)
+    call = project.on_slurm(target)
+    assert call.wait() == 1
+    assert "dmlbench: no node has what a job asks for" in call.output
+    project.name_account("ml", cores=cores)
+    call = project.on_slurm(target)
+    assert call.wait() == 0, call.output
+
+
+@pytest.mark.slow
+def test_a_job_whose_node_dies_resumes_from_its_checkpoint(tmp_path, prepared, cluster):
+    project = prepared(tmp_path, SECONDS)
+    call = project.on_slurm(project.scores(METHOD))
+    until("it trains", lambda: project.is_training(METHOD))
+    (job,) = call.waiting()
+    kill_node()
+    # The node comes back, and no longer knows the job.
+    start_slurm(cluster)
+    resume(job)
+    assert call.wait() == 0, call.output
+    assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
+    assert not project.has_restarted_training(METHOD)
+
+
+@pytest.mark.slow
+def test_a_preempted_job_resumes_from_its_checkpoint(tmp_path, prepared, preempting):
+    project = prepared(tmp_path, SECONDS)
+    call = project.on_slurm(project.scores(METHOD))
+    until("it trains", lambda: project.is_training(METHOD))
+    (job,) = call.waiting()
+    urgent = ("-A", "ml", "-p", preempting, "-t", "1", "--mem=100", "--gres=gpu:1")
+    slurm("sbatch", *urgent, "-o", "/dev/null", "--wrap", "true")
+    resume(job)
+    assert call.wait() == 0, call.output
+    assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
+    assert not project.has_restarted_training(METHOD)
+
+
+@pytest.fixture
+def preempting():
+    """The name of a partition whose jobs take the place of others, which Slurm requeues."""
+    conf, node = ROOT / "etc" / "slurm.conf", slurm("sinfo", "-h", "-o", "%N")[0]
+    before = conf.read_text()
+    line = f"PartitionName=urgent Nodes={node} PriorityTier=9 PreemptMode=off MaxTime=60 State=UP"
+    conf.write_text(f"{before}PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n{line}\n")
+    try:
+        slurm("scontrol", "reconfigure")
+        yield "urgent"
+    finally:
+        conf.write_text(before)
+        slurm("scontrol", "reconfigure")
+
+
+def resume(job):
+    """Wait until a job is in the queue again, and end the two minutes for which Slurm holds it."""
+    waits = lambda: slurm("squeue", "-h", f"--job={job}", "-o", "%T") == ["PENDING"]  # noqa: E731
+    until("it waits again", waits)
+    slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+
+def kill_node():
+    """Kill Slurm's daemon of the node and all processes of its jobs, as a power failure does."""
+    node = psutil.Process(int((ROOT / "run" / "slurmd.pid").read_text()))
+    steps = [each for each in psutil.process_iter(["name"]) if each.info["name"] == "slurmstepd"]
+    dying = [node, *steps, *(child for step in steps for child in step.children(recursive=True))]
+    for process in dying:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(dying)
+
+
 def restart_controller(scripts):
     """End slurmctld and start it again."""
-    root = Path(os.environ.get("SLURM_TEST_ROOT", "/tmp/slurm-test"))
-    controller = int((root / "run" / "slurmctld.pid").read_text())
+    controller = int((ROOT / "run" / "slurmctld.pid").read_text())
     os.kill(controller, signal.SIGTERM)
     until("the controller has ended", lambda: not Path(f"/proc/{controller}").exists())
     # Not checked: the job that would prove it needs the GPU that our job has.
-    subprocess.run([scripts / "start-slurm.sh"], capture_output=True)
+    start_slurm(scripts)
     until("it answers", lambda: subprocess.run(["scontrol", "ping"]).returncode == 0)

@@ -32,19 +32,20 @@ from toy_data import ToyData
 DAY = 86_400
 _READ_BY = {
     **{"draw": "index", "download": "index", "index": "split", "split": "train", "pack": "train"},
+    **{"weights": "features", "features": "train"},
 }
 """Rules whose files no record names as inputs, because their folder's name does -> a reader."""
 
 
 def kills(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """A job, its call or both are killed at a random moment of the job; the call is repeated."""
-    record, folder = lab.job(number, chance)
+    record, folder = lab.job("kill", number, chance)
     what = chance.choice(["job", "Snakemake", "call"])
     with lab.broken() as broken:
         target = broken.remove(record, folder)
         call = broken.start("--", target)
         wait_for_job(call)
-        time.sleep(chance.uniform(0, lab.seconds(record, folder)))
+        time.sleep(chance.uniform(0, lab.seconds(record)))
         alive = kill(call, what)
         call.wait()
         if alive:
@@ -56,7 +57,7 @@ def kills(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 def flips(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """A bit of a finished file flips, its date stays; the job that reads it runs."""
-    record, folder = lab.job(number, chance)
+    record, folder = lab.job("bit flip", number, chance)
     with lab.broken() as broken:
         path = broken.results / folder / chance.choice(list(record.files))
         if path.is_dir():
@@ -102,7 +103,7 @@ def journals(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 def records(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """A bit of a folder's records flips; what its job made is made again by what they say."""
-    record, folder = lab.job(number, chance)
+    record, folder = lab.job("damaged record", number, chance)
     with lab.broken() as broken:
         _flip(broken.results / folder / provenance.FILE, chance)
         verified = broken.call("--", "verify")
@@ -179,18 +180,18 @@ def edits(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 def full_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:
     """The results' disk is full within a job; then there is room."""
-    return _on_disk(lab, number, chance, lambda used: f"size={used + chance.randrange(1 << 13)}")
+    job = lab.job("full disk", number, chance)
+    return _on_disk(lab, *job, lambda used: f"size={used + chance.randrange(1 << 13)}")
 
 
 def read_only_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:
     """The results' disk cannot be written to; then it can."""
-    return _on_disk(lab, number, chance, lambda used: "ro")
+    return _on_disk(lab, *lab.job("read-only disk", number, chance), lambda used: "ro")
 
 
 def _on_disk(
-    lab: Lab, number: int, chance: random.Random, broken_by: Callable[[int], str]
+    lab: Lab, record: Record, folder: Path, broken_by: Callable[[int], str]
 ) -> Outcome | None:
-    record, folder = lab.job(number, chance)
     with lab.broken() as broken, _disk(broken.results) as remount:
         if remount is None:
             return None
@@ -205,12 +206,12 @@ def _on_disk(
 
 def slow_disks(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """Each write to the disk takes up to a second longer, and the job is killed in between."""
-    record, folder = lab.job(number, chance)
+    record, folder = lab.job("slow disk", number, chance)
     with lab.broken() as broken:
         target = broken.remove(record, folder)
         call = broken.start("--", target, slow="1")
         wait_for_job(call)
-        time.sleep(chance.uniform(0, lab.seconds(record, folder) + 1))
+        time.sleep(chance.uniform(0, lab.seconds(record) + 1))
         kill(call, "job")
         call.wait()
         return lab.judged(broken, [broken.call("--", target, slow="0.5")], record.rule)
@@ -218,7 +219,7 @@ def slow_disks(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 def clocks(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """The clock jumps by a day, forward or back, and dates the files of a job a day too early."""
-    record, folder = lab.job(number, chance)
+    record, folder = lab.job("clock", number, chance)
     with lab.broken() as broken:
         target = broken.remove(record, folder)
         said = [broken.call("--", target, clock=str(DAY))]
@@ -236,7 +237,7 @@ def parts(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """A training is killed or stopped at two random iterations, and resumed."""
     folder = lab.folder / "parts"
     (index,) = lab.finished.results.glob("data/toy-*/images.parquet")
-    (pixels,) = index.parent.glob("pixels-*.npy")
+    (pixels,) = index.parent.glob("pixels-*-gray.npy")
     data = ToyData(
         index, index.parent / "splits/half.parquet", pixels, pixels.with_suffix(".parquet")
     )
@@ -291,13 +292,16 @@ def _flip(path: Path, chance: random.Random) -> None:
 def _reader(lab: Lab, record: Record, name: str) -> tuple[Record, Path] | None:
     """A job that reads a file; None if it is read by people."""
     if record.rule in _READ_BY:
-        jobs = lab.jobs[_READ_BY[record.rule]]
-        return next((job for job in jobs if _of_data(job, name, lab)), None)
+        # Packed in color for the features of the frozen network.
+        rule = "features" if "-rgb." in name else _READ_BY[record.rule]
+        wanted = (job for job in lab.jobs[rule] if _of_data(job, name))
+        is_frozen = record.rule == "features"
+        return next((job for job in wanted if ("frozen" in job[1].parts) == is_frozen), None)
     of_all = (job for jobs in lab.jobs.values() for job in jobs)
     return next((job for job in of_all if name in job[0].inputs), None)
 
 
-def _of_data(job: tuple[Record, Path], name: str, lab: Lab) -> bool:
+def _of_data(job: tuple[Record, Path], name: str) -> bool:
     """Whether a job reads a file of a data set, by the data set's name."""
     is_drawn = any("drawn" in part for part in Path(name).parts)
     if job[0].rule != "train":

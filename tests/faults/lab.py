@@ -1,7 +1,7 @@
 """The standing fault lab: faults of every kind in a toy study, and what became of them.
 
     make test-faults                              # 30 of each kind, hours
-    make test-faults FAULTS="--faults 3"          # minutes
+    make test-faults FAULTS="--minutes 30"        # as many as that allows, of each kind in turn
     make test-faults FAULTS="--kinds kill edit"   # these kinds; the file's other rows stay
 
 The same seed injects the same faults, at moments that depend on the machine. Writes
@@ -10,11 +10,15 @@ fault was silent.
 """
 
 import argparse
+import copy
+import itertools
 import json
+import math
 import random
 import sys
 import tempfile
-from collections import Counter
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from fault_kinds import KINDS
@@ -26,19 +30,27 @@ OUTPUT = REPOSITORY / "results" / "benchmarks" / "faults.json"
 WORDS = ("survived", "noticed", "silent")
 
 
-def row(lab: Lab, kind: str, seed: int, faults: int) -> dict:
-    """Inject faults of a kind, and count what became of them."""
-    counts, notes = Counter(), []
-    for number in range(faults):
+def inject(lab: Lab, kinds: list[str], faults: int, seed: int, end: float) -> Iterator[list[dict]]:
+    """Inject faults of each kind in turn; gives the rows of the table after each fault.
+
+    Args:
+        faults: of each kind.
+        end: monotonic time after which no fault is injected.
+    """
+    start = {"seed": seed, "injected": 0, **dict.fromkeys(WORDS, 0), "notes": []}
+    rows = {kind: {"kind": kind, **copy.deepcopy(start)} for kind in kinds}
+    for number, kind in itertools.product(range(faults), kinds):
+        if time.monotonic() > end:
+            return
         outcome = KINDS[kind](lab, number, random.Random(f"{seed} {kind} {number}"))
         if outcome is None:
             print(f"{kind}: not possible here, as it needs to mount a disk", flush=True)
-            break
+            continue
         print(f"{kind} {number}: {outcome.word}: {outcome.note}", flush=True)
-        counts[outcome.word] += 1
-        notes += [outcome.note] * (outcome.word == "silent")
-    words = {word: counts[word] for word in WORDS}
-    return {"kind": kind, "seed": seed, "injected": counts.total(), **words, "notes": notes}
+        rows[kind]["injected"] += 1
+        rows[kind][outcome.word] += 1
+        rows[kind]["notes"] += [outcome.note] * (outcome.word == "silent")
+        yield list(rows.values())
 
 
 def table(rows: list[dict]) -> str:
@@ -55,19 +67,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
     parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="then no further fault")
     options = parser.parse_args()
+    here = machine(("snakemake", "torch", "numpy"))
+    found = {"machine": here, "rows": []}
     rows = {}
     if options.output.exists():
         rows = {row["kind"]: row for row in json.loads(options.output.read_text())["rows"]}
+    end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(Path(folder))
-        for kind in options.kinds:
-            rows[kind] = row(lab, kind, options.seed, options.faults)
-            rows[kind]["commit"] = machine(())["commit"]
-            found = {
-                "machine": machine(("snakemake", "torch", "numpy")),
-                "rows": [rows[kind] for kind in KINDS if kind in rows],
-            }
+        for new in inject(lab, options.kinds, options.faults, options.seed, end):
+            rows |= {row["kind"]: {**row, "commit": here["commit"]} for row in new}
+            found["rows"] = [rows[kind] for kind in KINDS if kind in rows]
             write_report(options.output, found)
     print(table(found["rows"]))
     sys.exit(any(row["silent"] for row in found["rows"]))

@@ -17,11 +17,12 @@ from typing import NamedTuple
 import psutil
 from dmlbench import provenance
 from dmlbench.parquet import read_table
+from dmlbench.plan import paths
 from dmlbench.provenance import Record
 from lab_study import LabProject
 from project import REPOSITORY, local_environment
 
-TARGETS = ("toy", "results/audit/all.csv")
+TARGETS = ("toy", "results/audit/all.csv", "results/agreement.csv", "results/claims.csv")
 HOOKS = REPOSITORY / "tests" / "faults" / "hooks"
 _TIMED = re.compile(r"timings\.csv|runs\.html|report\.html|study\.tex")
 _NO_RESULT = {".checked", ".claimed", ".jobs", "plan.json", provenance.FILE, ".snakemake_timestamp"}
@@ -139,15 +140,15 @@ class Lab:
         finally:
             shutil.rmtree(folder)
 
-    def job(self, number: int, chance: random.Random) -> tuple[Record, Path]:
-        """A job of the rule whose turn it is."""
+    def job(self, kind: str, number: int, chance: random.Random) -> tuple[Record, Path]:
+        """A job of the rule whose turn it is; each kind of fault has its own order of rules."""
         rules = sorted(self.jobs)
-        random.Random(0).shuffle(rules)
+        random.Random(kind).shuffle(rules)
         return chance.choice(self.jobs[rules[number % len(rules)]])
 
-    def seconds(self, record: Record, folder: Path) -> float:
-        """How long a job took."""
-        path = self.finished.results / "costs" / record.rule
+    def seconds(self, record: Record) -> float:
+        """How long the longest job of a record's rule took."""
+        path = self.finished.results / paths.COSTS / paths.job(record.rule).partition("/")[0]
         found = [*path.rglob("*.tsv"), path.with_suffix(".tsv")]
         lines = [file.read_text().splitlines()[1] for file in found if file.exists()]
         return max(float(line.split("\t")[0]) for line in lines)

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from dmlbench.plan import paths
 from fault_kinds import KINDS, changed_best
 from laboratory import TARGETS, Lab, contents
 
@@ -21,6 +22,10 @@ def clone(lab):
     """A fresh clone of the project on the same results."""
     with lab.broken(clone=True) as broken:
         yield broken
+
+
+def test_the_study_has_jobs_of_all_rules(lab):
+    assert lab.jobs.keys() == {rule for rule in paths.RULES if paths.outputs(rule)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

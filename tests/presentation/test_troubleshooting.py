@@ -50,6 +50,7 @@ QUOTED = re.compile(r"^\| (?:``(.+?) ?``|`(.+?)`)(?: after .*?)? \|", re.MULTILI
 ELSEWHERE = {
     "interrupted at epoch …; the next call continues there": "training/test_interruption.py",
     "The given account … appears to be invalid": "cluster/test_cluster.py",
+    "no node has what a job asks for": "cluster/test_cluster.py",
     "Nothing to be done": "project.py",
     "warning: study left out: …": "workflow/test_first_hour.py",
     "warning: data set …: …; what was made of it can be used": "plan/test_own_folder.py",
@@ -322,6 +323,7 @@ def _(folder, patch):
         raise PermissionError(path)
 
     patch.setattr(locks, "try_acquire", refused)
+    (folder / ".claimed").touch()
     claim(folder)
 
 

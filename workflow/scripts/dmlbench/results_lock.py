@@ -94,6 +94,11 @@ def _of_another_user(path: Path) -> UserError:
     try:
         if locks.is_held(path):
             return _at_work(path.parent, path.read_text())
+    except FileNotFoundError:
+        return UserError(
+            f"{path.parent}: this user cannot write to it; let its owner allow it, or use another "
+            "folder: --config 'pathvars={results: ...}'"
+        )
     except OSError:
         pass
     return UserError(

@@ -1,7 +1,7 @@
 """The schema of config/resources.yaml and of a cluster's site.yaml."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,11 +78,13 @@ class Site(Model):
     Attributes:
         account: what jobs are charged to.
         gpu_model: the kind of GPU to ask for; none for any.
+        cores: the most CPU cores that a job may ask for; none for as many as its rule says.
         partitions: name -> limits, as the executor's `--slurm-partition-config` names them.
     """
 
     account: Word | None
     gpu_model: Word | None = None
+    cores: PositiveInt | None = None
     partitions: dict[Word, dict[str, Any]] = {}
 
 
@@ -99,3 +101,15 @@ def read_site(path: Path) -> Site:
             "(`sacctmgr show associations user=$USER` lists yours)"
         )
     return site
+
+
+def asked_for_too_much(logs: Iterable[str]) -> bool:
+    """Whether Slurm refused a job because no node has what it asks for, by Snakemake's logs."""
+    texts = [Path(log).read_text(errors="replace") for log in logs]
+    return any(refusal in text for text in texts for refusal in _NO_SUCH_NODE)
+
+
+_NO_SUCH_NODE = (
+    "More processors requested than permitted",
+    "Requested node configuration is not available",
+)
