@@ -11,6 +11,12 @@ from dmlbench.errors import UserError
 from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.read import read_yaml
 
+# What Slurm says of a job that asks for more than any node has.
+_NO_SUCH_NODE = (
+    "More processors requested than permitted",
+    "Requested node configuration is not available",
+)
+
 
 class Needs(Model):
     """What one rule's jobs need.
@@ -107,9 +113,3 @@ def asked_for_too_much(logs: Iterable[str]) -> bool:
     """Whether Slurm refused a job because no node has what it asks for, by Snakemake's logs."""
     texts = [Path(log).read_text(errors="replace") for log in logs]
     return any(refusal in text for text in texts for refusal in _NO_SUCH_NODE)
-
-
-_NO_SUCH_NODE = (
-    "More processors requested than permitted",
-    "Requested node configuration is not available",
-)

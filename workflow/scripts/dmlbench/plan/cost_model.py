@@ -170,7 +170,7 @@ class CostModel:
         return _kind(spec) in self.fits
 
     def _before_any_has_run(self, network: str, spec: Spec, images: float) -> Estimate:
-        gpu, cpu, pixels = self.prior.gpu, self.prior.cpu, pixels_learnt_from(spec)
+        gpu, cpu, pixels = self.prior.gpu, self.prior.cpu, spec.pixels
         on_a_gpu = self._seconds_on_a_gpu(network, spec, images)
         unknown = Estimate(None, "nothing like it has run here", on_a_gpu)
         if self.gpu:
@@ -189,7 +189,7 @@ class CostModel:
 
     def _seconds_on_a_gpu(self, network: str, spec: Spec, images: float) -> float | None:
         """On the prior's GPU; None for an unknown network."""
-        an_image = self.prior.seconds_an_image(network, pixels_learnt_from(spec), spec.precision)
+        an_image = self.prior.seconds_an_image(network, spec.pixels, spec.precision)
         return None if an_image is None else an_image * images
 
     def _fits(self) -> dict[tuple, Fit]:
@@ -255,12 +255,6 @@ def fit(points: Sequence[tuple[float, float]]) -> Fit:
     return Fit(0.0, product / square, len(points))
 
 
-def pixels_learnt_from(spec: Spec) -> int:
-    """The side of the network's training images."""
-    sizes = [step.hyperparameters.get("size") for step in spec.transforms.train]
-    return next((size for size in reversed(sizes) if size), spec.network.pixels)
-
-
 def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
     """Specs and the seconds of their trainings; the mean for repeated trainings."""
     for file in sorted(results.glob(paths.cost("train", run=ANY_FOLDER)))[:_MOST]:
@@ -279,4 +273,4 @@ def _kind(spec: Spec) -> tuple:
     backbone = spec.network.backbone.model_dump_json()
     # A head takes most of the time of a training on features.
     head = None if spec.network.frozen is None else (spec.embedding_dim, *spec.hidden_layers)
-    return backbone, head, pixels_learnt_from(spec), spec.precision, spec.compile
+    return backbone, head, spec.pixels, spec.precision, spec.compile

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dmlbench.plan import paths, searches
-from dmlbench.plan.cost_model import CostModel, Estimate, pixels_learnt_from
+from dmlbench.plan.cost_model import CostModel, Estimate
 from dmlbench.plan.memory_model import Memory
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import read_yaml
@@ -109,7 +109,7 @@ def too_large(plan: Plan, ahead: Ahead) -> list[str]:
         needed = memory.of_training(network, spec)
         if needed is not None and needed > available:
             what = (
-                f"{network} at {pixels_learnt_from(spec)} pixels, batches of {spec.batch_size} in "
+                f"{network} at {spec.pixels} pixels, batches of {spec.batch_size} in "
                 f"{spec.precision}: about {needed / 1e9:.0f} GB"
             )
             counts[what] = counts.get(what, 0) + 1
@@ -174,7 +174,7 @@ def costs(model: CostModel, ahead: Ahead) -> list[Cost]:
 def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> list[Cost]:
     estimates: dict[str, list[Estimate]] = {}
     for run, row in runs.items():
-        kind = f"{row.network} at {pixels_learnt_from(run.spec)} pixels"
+        kind = f"{row.network} at {run.spec.pixels} pixels"
         if run.spec.precision != "float32":
             kind += f" in {run.spec.precision}"
         estimates.setdefault(kind, []).append(model.estimate(row.network, run.spec))

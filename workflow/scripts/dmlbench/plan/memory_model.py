@@ -3,7 +3,6 @@
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from dmlbench.plan.choices import Identifier, Model
-from dmlbench.plan.cost_model import pixels_learnt_from
 from dmlbench.plan.spec import Spec
 
 OVERHEAD = 1.5e9
@@ -53,7 +52,7 @@ class Memory(Model):
         copies = 2 + _states(spec) + any(part.name == "proximity" for part in spec.regularizers)
         # Autocast keeps a copy of the weights in reduced precision.
         reduced = 2 * weights if spec.precision == "bfloat16" else 0
-        area = (pixels_learnt_from(spec) / counted.pixels) ** 2
+        area = (spec.pixels / counted.pixels) ** 2
         image = counted.image.bfloat16 if spec.precision == "bfloat16" else counted.image.float32
         images = 1e6 * image * area * spec.batch_size / spec.gpus
         return 4 * weights * copies + reduced + images + OVERHEAD

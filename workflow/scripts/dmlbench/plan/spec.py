@@ -113,6 +113,12 @@ class Spec(_Training):
             raise ValueError(f"memory: sampler {self.sampler.name}; allowed: any but profs")
 
     @property
+    def pixels(self) -> int:
+        """The side of the images that the network is trained on."""
+        sizes = [step.hyperparameters.get("size") for step in self.transforms.train]
+        return next((size for size in reversed(sizes) if size), self.network.pixels)
+
+    @property
     def own_best_metrics(self) -> list[str]:
         """The metrics that are also shown at their own best test epoch; none for most specs."""
         if not self.epoch_metrics or self.selection != "best_test_epoch" or not self.epochs:

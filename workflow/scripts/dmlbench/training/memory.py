@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import torch
 
 from dmlbench.errors import UserError
-from dmlbench.plan.cost_model import pixels_learnt_from
 from dmlbench.plan.spec import Spec
 
 # What else CUDA says where memory runs out: of a context or of pinned memory, and of libraries.
@@ -30,7 +29,7 @@ def out_of_memory_is_a_user_error(spec: Spec) -> Iterator[None]:
             changes.insert(1, "precision (bfloat16)")
         raise UserError(
             f"out of memory on {_gpu()}: {spec.network.backbone.name} at "
-            f"{pixels_learnt_from(spec)} pixels, batch_size {spec.batch_size}, {spec.precision}; "
+            f"{spec.pixels} pixels, batch_size {spec.batch_size}, {spec.precision}; "
             f"to change: {', '.join(changes)}, or the GPU (larger)"
         ) from None
 
