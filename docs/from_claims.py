@@ -1,4 +1,4 @@
-"""Write the tables of docs/claims.md and of the README's findings: `make claims`."""
+"""Write the tables and the picture of docs/claims.md, and the README's findings: `make claims`."""
 
 import sys
 from collections.abc import Mapping
@@ -6,11 +6,13 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 HOME = DOCS.parent
-sys.path.insert(0, str(HOME / "workflow" / "scripts"))
+sys.path[:0] = [str(DOCS), str(HOME / "workflow" / "scripts")]
 
 import pandas as pd  # noqa: E402 (the library is on the path only now)
+from claims_picture import picture  # noqa: E402
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.claims import FILE, StandIn, read_claims  # noqa: E402
+from dmlbench.presentation import style  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores, read_scores  # noqa: E402
 from dmlbench.statistics.claims import PRINTED, evaluated  # noqa: E402
 from dmlbench.statistics.claims.summary import (  # noqa: E402
@@ -33,19 +35,25 @@ FINDINGS = {
 DATA = ("birds", "photographs", "handwriting")
 """What the names of stand-ins begin with; one column of the README each."""
 
+PICTURE = DOCS / "claims.svg"
 REFERENCE, PUBLISHED = HOME / "config" / "reference", HOME / "results" / "published"
 
 
-def texts() -> dict[str, str]:
+def judged() -> dict[str, pd.DataFrame]:
+    """The verdicts of all documents, in alphabetical order."""
+    files = sorted(REFERENCE.glob(f"*/{FILE}"))
+    return {file.parent.name: verdicts(file.parent) for file in files}
+
+
+def texts(found: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     """Page -> the text between its markers."""
-    found = {file.parent.name: verdicts(file.parent) for file in REFERENCE.glob(f"*/{FILE}")}
     return {"README.md": findings(found), "docs/claims.md": tables(found)}
 
 
 def tables(found: Mapping[str, pd.DataFrame]) -> str:
     """The claims of all documents, and how many have which verdict."""
-    lines = table_of_counts([found[study] for study in sorted(found)])
-    for study in sorted(found):
+    lines = table_of_counts(list(found.values()))
+    for study in found:
         lines += ["", f"## {study}", "", *_stand_ins(study), "", *markdown(found[study])]
     return "\n".join(lines)
 
@@ -104,5 +112,7 @@ def _stand_ins(study: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    for page, text in texts().items():
+    found = judged()
+    for page, text in texts(found).items():
         write_marked(HOME / page, "from_claims", text)
+    style.save(picture(list(found.values())), svg=PICTURE)

@@ -1,5 +1,8 @@
 """Pages have the tables of the claims, the printed and the published numbers now."""
 
+import itertools
+import re
+
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
@@ -14,10 +17,40 @@ def from_claims():
     return script_of_docs("from_claims")
 
 
-def test_pages_say_what_the_claims_give(from_claims):
-    for page, text in from_claims.texts().items():
+@pytest.fixture(scope="module")
+def judged(from_claims):
+    return from_claims.judged()
+
+
+def test_pages_say_what_the_claims_give(from_claims, judged):
+    for page, text in from_claims.texts(judged).items():
         written = read_marked(from_claims.HOME / page, "from_claims")
         assert written == text, "claims or published results changed: `make claims`"
+
+
+def test_the_picture_has_a_bar_for_each_document_and_data(from_claims, judged):
+    (axes,) = from_claims.picture(list(judged.values())).axes
+    verdicts = ["supported", "equivalent", "inconclusive", "contradicted"]
+    wanted = [
+        [(own["verdict"] == verdict).sum() for verdict in verdicts]
+        for found in judged.values()
+        for evidence, own in found.groupby("evidence", sort=False)
+        if evidence not in ("", "ours")
+    ]
+    widths = [round(bar.get_width()) for bar in axes.patches]
+    assert len(wanted) == len(axes.get_yticks())
+    assert widths == list(itertools.chain.from_iterable(wanted))
+
+
+def test_the_picture_is_that_of_the_claims(from_claims, judged, tmp_path):
+    from_claims.style.save(from_claims.picture(list(judged.values())), svg=tmp_path / "new.svg")
+    drawn, kept = (_numbers(file) for file in (tmp_path / "new.svg", from_claims.PICTURE))
+    assert drawn == kept, "claims or published results changed: `make claims`"
+
+
+def _numbers(file):
+    """What an SVG of matplotlib says, which it keeps as comments next to the outlines."""
+    return re.findall(r"<!-- (.*?) -->", file.read_text())
 
 
 def test_counts_and_files_of_all_papers(from_claims, tmp_path):
