@@ -15,7 +15,7 @@ import pandas as pd
 
 from dmlbench import plan, registry
 from dmlbench.errors import UserError
-from dmlbench.plan import views
+from dmlbench.plan import paths, views
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.published import FOLDER
 from dmlbench.plan.read import read_mapping
@@ -23,7 +23,7 @@ from dmlbench.presentation import table
 from dmlbench.presentation.view_files import table_of
 from dmlbench.statistics.aggregation import ROW, in_rows, read_scores, row_of
 
-SCORES, TABLES, FORMATS = "scores.parquet", "tables", ("csv", "md")
+FORMATS = ("csv", "md")
 
 
 def tables_again(
@@ -64,17 +64,24 @@ def write_again(plan: Plan, study: str, folder: Path) -> Iterator[str]:
     Raises:
         UserError: there is no such study, or no scores in the folder.
     """
-    if not (folder / SCORES).exists():
-        raise UserError(f"{folder / SCORES}: missing; allowed: a folder with published scores")
+    scores = _in(folder, paths.made("aggregate", "scores", study=study))
+    if not scores.exists():
+        raise UserError(f"{scores}: missing; allowed: a folder with published scores")
     written = 0
-    for name, found in tables_again(plan, study, read_scores(folder / SCORES)):
+    for name, found in tables_again(plan, study, read_scores(scores)):
         if isinstance(found, str):
             yield f"{study}: table {name} stays as it is, because the scores lack {found}"
             continue
-        files = {end: folder / TABLES / f"{name}.{end}" for end in FORMATS}
+        made = {end: paths.made("table", end, study=study, table=name) for end in FORMATS}
+        files = {end: _in(folder, file) for end, file in made.items()}
         table.write(found, **files)
         written += 1
-    yield f"{study}: {written} tables in {folder / TABLES}"
+    yield f"{study}: {written} tables in {folder}"
+
+
+def _in(folder: Path, file: str) -> Path:
+    """Where a file of a study, named below the results, is in the folder of the published study."""
+    return folder / Path(*Path(file).parts[2:])
 
 
 def _missing(view: views.Table, rows: list[dict], scores: pd.DataFrame) -> str:
