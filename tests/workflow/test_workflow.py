@@ -97,7 +97,7 @@ def test_every_declared_file_is_there_and_none_is_empty(finished):
     names = {path.relative_to(folder).as_posix() for path in files}
     tables = {f"tables/{t}.{f}" for t in ("recall", "small") for f in ("csv", "md", "tex", "html")}
     figures = {f"figures/{f}.{e}" for f in ("sizes", "map_toy") for e in ("pdf", "svg", "png")}
-    own = {"scores.parquet", "runs.csv", "timings.csv", "tournament.csv"}
+    own = {"scores.parquet", "runs.csv", "timings.csv", "tournament.csv", "tournament.parquet"}
     own |= {"runs.html", "study.tex"}
     pictures = {name for name in names if name.startswith("neighbors/")}
     assert names - pictures == own | tables | figures
