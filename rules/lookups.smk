@@ -211,23 +211,15 @@ def asked_for(study):
 @in_one_line
 def reproduced(wildcards):
     """The verdicts on every paper among the studies."""
-    return [made("agreement_document", study=study) for study in papers(AUDITED, "printed numbers")]
+    studies = pages.papers(PLAN, AUDITED, "printed numbers")
+    return [made("agreement_document", study=study) for study in studies]
 
 
 @in_one_line
 def claimed(wildcards):
     """The verdicts on the claims of every paper among the studies."""
-    return [made("claims_document", study=study) for study in papers(CLAIMED, "claims")]
-
-
-def papers(those, what):
-    """Those papers that are among the studies."""
-    PLAN.check_all_studies()
-    found = [study for study in those if study in PLAN.studies]
-    if not found:
-        active = ", ".join(PLAN.studies)
-        raise UserError(f"no {what} of the studies {active}; with {what}: {', '.join(those)}")
-    return found
+    studies = pages.papers(PLAN, CLAIMED, "claims")
+    return [made("claims_document", study=study) for study in studies]
 
 
 @in_one_line

@@ -149,3 +149,11 @@ def test_a_call_ends_with_what_to_read(configured):
         f"{results}/report.html",
         f"{results}/studies/demo/tables/recall.md",
     ]
+
+
+def test_a_page_of_all_papers_needs_one_among_the_studies(configured):
+    loaded = configured.load(studies=["demo"])
+    assert pages.papers(loaded, ["demo", "can2019"], "claims") == ["demo"]
+    message = "no claims of the studies demo; with claims: can2019, roth2020"
+    with pytest.raises(UserError, match=message):
+        pages.papers(loaded, ["can2019", "roth2020"], "claims")

@@ -74,6 +74,11 @@ def _tree(file: Path) -> ast.Module:
 
 
 def class_of(package: str, name: str) -> ast.ClassDef:
+    """A part's class.
+
+    Raises:
+        UserError: the package has no such part, or its file no class of its name.
+    """
     for node in _tree(_file(package, name)).body:
         if isinstance(node, ast.ClassDef) and is_class_of(name, node.name):
             return node
@@ -110,4 +115,5 @@ def _function(part: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 
 def is_class_of(name: str, class_name: str) -> bool:
+    """Whether a class of this name is that of the part: `ArcFace` is of `arcface`."""
     return class_name.lower() == name.replace("_", "")

@@ -1,8 +1,9 @@
 """The parts of a finished study: its files, its targets by name, its page in the report."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from dmlbench.errors import UserError
 from dmlbench.plan import paths, views
 from dmlbench.plan.claims import FILE as CLAIMS
 from dmlbench.plan.naming import slug
@@ -121,6 +122,25 @@ def targets(plan: Plan, study: str) -> dict[str, list[str]]:
         for kind, formats in (("table", TABLE_FORMATS), ("figure", FIGURE_FORMATS))
         for view in content[f"{kind}s"]
     }
+
+
+def papers(plan: Plan, those: Sequence[str], what: str) -> list[str]:
+    """The papers that are among the active studies, for a page of all of them.
+
+    Args:
+        those: all papers with what the page shows.
+        what: names that in the error.
+
+    Raises:
+        UserError: a study is broken, or none of the active ones is such a paper.
+    """
+    plan.check_all_studies()
+    active = [study for study in those if study in plan.studies]
+    if not active:
+        raise UserError(
+            f"no {what} of the studies {', '.join(plan.studies)}; with {what}: {', '.join(those)}"
+        )
+    return active
 
 
 def to_read(plan: Plan, asked: Iterable[str]) -> list[str]:
