@@ -1,9 +1,12 @@
-# Needs:  PLAN and RUNS of common.smk, jobs of costs.smk
+# Needs:  PLAN and RUNS of common.smk, name_of_search of lookups.smk, on_a_gpu of costs.smk
 # Leaves: lines of progress on the terminal instead of Snakemake's lines about single jobs. No rules.
+import collections
+
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 
 from dmlbench.plan.cost_model import CostModel
+from dmlbench.plan.costs import seconds_of_search
 from dmlbench.presentation.progress_line import Task, replace_lines
 from dmlbench.presentation.run_lines import learned, share, titles_of_rows
 
@@ -26,6 +29,16 @@ def tasks_ahead():
             seconds=model.estimate(row.network, spec).seconds,
             learned=functools.partial(learned, Path(RESULTS), job.wildcards.run),
             share=functools.partial(share, Path(RESULTS), job.wildcards.run),
+        )
+    workers = [job for job in jobs if job.rule.name == "search_worker"]
+    names = {job.jobid: name_of_search(job.wildcards) for job in workers}
+    workers_of = collections.Counter(names.values())
+    for job, name in names.items():
+        seconds = seconds_of_search(model, name)
+        tasks[job] = Task(
+            kind=f"search {PLAN.searches[name].run.network}",
+            title=f"search {name}",
+            seconds=seconds and seconds / workers_of[name],
         )
     return tasks
 

@@ -210,6 +210,9 @@ def test_searches_cost_their_trials(loaded):
     an_image = PRIOR.seconds_an_image("bninception", 224)
     hours = 20 * budgets * 5_894 * (1 + 1 / 3) * an_image / 3600
     assert total == f"{len(names)} searches: about {hours:.0f} hours, one job after the other"
+    model = cost_model.CostModel(thesis, Path(thesis.configuration.pathvars.results), gpu=True)
+    seconds = sum(costs.seconds_of_search(model, name) for name in names)
+    assert seconds == pytest.approx(3600 * hours, rel=0.02)
 
 
 def test_downloads_are_said_in_bytes(loaded):

@@ -59,6 +59,15 @@ def test_before_any_has_run_the_estimate_counts(clock):
     assert found.counted() == "0 of 2 runs, 0 of 2 jobs, about 5 minutes left"
 
 
+def test_no_time_left_is_given_while_a_search_is_unknown(clock):
+    search = Task("search resnet18", "search a", seconds=None)
+    found = Progress({0: training("A", 100), 1: search}, clock)
+    assert found.counted() == "0 of 1 run, 0 of 2 jobs"
+    assert Progress({0: training("A", 100), 1: search._replace(seconds=500)}, clock).counted() == (
+        "0 of 1 run, 0 of 2 jobs, about 10 minutes left"
+    )
+
+
 def test_a_line_names_the_loss_what_it_learned_and_how_far_the_call_is(clock):
     tasks = {
         1: training("ProxyAnchor, seed 1", learned=lambda: "loss 2.31, R@1 82.1 %"),

@@ -193,15 +193,22 @@ def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
 
 
 def _of_network(model: CostModel, network: str, names: list[str]) -> Cost:
-    estimates = [
-        estimate
-        for name in names
-        for spec in searches.trial_specs(model.plan, name)
-        for estimate in [model.estimate(network, spec)] * model.plan.searches[name].budget
-    ]
+    estimates = [estimate for name in names for estimate in _of_search(model, name)]
     trials = sum(model.plan.searches[name].budget for name in names)
     named = _counted(len(names), "search", "searches")
     return _cost(f"{network}, {named}, at most {trials:,} trials", estimates)
+
+
+def _of_search(model: CostModel, name: str) -> list[Estimate]:
+    """Of each training of a search, as if no trial ended early."""
+    search = model.plan.searches[name]
+    specs = searches.trial_specs(model.plan, name)
+    return [model.estimate(search.run.network, spec) for spec in specs] * search.budget
+
+
+def seconds_of_search(model: CostModel, name: str) -> float | None:
+    """Seconds of all trials of a search, one after the other; None if unknown."""
+    return _sum(estimate.seconds for estimate in _of_search(model, name))
 
 
 def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:

@@ -21,6 +21,9 @@ _SILENCE = 60
 _PAUSE = 10
 """Seconds between two lines about jobs that are no runs."""
 
+_SMALL = 1.0
+"""Seconds that a job takes which neither trains nor searches, before one of its kind has ended."""
+
 _REPLACED = {
     LogEvent.JOB_INFO,
     LogEvent.JOB_STARTED,
@@ -45,7 +48,7 @@ class Task(NamedTuple):
     kind: str
     title: str
     is_run: bool = False
-    seconds: float | None = None
+    seconds: float | None = _SMALL
     learned: Callable[[], str] = str
     share: Callable[[], str] = str
 
@@ -93,7 +96,7 @@ class Progress:
     def _needed(self, task: Task) -> float | None:
         if self.took[task.kind]:
             return fmean(self.took[task.kind])
-        return task.seconds if task.is_run or task.seconds is not None else 1.0
+        return task.seconds
 
     def counted(self) -> str:
         """`3 of 12 runs, 20 of 60 jobs, about 4 minutes left`."""
