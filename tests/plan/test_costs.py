@@ -215,6 +215,17 @@ def test_searches_cost_their_trials(loaded):
     assert seconds == pytest.approx(3600 * hours, rel=0.02)
 
 
+def test_a_worker_of_a_search_starts_once(loaded):
+    birds = loaded("psomas2020_birds")
+    name = "heads_cub200_160_contrastive_128_folds_half"
+    assert (birds.searches[name].workers, birds.searches[name].budget) == (1, 12)
+    model = cost_model.CostModel(birds, Path(birds.configuration.pathvars.results), gpu=False)
+    # Two trainings for each trial: 1,000 batches of 128 images, and 5,894 embedded at a third of the cost.
+    images = 128_000 + 5_894 / 3
+    steps = 24 * images * PRIOR.cpu.networks["efficientnet_lite0_frozen"].milliseconds / 1000
+    assert costs.seconds_of_search(model, name) == pytest.approx(PRIOR.cpu.start + steps)
+
+
 def test_downloads_are_said_in_bytes(loaded):
     demo = loaded("demo")
     both = costs.Ahead(downloads=[9_464_212, 6_462_886])

@@ -122,11 +122,18 @@ class Estimate(NamedTuple):
         seconds: on one device; None if unknown.
         source: where the number comes from, or why it is missing.
         on_a_gpu: seconds on the prior's GPU, on a machine without one; None if unknown.
+        start: the seconds before its first step.
     """
 
     seconds: float | None
     source: str
     on_a_gpu: float | None = None
+    start: float = 0.0
+
+    def in_a_started_process(self) -> "Estimate":
+        """The same without the start."""
+        seconds = None if self.seconds is None else self.seconds - self.start
+        return self._replace(seconds=seconds, start=0.0)
 
 
 class CostModel:
@@ -160,7 +167,8 @@ class CostModel:
                 f"{1000 * fit.an_image:.3g} ms per image"
             )
             seconds = fit.start + fit.an_image * images
-            return Estimate(seconds, source, self._seconds_on_a_gpu(network, spec, images))
+            on_a_gpu = self._seconds_on_a_gpu(network, spec, images)
+            return Estimate(seconds, source, on_a_gpu, fit.start)
         if self.plan.configuration.rehearsal:
             return Estimate(None, "nothing like it has run here")
         return self._before_any_has_run(network, spec, images)
@@ -180,12 +188,12 @@ class CostModel:
             return unknown if on_a_gpu is None else Estimate(on_a_gpu, source)
         on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
         if on_a_core is not None:
-            return Estimate(on_a_core, f"as timed on {cpu.title}", on_a_gpu)
+            return Estimate(on_a_core, f"as timed on {cpu.title}", on_a_gpu, cpu.start)
         cores = min(self.plan.threads(spec), usable_cores())
         on_cores = self.prior.seconds_on_cores(network, pixels, images, cores)
         source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
         source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}"
-        return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu)
+        return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu, cpu.start)
 
     def _seconds_on_a_gpu(self, network: str, spec: Spec, images: float) -> float | None:
         """On the prior's GPU; None for an unknown network."""

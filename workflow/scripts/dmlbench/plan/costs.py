@@ -200,10 +200,11 @@ def _of_network(model: CostModel, network: str, names: list[str]) -> Cost:
 
 
 def _of_search(model: CostModel, name: str) -> list[Estimate]:
-    """Of each training of a search, as if no trial ended early."""
+    """Of each training of a search, as if no trial ended early; a worker starts once."""
     search = model.plan.searches[name]
     specs = searches.trial_specs(model.plan, name)
-    return [model.estimate(search.run.network, spec) for spec in specs] * search.budget
+    each = [model.estimate(search.run.network, spec) for spec in specs] * search.budget
+    return [*each[: search.workers], *(e.in_a_started_process() for e in each[search.workers :])]
 
 
 def seconds_of_search(model: CostModel, name: str) -> float | None:
