@@ -183,3 +183,12 @@ def test_the_study_without_its_baseline_has_none(configured):
     assert views.baseline(configured.load(), "mine") == "untrained"
     configured.grid(method=["contrastive"])
     assert views.baseline(configured.load(), "mine") is None
+
+
+def test_one_training_cannot_take_part_in_a_tournament_under_two_names(configured):
+    configured.edit("methods", lambda methods: methods.update(twin=methods["contrastive"]))
+    names = ["contrastive", "twin"]
+    configured.edit("studies/mine", lambda study: study["runs"][0].update(method=names))
+    configured.change("studies/mine", ["tournament", "where"], {"method": names})
+    problem = "mine.yaml: tournament.where: contrastive and twin are one training here"
+    assert problem in configured.problem()

@@ -148,6 +148,7 @@ class StandIn(Model):
         where: the rows of the study; all if not given.
         variants: variant at the place of a printed number -> its variant there. Other variants do
             not exist there.
+        methods: method at the place of a printed number -> its name there, where it is another one.
         differs: what is not as in the document, beyond data set, network and budget.
     """
 
@@ -155,6 +156,7 @@ class StandIn(Model):
     name: str
     where: Where = Where()
     variants: dict[str, str]
+    methods: dict[Identifier, Identifier] = {}
     differs: str = ""
 
 

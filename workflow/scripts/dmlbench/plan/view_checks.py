@@ -1,6 +1,7 @@
 """Checks of a view of a study: tables and figures can be made, before a row is trained."""
 
 import functools
+from collections import defaultdict
 
 from dmlbench import registry
 from dmlbench.errors import UserError, check_known, located, unknown
@@ -38,7 +39,22 @@ def check_view(plan: Plan, study: str, view, where: str) -> None:
             there = file.parent.glob(f"{kind}table_*.csv")
             allowed = sorted(other.stem.removeprefix(f"{kind}table_") for other in there)
             raise UserError(f"{where}.kind.printed: {unknown('printed table', name, allowed)}")
+    if isinstance(view, Tournament):
+        _check_rivals(plan, rows, where)
     _check_needs(plan, study, view, where)
+
+
+def _check_rivals(plan: Plan, rows: list[Row], where: str) -> None:
+    """No training takes part in a tournament under two names."""
+    methods_of = defaultdict(set)
+    for row in rows:
+        methods_of[plan.run(row)].add(row.method)
+    for methods in methods_of.values():
+        if len(methods) > 1:
+            raise UserError(
+                f"{where}.where: {' and '.join(sorted(methods))} are one training here; allowed: "
+                "methods that train differently"
+            )
 
 
 def _check_own_best(plan: Plan, view, rows: list[Row], where: str) -> None:

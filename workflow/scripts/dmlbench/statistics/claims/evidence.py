@@ -197,7 +197,7 @@ class Elsewhere(Scores):
         scores: the long table of the stand-in. Those of the last epoch are used, which no test
             label chose.
         mapping: of the document.
-        stand_in: its rows, and what its variants are called. Where they have several splits of the
+        stand_in: its rows, and what its variants and methods are called. Where they have several splits of the
             classes, a split takes the place of a seed: its number is the mean over its seeds.
 
     Raises:
@@ -227,7 +227,8 @@ class Elsewhere(Scores):
         found = self.mapping.place(columns)
         if found.variant not in self.stand_in.variants:
             return None
-        return found.method, self.stand_in.variants[found.variant], found.role, found.metric
+        method = self.stand_in.methods.get(found.method, found.method)
+        return method, self.stand_in.variants[found.variant], found.role, found.metric
 
 
 def _by_unit(scores: pd.DataFrame, by: list[str], unit: str) -> dict[tuple, dict[Any, float]]:
