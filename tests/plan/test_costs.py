@@ -220,7 +220,7 @@ def test_a_worker_of_a_search_starts_once(loaded):
     name = "heads_cub200_160_contrastive_128_folds_half"
     assert (birds.searches[name].workers, birds.searches[name].budget) == (1, 12)
     model = cost_model.CostModel(birds, Path(birds.configuration.pathvars.results), gpu=False)
-    # Two trainings for each trial: 1,000 batches of 128 images, and 5,894 embedded at a third of the cost.
+    # Two trainings a trial: 1,000 batches of 128, and 5,894 embedded at a third of the cost.
     images = 128_000 + 5_894 / 3
     steps = 24 * images * PRIOR.cpu.networks["efficientnet_lite0_frozen"].milliseconds / 1000
     assert costs.seconds_of_search(model, name) == pytest.approx(PRIOR.cpu.start + steps)

@@ -197,8 +197,9 @@ class Elsewhere(Scores):
         scores: the long table of the stand-in. Those of the last epoch are used, which no test
             label chose.
         mapping: of the document.
-        stand_in: its rows, and what its variants and methods are called. Where they have several splits of the
-            classes, a split takes the place of a seed: its number is the mean over its seeds.
+        stand_in: its rows, and what its variants and methods are called. Where they have several
+            splits of the classes, a split takes the place of a seed: its number is the mean over
+            its seeds.
 
     Raises:
         UserError: its rows have several data sets, networks or sizes.
