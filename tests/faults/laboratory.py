@@ -19,6 +19,7 @@ from dmlbench import provenance
 from dmlbench.parquet import read_table
 from dmlbench.plan import paths
 from dmlbench.provenance import Record
+from dmlbench.training.checkpoint_cleanup import CHECKPOINT
 from lab_study import LabProject
 from project import REPOSITORY, local_environment
 
@@ -27,6 +28,7 @@ HOOKS = REPOSITORY / "tests" / "faults" / "hooks"
 _TIMED = re.compile(r"timings\.csv|runs\.html|report\.html|study\.tex")
 _NO_RESULT = {".checked", ".claimed", ".jobs", "plan.json", provenance.FILE, ".snakemake_timestamp"}
 _NOT_COMPARED = ("logs", "costs", "workers")
+_HANDED_ON = (".embeddings.parquet", ".train_embeddings.parquet")
 
 
 class Outcome(NamedTuple):
@@ -92,7 +94,7 @@ class Broken:
         for name in record.files:
             path = self.results / folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        for left in (".kept", ".embeddings.parquet", ".train_embeddings.parquet"):
+        for left in (".kept", *_HANDED_ON):
             path = self.results / folder / left
             if record.rule == "train" and path.exists():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -178,6 +180,9 @@ def contents(results: Path) -> dict[str, bytes]:
         if not path.is_file() or is_aside or parts.intersection(_NOT_COMPARED):
             continue
         if "/state-" in name or ".kept/" in name:
+            continue
+        # What a training leaves for jobs after it, which do not run when it alone is made again.
+        if path.name in _HANDED_ON or path.match(CHECKPOINT.format(identity="*")):
             continue
         if path.name == "trials.parquet":
             found[name] = repr(read_table(path).drop_columns("seconds").to_pylist()).encode()

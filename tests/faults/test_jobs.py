@@ -121,6 +121,20 @@ def test_a_truncated_input_is_one_line_and_is_made_again(tmp_path, capsys, share
     assert not damaged.exists()
 
 
+@pytest.mark.parametrize("rule", ["agreement_document", "claims_document"])
+def test_what_reads_the_scores_there_are_leaves_a_damaged_one_and_says_how_to_make_it(
+    tmp_path, capsys, rule
+):
+    damaged = truncated(parquet(tmp_path / "scores.parquet"), 0.5)
+    call = snakemake(tmp_path, str(damaged))
+    call.rule = rule
+    with pytest.raises(SystemExit), job(call):
+        read_table(damaged)
+    assert damaged.exists()
+    line = capsys.readouterr().err.strip().splitlines()[0]
+    assert line.endswith(f"; to make it again: snakemake --cores all --force -- {damaged}")
+
+
 def test_a_damaged_file_that_no_rule_has_made_stays(tmp_path, capsys):
     (tmp_path / "results").mkdir()
     damaged = truncated(parquet(tmp_path / "own.parquet"), 0.5)

@@ -19,6 +19,9 @@ _CHECKED_BY_READERS = ("archives", "pixels", "features")
 _COSTLY = ("download", "train", "search", "search_worker")
 """Rules whose damaged files are not removed: a user may have a copy of them."""
 
+_OF_WHAT_IS_THERE = ("agreement_document", "claims_document")
+"""Rules that read the scores that there are: without a removed file they would judge fewer."""
+
 
 class Job:
     """A running job.
@@ -36,7 +39,7 @@ def job(snakemake) -> Iterator[Job]:
 
     SIGTERM ends the block as Ctrl-C does, so that no partial file is left. Inputs are compared with
     their records before, and what the block has written is recorded (`dmlbench.provenance`). A
-    damaged input is removed if a rule made it in little time: the next call makes it again.
+    damaged input is removed if a rule made it in little time and the same call makes it again.
     """
     leave_garbage_at_exit()
     if snakemake.config.get("same_digits"):
@@ -144,7 +147,8 @@ def _advice(error: DamagedError, snakemake) -> str:
         return "; delete it and run again"
     record = provenance.record_of(error.path)
     is_input = damaged in {Path(file).resolve() for file in snakemake.input}
-    if is_input and (record is None or record.rule not in _COSTLY):
+    is_made_again = is_input and snakemake.rule not in _OF_WHAT_IS_THERE
+    if is_made_again and (record is None or record.rule not in _COSTLY):
         error.path.unlink()
         return "; it is removed: run again, and it is made again"
     return f"; to make it again: snakemake --cores all --force -- {error.path}"
