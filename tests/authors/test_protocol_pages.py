@@ -44,6 +44,8 @@ def test_a_protocol_page_says_the_same_only_where_it_is_tested(study):
             assert SAID.search(cell), (
                 f"{study}.md: {cell!r}: say what is tested, or 'as the text says'"
             )
+    page = (REPOSITORY / "docs" / f"{study}.md").read_text()
+    assert "Where no test or measurement of the code is named, it was read, not run." in page
     said = dict(said_to_be_the_same(study))
     assert said
     assert set(said) <= set(RECORDED)

@@ -98,6 +98,7 @@ def test_tables_4_to_6_are_also_shown_as_they_were_made(loaded):
         view = loaded.studies[STUDY].tables[f"own_best_{name}"]
         options = view.kind.hyperparameters
         assert options["printed"] == [table]
+        assert options["ddof"] == 0, "as the script that made the tables"
         assert views.selection_of(loaded, STUDY, view) == "own_best_test_epoch"
         for row, found in trained(loaded, dataset=name).items():
             assert set(found.own_best_metrics) >= set(options["metrics"]), row

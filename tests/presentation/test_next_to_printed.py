@@ -6,7 +6,7 @@ import pytest
 from dmlbench.errors import UserError
 from dmlbench.presentation import _next_to_printed
 from dmlbench.statistics.printed import as_scores
-from next_to_printed import ours, placed_scores, printed, row, table
+from next_to_printed import SELECTION, ours, placed_scores, printed, row, table
 from scipy import stats
 
 
@@ -72,6 +72,23 @@ def test_a_number_of_another_epoch_than_ours_is_called_so():
         found = row(shown, "histogram")
         assert (found["recall_at_1_inside"], found["nmi_inside"]) == ("yes", word)
         assert any("Other epoch" in note for note in shown.notes) == (word != "yes")
+
+
+def test_a_deviation_is_divided_as_the_printed_one_is():
+    frame = printed("04", study="roth2020", method="histogram")
+    spread = [-0.01, 0.0, 0.01]
+    scores = pd.concat(
+        placed_scores(frame, shift, SELECTION).assign(seed=seed)
+        for seed, shift in enumerate(spread)
+    )
+    options = {"metrics": ["recall_at_1"], "printed": frame}
+    for ddof, said in ((1, "over 3 seeds."), (0, "over 3 seeds, dividing by n.")):
+        shown = table("scores_next_to_printed", frame, scores, ddof=ddof, **options)
+        found = row(shown, "histogram")
+        assert f"± {100 * np.std(spread, ddof=ddof):.2f}" in found["recall_at_1"]
+        assert said in shown.caption
+        # The interval is that of the distribution of our runs, however its width is shown.
+        assert found["recall_at_1_inside"] == "yes"
 
 
 def test_missing_cells_say_why():

@@ -40,6 +40,7 @@ class ScoresNextToPrinted(Kind):
             `recipe`, `dataset`, ...) or an axis of the variants (`rho`, for `rho=0.1,m=40`).
         column: what has one value per group of columns, likewise; None for metrics alone.
         role: whose images are scored: train, validation or test.
+        ddof: 1 for standard deviations of ours that divide by n - 1; 0 for n, as some printed do.
     """
 
     metrics: Sequence[Metric]
@@ -48,6 +49,7 @@ class ScoresNextToPrinted(Kind):
     panel: str = "embedding_dim"
     column: str | None = None
     role: Literal["train", "validation", "test"] = "test"
+    ddof: Literal[0, 1] = 1
 
     @property
     def _printed(self) -> pd.DataFrame:
@@ -106,6 +108,8 @@ class ScoresNextToPrinted(Kind):
             for recipe in (dict.fromkeys(scores.recipe) if by_recipe else [""])
         ]
         frame = pd.concat(parts, ignore_index=True)
+        if self.ddof == 0:
+            frame["ours_std"] *= (1 - 1 / frame["seeds"]) ** 0.5
         axes = tuple(axis for axis in (self.panel, self.column) if axis)
         frame["panel"] = _variants.values_of(frame, self.panel)
         frame["column"] = _variants.values_of(frame, self.column) if self.column else ""
@@ -189,7 +193,8 @@ class ScoresNextToPrinted(Kind):
         most = compared.seeds.max()
         if most > 1:
             over = "folds" if (compared.fold == "mean").any() else "seeds"
-            caption += f" Mean ± standard deviation over {most} {over}."
+            caption += f" Mean ± standard deviation over {most} {over}"
+            caption += "." if self.ddof else ", dividing by n."
         if (compared[compared.seeds > 0].fold == "best").any():
             caption += " Of the folds, the one with the best validation score."
         theirs = " Printed: as the document prints it; diff.: ours less printed." if printed else ""
