@@ -13,6 +13,8 @@ from project import CONFIG, load_studies
 
 PAPERS = sorted(folder.name for folder in (CONFIG / "reference").iterdir() if folder.is_dir())
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=PAPERS)
 def paper(request):
