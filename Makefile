@@ -34,40 +34,41 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) demo
 	@$(BIN)/python workflow/scripts/summarize.py demo
 
-# By the environment, so that the shell reads no sign of the folder's name.
-export FOLDER
+# By the environment and as they are, so that neither make nor the shell reads a sign of a name.
+given = FOLDER RUN QUERY OUTPUT WEIGHTS NAME LAYOUT LIST LABEL BOX GROUP
+$(foreach each,$(given),$(eval override export $(each) := $$(value $(each))))
+
 .PHONY: study
 study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (FROZEN=1, NETWORK=, NAME=, LAYOUT= or LIST=labels.csv LABEL= BOX= GROUP=)
 	@$(if $(value FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
-	@$(BIN)/python workflow/scripts/new_study.py "$$FOLDER" $(if $(NAME),--name "$(NAME)") \
-		$(if $(NETWORK),--network "$(NETWORK)") $(if $(LAYOUT),--layout "$(LAYOUT)") \
-		$(if $(LIST),--list "$(LIST)") $(if $(LABEL),--label "$(LABEL)") $(if $(BOX),--box "$(BOX)") \
-		$(if $(GROUP),--group "$(GROUP)") $(if $(FROZEN),--frozen)
+	@$(BIN)/python workflow/scripts/new_study.py $${NAME:+--name="$$NAME"} \
+		$(if $(NETWORK),--network="$(NETWORK)") $${LAYOUT:+--layout="$$LAYOUT"} \
+		$${LIST:+--list="$$LIST"} $${LABEL:+--label="$$LABEL"} $${BOX:+--box="$$BOX"} \
+		$${GROUP:+--group="$$GROUP"} $(if $(FROZEN),--frozen) -- "$$FOLDER"
 
 # Ends a target that lacks one of these variables.
 named = $(foreach each,$(1),$(if $(value $(each)),,echo "name $(each)=..."; exit 1;))
 
 .PHONY: network
 network: .venv/ready ## a model of timm or torchvision as a network: MODEL=timm/... or torchvision/... (NAME=, SIZE=, WEIGHTS=)
-	@$(call named,MODEL) $(BIN)/python workflow/scripts/new_network.py "$(MODEL)" $(if $(NAME),--name "$(NAME)") \
-		$(if $(SIZE),--size "$(SIZE)") $${WEIGHTS:+--weights "$$WEIGHTS"}
+	@$(call named,MODEL) $(BIN)/python workflow/scripts/new_network.py "$(MODEL)" $${NAME:+--name="$$NAME"} \
+		$(if $(SIZE),--size="$(SIZE)") $${WEIGHTS:+--weights="$$WEIGHTS"}
 
 # RUN: a run's folder, the digest at its end, or a finished study, of which the best run is taken.
 USE := PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.inference
-export RUN QUERY OUTPUT WEIGHTS
-OPTIONS = $${OUTPUT:+--output "$$OUTPUT"} $${WEIGHTS:+--weights "$$WEIGHTS"}
+OPTIONS = $${OUTPUT:+--output="$$OUTPUT"} $${WEIGHTS:+--weights="$$WEIGHTS"}
 
 .PHONY: embed
 embed: .venv/ready ## embeddings of a folder's images by a finished run, as Parquet: RUN= FOLDER= (OUTPUT=)
-	@$(call named,RUN FOLDER) $(USE) embed "$$RUN" "$$FOLDER" $(OPTIONS)
+	@$(call named,RUN FOLDER) $(USE) embed $(OPTIONS) -- "$$RUN" "$$FOLDER"
 
 .PHONY: search
 search: .venv/ready ## the pictures nearest to one, as ranks and a page: RUN= QUERY=picture.jpg FOLDER= (K=10, OUTPUT=)
-	@$(call named,RUN QUERY FOLDER) $(USE) search "$$RUN" "$$QUERY" "$$FOLDER" $(if $(K),--k "$(K)") $(OPTIONS)
+	@$(call named,RUN QUERY FOLDER) $(USE) search $(if $(K),--k="$(K)") $(OPTIONS) -- "$$RUN" "$$QUERY" "$$FOLDER"
 
 .PHONY: export
 export: .venv/ready ## the network of a finished run: RUN= (KIND=safetensors, torchscript or onnx; OUTPUT=)
-	@$(call named,RUN) $(USE) export "$$RUN" $(if $(KIND),--kind "$(KIND)") $(OPTIONS)
+	@$(call named,RUN) $(USE) export $(if $(KIND),--kind="$(KIND)") $(OPTIONS) -- "$$RUN"
 
 .PHONY: test
 test: .venv/ready ## the fast tests

@@ -1,18 +1,23 @@
 """What a user asks for from the shell, and what is said where it cannot be had."""
 
+import os
 import re
-import subprocess
+import runpy
+import shutil
 import sys
+from html import escape, unescape
 from pathlib import Path
+from urllib.parse import unquote
 
+import dmlbench
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.inference.__main__ import main
 from dmlbench.inference.find import run_folder
+from dmlbench.inference.gallery import Gallery, write_gallery
 from dmlbench.inference.pictures import Pictures
 from PIL import Image
 from toy_training import train
@@ -71,6 +76,41 @@ def test_a_folder_is_embedded_and_searched(folder, called):
     assert "<1>" not in page
 
 
+ODD = [
+    """it's "quoted" & <b>: \\ # 50% {x} $HOME `date` $(date) [a-b]*? Ümläut 日本""",
+    "-dash",
+    "dot.",
+    "a.parquet",
+    "line\nbreak",
+    "x" * 250,
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_folders_and_pictures_of_any_name_are_embedded_searched_and_exported(folder, called, name):
+    """The names of the folder, a class folder, a picture and the files that are asked for."""
+    picture = Path(name, name, f"{name[:200]}.png")
+    picture.parent.mkdir(parents=True)
+    for copied in (picture, picture.with_name("other.png")):
+        shutil.copy(folder / "pictures" / "a.png", copied)
+    called("embed", "--", DIGEST, name)
+    vectors = Path(f"results/use/seed0-{DIGEST}/{name[:200]}.parquet")
+    both = sorted(map(str, (picture, picture.with_name("other.png"))))
+    assert pq.read_table(vectors)["path"].to_pylist() == both
+    for among in (name, vectors):
+        page = Path(f"{name[:200]}.html")
+        said = called("search", f"--output={page}", "--", DIGEST, picture, among)
+        assert f"   1  0.0000  {picture.with_name('other.png')}" in said
+        links = re.findall('href="([^"]*)"', page.read_text())
+        found = [Path(unquote(unescape(link)).removeprefix("file://")) for link in links]
+        assert found == [picture.resolve(), picture.with_name("other.png").resolve()]
+        assert f"<h1>Nearest to {escape(picture.name)}</h1>" in page.read_text()
+    output = f"{name[:200]}.safetensors"
+    called("export", f"--output={output}", "--", DIGEST)
+    assert "2 images" in called("embed", "--output=again.parquet", "--", output, name)
+    assert pq.read_table("again.parquet").equals(pq.read_table(vectors))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -83,12 +123,29 @@ def test_a_folder_is_embedded_and_searched(folder, called):
         (("embed", "results/runs/begun", "pictures"), "begun: has not finished training; allowed"),
         (("embed", "mine", "pictures"), "RUN=mine: 0 runs; allowed: the folder of a finished run"),
         (("export", DIGEST, "--output", "model.txt"), "model.txt: a name for safetensors; allowed"),
+        (("export", DIGEST, "--kind", "onx"), "unknown kind of export 'onx'; did you mean 'onnx'?"),
+        (("search", DIGEST, "pictures/a.png", "pictures", "--k", "0"), "k = 0; allowed: 1 or more"),
+        (("search", DIGEST, "pictures/a.png", "pictures", "--k", "x"), "--k: invalid int value"),
+        (("search", DIGEST, "pictures/a.png", "old.parquet"), "gone.png: no such file any more"),
+        (("search", DIGEST, "pictures/a.png", "none.parquet"), "none.parquet: no such file"),
+        (("embed", DIGEST, "caf\udce9"), r"the name 'caf\xe9' is not UTF-8; rename it"),
+        (("embed", DIGEST, "of latin 1"), r"the name 'caf\xe9.png' is not UTF-8; rename it"),
+        (("embed", "**", "pictures"), "RUN=**: 0 runs; allowed"),
+        (("embed", "-x", "pictures"), "the following arguments are required"),
+        (("embed", "--", "-x", "pictures"), "RUN=-x: 0 runs; allowed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_one_line(folder, called, arguments, said):
     for name in ("empty", "damaged", "results/runs/begun"):
         (folder / name).mkdir(exist_ok=True)
     (folder / "damaged" / "x.png").write_text("not an image")
+    (folder / "of latin 1").mkdir(exist_ok=True)
+    with open(os.fsencode(folder / "of latin 1") + b"/caf\xe9.png", "w"):
+        pass
+    if arguments[-1] == "old.parquet":
+        model = dmlbench.load(folder / "results" / "runs" / "toy" / f"seed0-{DIGEST}")
+        gone = Gallery(["gone.png"], np.ones((1, 8), np.float32))
+        write_gallery(gone, model.origin, folder / "old.parquet")
     *before, line = called(*arguments).splitlines()
     assert said in line
     assert line.startswith("dmlbench: ")
@@ -152,11 +209,15 @@ def test_an_untrained_networks_run_is_exported_and_loaded_back(toy_data, folder,
     assert "5 images" in called("embed", exported, "pictures", "--output", "vectors.parquet")
 
 
-def test_a_failed_call_is_a_failure_to_the_shell(tmp_path):
-    command = [sys.executable, "-m", "dmlbench.inference", "embed", "mine", "pictures"]
-    scripts = Path(registry.__file__).resolve().parents[1]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": str(scripts)}, capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("dmlbench: RUN=mine: 0 runs")
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [("mine", "dmlbench: RUN=mine: 0 runs"), ("x" * 300, "dmlbench: .*: File name too long")],
+)
+def test_a_failed_call_is_a_failure_to_the_shell(tmp_path, monkeypatch, run, said):
+    """A message as the status of `sys.exit` is printed, and the status is then 1."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["dmlbench", "embed", run, "pictures"])
+    with pytest.raises(SystemExit, match=said) as failed:
+        runpy.run_module("dmlbench.inference", run_name="__main__")
+    assert len(failed.value.code.splitlines()) == 1

@@ -59,6 +59,21 @@ def test_before_any_has_run_the_estimate_counts(clock):
     assert found.counted() == "0 of 2 runs, 0 of 2 jobs, about 5 minutes left"
 
 
+def test_where_runs_take_longer_than_estimated_so_do_those_of_other_kinds(clock):
+    """As on a machine with other processes: the raw features took three times as long."""
+    other = Task("train resnet18", "B", is_run=True, seconds=200)
+    found = Progress({0: training("raw", 10), 1: other, 2: training("C", 10)}, clock)
+    found.start(0)
+    clock.seconds = 30
+    assert found.seconds_left() == pytest.approx(3 * 200 + 3 * 10)
+    found.end(0)
+    assert found.seconds_left() == pytest.approx(3 * 200 + 30)
+    quick = Progress({0: training("raw", 10), 1: other}, Clock())
+    quick.start(0)
+    quick.end(0)
+    assert quick.seconds_left() == 200
+
+
 def test_no_time_left_is_given_while_a_search_is_unknown(clock):
     search = Task("search resnet18", "search a", seconds=None)
     found = Progress({0: training("A", 100), 1: search}, clock)

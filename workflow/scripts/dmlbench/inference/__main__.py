@@ -8,9 +8,11 @@ python -m dmlbench.inference export RUN [--kind safetensors] [--output model.saf
 import argparse
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from dmlbench.errors import UserError
-from dmlbench.inference.export import KINDS
+from dmlbench.image_folder import readable
+from dmlbench.inference.export import KINDS, known_kind
 from dmlbench.inference.find import run_folder
 from dmlbench.inference.gallery import Gallery, write_gallery
 from dmlbench.inference.model import Model, load
@@ -22,7 +24,9 @@ def embed(model: Model, given: argparse.Namespace) -> list[str]:
     """Write the embeddings of a folder's images; what is printed about it."""
     pictures, others = in_folder(given.folder)
     found = Gallery(list(map(str, pictures)), model.embed(pictures))
-    output = given.output or _folder(given, model) / f"{given.folder.resolve().name}.parquet"
+    # Longer names leave no room for those of unfinished files.
+    name = given.folder.resolve().name.encode()[:200].decode(errors="ignore")
+    output = given.output or _folder(given, model) / f"{name}.parquet"
     write_gallery(found, model.origin, output)
     left_out = f"; {others} other files left out" if others else ""
     return [f"{len(pictures)} images, {found.embeddings.shape[1]} numbers each{left_out}: {output}"]
@@ -44,7 +48,8 @@ def search(model: Model, given: argparse.Namespace) -> list[str]:
 
 def export(model: Model, given: argparse.Namespace) -> list[str]:
     """Write the network for other programs; what is printed about it."""
-    output = given.output or _folder(given, model) / f"model{KINDS[given.kind][0]}"
+    suffix, _ = known_kind(given.kind)
+    output = given.output or _folder(given, model) / f"model{suffix}"
     return [f"{given.kind}: {model.export(given.kind, output)}"]
 
 
@@ -52,8 +57,18 @@ def _folder(given: argparse.Namespace, model: Model) -> Path:
     return given.results / "use" / model.run.stem
 
 
+class _Parser(argparse.ArgumentParser):
+    """One whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; allowed: what --help lists")
+
+
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    for given in sys.argv[1:] if arguments is None else arguments:
+        if readable(given) != given:
+            raise UserError(f"the name '{readable(given)}' is not UTF-8; rename it")
+    parser = _Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("--results", type=Path, default=Path("results"))
     commands = parser.add_subparsers(required=True)
     for command in (embed, search, export):
@@ -64,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
             added.add_argument("query", type=Path, help="a picture")
             added.add_argument("--k", type=int, default=10, help="how many pictures")
         if command is export:
-            added.add_argument("--kind", choices=KINDS, default="safetensors")
+            added.add_argument("--kind", default="safetensors", help=", ".join(KINDS))
         else:
             added.add_argument("folder", type=Path, help="of pictures, or what embed wrote of it")
         added.add_argument("--output", type=Path, help="default: a file in <results>/use/<run>")
@@ -81,3 +96,6 @@ if __name__ == "__main__":
         main()
     except UserError as error:
         sys.exit(f"dmlbench: {error}")
+    # A name that is too long, a folder that may not be read or written.
+    except OSError as error:
+        sys.exit(f"dmlbench: {error.filename}: {error.strerror}")

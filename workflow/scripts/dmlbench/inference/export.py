@@ -25,15 +25,20 @@ _OPSET = 18
 
 def export(model, kind: str, output: str | Path | None) -> Path:
     """What `dmlbench.inference.model.Model.export` does."""
-    if kind not in KINDS:
-        raise unknown("kind of export", kind, KINDS)
-    suffix, write = KINDS[kind]
+    suffix, write = known_kind(kind)
     path = Path(f"model{suffix}") if output is None else Path(output)
     if path.suffix != suffix:
         raise UserError(f"{path}: a name for {kind}; allowed: one that ends in {suffix}")
     with atomic_write(path) as unfinished:
         write(model, unfinished)
     return path
+
+
+def known_kind(kind: str) -> tuple[str, Callable[..., None]]:
+    """The suffix of a kind's file and what writes it; a UserError for an unknown kind."""
+    if kind not in KINDS:
+        raise unknown("kind of export", kind, KINDS)
+    return KINDS[kind]
 
 
 def preprocessing(spec: Spec) -> dict:

@@ -1,5 +1,6 @@
 """The folder of a run, as a user names it."""
 
+import glob
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -29,7 +30,8 @@ def run_folder(name: str, results: Path) -> tuple[Path, str]:
     for path in (Path(name), runs / name):
         if path.exists():
             return path, ""
-    found = sorted({file.parent for file in runs.rglob(f"*-{name}/{SPEC}")}) if name else []
+    specs = runs.rglob(f"*-{glob.escape(name)}/{SPEC}") if name else ()
+    found = sorted({file.parent for file in specs})
     if len(found) != 1:
         raise UserError(
             f"RUN={name}: {len(found)} runs; allowed: the folder of a finished run below {runs}, "

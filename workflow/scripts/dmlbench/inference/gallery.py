@@ -46,7 +46,12 @@ class Gallery(NamedTuple):
 
         Every picture is compared, in double precision. One query reads all embeddings once, which
         an index of faiss that is as exact does, too.
+
+        Raises:
+            UserError: k that is not positive.
         """
+        if k < 1:
+            raise UserError(f"k = {k}; allowed: 1 or more")
         similarity = np.concatenate(
             [
                 _cosines(self.embeddings[start : start + _ROWS_AT_ONCE], query)
@@ -83,7 +88,11 @@ def write_gallery(gallery: Gallery, origin: dict, output: Path) -> None:
 
 
 def read_gallery(path: Path, origin: dict) -> Gallery:
-    """What `write_gallery` wrote; a UserError if another network made it."""
+    """What `write_gallery` wrote; a UserError if it is not there or another network made it."""
+    if not path.is_file():
+        raise UserError(
+            f"{path}: no such file; allowed: a folder, or what `make embed` wrote of it"
+        )
     if json.loads(read_metadata(path).get(_KEY, b"{}")) != origin:
         raise UserError(
             f"{path}: not of this run's network; allowed: what `make embed` wrote of it"

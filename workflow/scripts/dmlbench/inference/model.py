@@ -92,7 +92,7 @@ class Model:
             return self._scored()
         if not isinstance(pictures, str | Path):
             return Gallery(list(map(str, pictures)), self.embed(pictures))
-        if Path(pictures).suffix == ".parquet":
+        if Path(pictures).suffix == ".parquet" and not Path(pictures).is_dir():
             return read_gallery(Path(pictures), self.origin)
         found, _ = in_folder(Path(pictures))
         return Gallery(list(map(str, found)), self.embed(found))
@@ -108,7 +108,7 @@ class Model:
 
         Args:
             query: a path, an image of Pillow or an array.
-            k: how many, at most.
+            k: how many, at most; > 0.
             among: as `gallery` takes it, whose result saves embedding for every query.
         """
         return self.gallery(among).nearest(self.embed([query])[0], k)

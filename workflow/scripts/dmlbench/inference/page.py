@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from PIL import Image, ImageOps
-
+from dmlbench.data._images import decode
+from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.inference.gallery import Neighbor
 
@@ -56,8 +56,14 @@ def _figure(path: Path, caption: str) -> str:
 
 
 def _small(path: Path) -> str:
-    with Image.open(path) as opened:
-        image = ImageOps.exif_transpose(opened).convert("RGB")
+    try:
+        with open(path, "rb") as opened:
+            image, _ = decode(opened, "RGB")
+    except FileNotFoundError:
+        raise UserError(
+            f"{path}: no such file any more; allowed: a folder, or what `make embed` wrote of its "
+            "present pictures"
+        ) from None
     image.thumbnail((_SIDE * 2, _SIDE))
     file = io.BytesIO()
     image.save(file, "WEBP", quality=80)

@@ -60,7 +60,7 @@ def _names_images(path: str) -> str:
 def _without(path: str, refused: set[str]) -> str:
     wrong = sorted(c for c in set(path) if c in refused or not c.isprintable())
     if wrong:
-        raise ValueError(f"has {' '.join(map(ascii, wrong))}; allowed: a path without")
+        raise ValueError(f"has {' '.join(map(ascii, wrong))}; allowed: a path without them")
     if not path or path.startswith("-"):
         raise ValueError("is not a path; allowed: one that is not empty and begins with no hyphen")
     return path

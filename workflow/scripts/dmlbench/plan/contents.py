@@ -36,10 +36,12 @@ class Contents(NamedTuple):
 
     Attributes:
         identity: digest of the names and contents of its images.
+        images: number of its images; None for an archive, which is not opened for it.
         absent: what is not there; the identity is then that of the last call. None if all is there.
     """
 
     identity: str
+    images: int | None
     absent: str | None
 
 
@@ -74,7 +76,8 @@ def read_contents(folder: str, memory: Path = MEMORY, *, lists: str | None = Non
     counted = {name: entry[-1] for name, entry in now.items() if name == "." or counts(name, lists)}
     if not counted:
         raise UserError(f"{root}: has no images; allowed: a folder of class folders, or an archive")
-    return Contents(identity(counted), absent)
+    images = None if "." in counted else sum(map(is_image, counted))
+    return Contents(identity(counted), images, absent)
 
 
 def _read(root: Path, known: dict[str, list]) -> dict[str, list]:

@@ -25,6 +25,10 @@ _MOST = 500
 """Trainings that a fit uses; each costs milliseconds of planning."""
 
 
+_IDLE = "if nothing else is running"
+"""What times assumed for a CPU rest on; those of trainings here include the load they had."""
+
+
 class Gpu(Model):
     """A GPU.
 
@@ -149,7 +153,7 @@ class CostModel:
         self.plan, self.results = plan, results
         self.gpu = gpu
         self.prior = read_yaml(plan.folder / "costs.yaml", Prior)
-        self._indexed: dict[str, int] = {}
+        self._counted: dict[str, int] = {}
         self.fits = self._fits()
 
     def estimate(self, network: str, spec: Spec) -> Estimate:
@@ -188,11 +192,11 @@ class CostModel:
             return unknown if on_a_gpu is None else Estimate(on_a_gpu, source)
         on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
         if on_a_core is not None:
-            return Estimate(on_a_core, f"as timed on {cpu.title}", on_a_gpu, cpu.start)
+            return Estimate(on_a_core, f"as timed on {cpu.title}, {_IDLE}", on_a_gpu, cpu.start)
         cores = min(self.plan.threads(spec), usable_cores())
         on_cores = self.prior.seconds_on_cores(network, pixels, images, cores)
         source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
-        source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}"
+        source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}, {_IDLE}"
         return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu, cpu.start)
 
     def _seconds_on_a_gpu(self, network: str, spec: Spec, images: float) -> float | None:
@@ -212,7 +216,7 @@ class CostModel:
     def _images(self, spec: Spec) -> float | None:
         """Training images plus a third of the evaluated ones; half of a data set tests.
 
-        None if neither the catalogue nor an index has the number of images.
+        None if neither the catalogue nor an index nor a user's folder has the number of images.
         """
         # In a rehearsal every data set is the same toy data set.
         toy = next(iter(self.plan.datasets)) if self.plan.configuration.rehearsal else None
@@ -222,25 +226,27 @@ class CostModel:
         dataset = self.plan.datasets[name]
         drawn = dataset.generator.hyperparameters if dataset.generator else {}
         images = dataset.images or drawn.get("characters", 0) * drawn.get("images_per_character", 0)
-        images = images or self._in_index(name)
+        images = images or self._of_folder(name)
         if not images:
             return None
         epoch = (spec.iterations_per_epoch or 0) * spec.batch_size or images / 2
         evaluations = -(-spec.epochs // spec.evaluate_every)
         return spec.epochs * epoch + evaluations * images / 2 * _FORWARD
 
-    def _in_index(self, dataset: str) -> int:
-        """Images of a user's folder, once it is indexed; 0 before."""
-        if dataset not in self._indexed:
+    def _of_folder(self, dataset: str) -> int:
+        """Images of a user's data set: of its index, before of its folder; 0 if unknown."""
+        if dataset not in self._counted:
             # Imported here, because other plans need no pyarrow.
             import pyarrow.parquet as pq
 
-            self._indexed[dataset] = 0
+            self._counted[dataset] = 0
             # Not there yet, or damaged, which its reader reports; or the folder is unknown.
             with contextlib.suppress(OSError, ValueError):
-                index = self.results / paths.made("index", data=self.plan.data(dataset).folder)
-                self._indexed[dataset] = pq.read_metadata(index).num_rows
-        return self._indexed[dataset]
+                data = self.plan.data(dataset)
+                self._counted[dataset] = data.images or 0
+                index = self.results / paths.made("index", data=data.folder)
+                self._counted[dataset] = pq.read_metadata(index).num_rows
+        return self._counted[dataset]
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Fit:

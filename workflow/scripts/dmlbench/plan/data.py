@@ -26,6 +26,7 @@ class Data:
         folder: the name with the digest of everything that determines index and pixels. If an edit
             of the catalogue changes them, the folder is another one; the old one stays.
         contents: identity of the images in a user's folder; None for other data sets.
+        images: their number, as far as it is known before they are indexed.
         absent: why the user's folder cannot be read now, so that its contents are those of an
             earlier call; None if it can.
     """
@@ -34,6 +35,7 @@ class Data:
     entry: Dataset
     folder: str
     contents: str | None = None
+    images: int | None = None
     absent: str | None = None
 
 
@@ -43,11 +45,11 @@ def data_of(name: str, entry: Dataset) -> Data:
     Raises:
         UserError: the user's folder cannot be read, and never was.
     """
-    contents = absent = None
+    contents = images = absent = None
     values = {"layout": _identified(entry.layout), "versions": data_versions(entry)}
     if entry.folder:
         lists = lists_of(entry.layout.name, complete(entry.layout))
-        contents, absent = read_contents(entry.folder, lists=lists)
+        contents, images, absent = read_contents(entry.folder, lists=lists)
         values["folder"] = contents
     elif entry.generator:
         values["generator"] = _identified(entry.generator)
@@ -55,7 +57,8 @@ def data_of(name: str, entry: Dataset) -> Data:
         # An alternative holds the same images, so it changes nothing.
         archives = entry.published or entry.archives
         values["archives"] = {name: file.sha256 or file.md5 for name, file in archives.items()}
-    return Data(name, entry, f"{name}-{digest_of(values, DIGITS)}", contents, absent)
+    folder = f"{name}-{digest_of(values, DIGITS)}"
+    return Data(name, entry, folder, contents, images, absent)
 
 
 def _identified(choice: Choice) -> dict:

@@ -65,7 +65,7 @@ class Progress:
         self.tasks, self.now = dict(tasks), now
         self.began = now()
         self.running: dict[int, float] = {}
-        self.ended: set[int] = set()
+        self.ended: dict[int, float] = {}
         self.took: dict[str, list[float]] = defaultdict(list)
 
     def start(self, job: int) -> None:
@@ -77,31 +77,39 @@ class Progress:
         if job not in self.tasks or job in self.ended:
             return None
         task = self.tasks[job]
-        self.took[task.kind].append(self.now() - self.running.pop(job, self.now()))
-        self.ended.add(job)
+        self.ended[job] = self.now() - self.running.pop(job, self.now())
+        self.took[task.kind].append(self.ended[job])
         return task
 
     def seconds_left(self) -> float | None:
         """Seconds until all jobs have ended, if as many run at once as so far; None if unknown."""
         waiting = [job for job in self.tasks if job not in self.ended]
-        needed = {job: self._needed(self.tasks[job]) for job in waiting}
+        spent = {job: self.now() - since for job, since in self.running.items()}
+        slower = self._slower(spent)
+        needed = {job: self._needed(self.tasks[job], slower) for job in waiting}
         if None in needed.values():
             return None
-        spent = {job: self.now() - since for job, since in self.running.items()}
         busy = sum(map(sum, self.took.values())) + sum(spent.values())
         elapsed = self.now() - self.began
         at_once = max(1.0, busy / elapsed) if elapsed else 1.0
         return sum(max(0.0, needed[job] - spent.get(job, 0.0)) for job in waiting) / at_once
 
-    def _needed(self, task: Task) -> float | None:
+    def _slower(self, spent: Mapping[int, float]) -> float:
+        """How many times longer runs take than was estimated, as on a busy machine; at least 1."""
+        estimated = {job: task.seconds for job, task in self.tasks.items() if task.is_run}
+        over = {job: each for job, each in spent.items() if each > (estimated.get(job) or each)}
+        took = {job: each for job, each in (self.ended | over).items() if estimated.get(job)}
+        return max(1.0, sum(took.values()) / sum(map(estimated.get, took))) if took else 1.0
+
+    def _needed(self, task: Task, slower: float) -> float | None:
         if self.took[task.kind]:
             return fmean(self.took[task.kind])
-        return task.seconds
+        return task.seconds if task.seconds is None else slower * task.seconds
 
     def counted(self) -> str:
         """`3 of 12 runs, 20 of 60 jobs, about 4 minutes left`."""
         runs = [job for job, task in self.tasks.items() if task.is_run]
-        counts = [(len(self.ended.intersection(runs)), len(runs), "run")] if runs else []
+        counts = [(len(self.ended.keys() & runs), len(runs), "run")] if runs else []
         counts.append((len(self.ended), len(self.tasks), "job"))
         words = [f"{done} of {of} {noun}{'s' * (of != 1)}" for done, of, noun in counts]
         left = self.seconds_left()
