@@ -1,6 +1,7 @@
 """The wheel: examples of the docs run from it, with nothing installed that it does not ask for."""
 
 import re
+import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from PIL import Image
 from project import REPOSITORY
 from toy_training import train
 
@@ -126,6 +128,31 @@ def test_a_run_is_loaded_from_anywhere(python, toy_data, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     found = call(python, "-c", code, cwd=tmp_path / "elsewhere").split()
     np.testing.assert_allclose(np.array(found, float), expected[0], atol=1e-5)
+
+
+def test_the_page_about_use_holds_without_the_project(python, toy_data, tmp_path):
+    """Its commands and its Python example, in a folder with a run and a few pictures alone."""
+    train(tmp_path / "results" / "runs" / "digits", toy_data, {"epochs": 1, "embedding_dim": 64})
+    for name in ("7", "9"):
+        (tmp_path / "digits" / name).mkdir(parents=True)
+        Image.fromarray(PICTURE + int(name)).save(tmp_path / "digits" / name / f"{name}.png")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    page = (REPOSITORY / "docs" / "use.md").read_text()
+    commands = re.findall(r"^make ((?:embed|search|export) .*)$", page, re.M)
+    assert len(commands) == 5
+    for command in commands:
+        kind, *named = shlex.split(command)
+        given = dict(each.split("=") for each in named)
+        places = [given.pop(each) for each in ("RUN", "QUERY", "FOLDER") if each in given]
+        options = [f"--{name.lower()}={value}" for name, value in given.items()]
+        shell = ("-m", "dmlbench.inference", "--results=../results", kind, *options)
+        call(python, *shell, *places, cwd=empty)
+    assert (tmp_path / "found.html").read_text().count("<img") == 2
+
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    shown = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)[-1].splitlines()
+    assert set(shown) <= set(call(python, "-c", code, cwd=empty).splitlines())
 
 
 def test_the_wheel_has_every_file_of_the_library(python):

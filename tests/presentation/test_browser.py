@@ -6,8 +6,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from dmlbench.inference.gallery import Neighbor
+from dmlbench.inference.page import write_page
 from dmlbench.presentation.report import report
 from invented import invent
+from PIL import Image
 
 pytestmark = pytest.mark.browser
 
@@ -113,6 +116,20 @@ _WIDTHS = """async () => {
   await Promise.all([...document.images].map((image) => image.decode()));
   return [...document.images].map((image) => image.naturalWidth);
 }"""
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK])
+def test_what_a_search_found_fits_whatever_its_names(opened, results, viewport):
+    picture = results / ("x" * 120) / f"{'y' * 120}.png"
+    picture.parent.mkdir(exist_ok=True)
+    Image.new("RGB", (400, 100)).save(picture)
+    found = [Neighbor(str(picture), 0.1)] * 9
+    write_page(picture, found, f"by results/{'z' * 200}", results / "search.html")
+    page = opened("search.html", viewport=viewport)
+    assert overflow(page) <= 0
+    assert page.evaluate(_WIDTHS) == [320] * 10
+    tops = page.eval_on_selector_all("li", "all => all.map(each => each.offsetTop)")
+    assert tops.count(tops[0]) == (2 if viewport is PHONE else 5)
 
 
 def test_neighbors_are_right_or_wrong_by_word_and_by_frame(opened):

@@ -14,12 +14,12 @@ from dmlbench.inference.gallery import Neighbor
 _SIDE = 160
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
-ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 1rem;
+body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+ol { display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: 1rem;
   padding: 0; list-style: none; }
 figure { margin: 0; }
 img { max-width: 100%; height: 10rem; object-fit: contain; }
-figcaption { overflow-wrap: anywhere; font-size: 0.85rem; }
+figcaption { font-size: 0.85rem; }
 """
 
 
