@@ -71,9 +71,15 @@ def log_one_plus_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
     return functional.softplus(log_sum_exp(x, chosen))
 
 
+def indicator(chosen: Tensor, dtype: torch.dtype) -> Tensor:
+    """1 where chosen (bool) is True and 0 elsewhere, as floating-point numbers."""
+    # on a CPU several times faster than chosen.to(dtype)
+    return chosen.view(torch.uint8).to(dtype)
+
+
 def total(x: Tensor, chosen: Tensor) -> Tensor:
     """Sum of x over the chosen entries, a scalar."""
-    return (x * chosen.to(x.dtype)).sum()
+    return (x * indicator(chosen, x.dtype)).sum()
 
 
 def in_full_precision(backward: Callable) -> Callable:
@@ -141,7 +147,7 @@ class _DotProducts(torch.autograd.Function):
     @in_full_precision
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        return (grad + grad.T) @ x
+        return _with_transpose(grad) @ x
 
 
 class _CosineSimilarities(torch.autograd.Function):
@@ -160,11 +166,11 @@ class _CosineSimilarities(torch.autograd.Function):
         x, S, per_length = ctx.saved_tensors
         parts = []
         if grad is not None:
-            both = grad + grad.T
+            both = _with_transpose(grad)
             along = (both * S).sum(1) * per_length
             weights = both * per_length
             weights.diagonal().sub_(along)
-            parts.append((weights * per_length[:, None]) @ x)
+            parts.append(weights.mul_(per_length[:, None]) @ x)
         if grad_per_length is not None:
             parts.append(-(grad_per_length * per_length**3)[:, None] * x)
         return added(parts)
@@ -187,7 +193,9 @@ class _LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, chosen):
         # adding is several times faster than torch.where
-        share, result = softmax_and_log_sum_exp(x.add(chosen.to(x.dtype) - 1, alpha=-NEVER))
+        share, result = softmax_and_log_sum_exp(
+            x.add(indicator(chosen, x.dtype).sub_(1), alpha=-NEVER)
+        )
         ctx.save_for_backward(share)
         ctx.set_materialize_grads(False)
         return result, share
@@ -226,7 +234,8 @@ class _EuclideanDistances(torch.autograd.Function):
     @in_full_precision
     def backward(ctx, grad):
         x, distance = ctx.saved_tensors
-        return _pulled_together(x, grad / distance.masked_fill(distance == 0, math.inf))
+        # a distance of 0 has no gradient
+        return _pulled_together(x, grad / functional.threshold(distance, 0, math.inf))
 
 
 def _squared_distances(x: Tensor) -> Tensor:
@@ -241,6 +250,11 @@ def _squared_distances(x: Tensor) -> Tensor:
 
 def _pulled_together(x: Tensor, pull: Tensor) -> Tensor:
     """Sum over j of (pull[i, j] + pull[j, i]) (x_i - x_j)."""
-    weights = -(pull + pull.T)
+    weights = _with_transpose(pull).neg_()
     weights.diagonal().sub_(weights.sum(1))
     return weights @ x
+
+
+def _with_transpose(x: Tensor) -> Tensor:
+    """x + x.T; on a CPU faster, as the transpose is copied block by block."""
+    return x.T.clone(memory_format=torch.contiguous_format).add_(x)

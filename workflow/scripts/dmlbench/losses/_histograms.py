@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from dmlbench.losses._geometry import indicator
 from dmlbench.tuples import Pairs
 
 
@@ -23,7 +24,7 @@ def soft_histograms(
     place = ((values - low) * ((nodes - 1) / (high - low))).clamp(0, nodes - 1)
     # NaN has no node; it makes the first two nodes NaN
     left = place.detach().floor().clamp_max_(nodes - 2).nan_to_num_()
-    weight = (pairs.positive | pairs.negative).to(values.dtype)
+    weight = indicator(pairs.positive | pairs.negative, values.dtype)
     to_right = (place - left) * weight
     column = left.long() + pairs.negative * nodes
     both = torch.zeros_like(values[:, :1]).repeat(1, 2 * nodes)

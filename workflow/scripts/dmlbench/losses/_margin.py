@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from dmlbench.losses._geometry import indicator
 from dmlbench.tuples import Pairs
 
 
@@ -14,7 +15,7 @@ def margin_loss(far: Tensor, beta: Tensor | float, margin: float, pairs: Pairs) 
         far: how far j is from i, [B, B]: a distance or a negated similarity.
         beta: boundary between positive and negative pairs, a scalar or one per anchor [B, 1].
     """
-    sign = pairs.positive.to(far.dtype) - pairs.negative.to(far.dtype)
+    sign = indicator(pairs.positive, far.dtype) - indicator(pairs.negative, far.dtype)
     return mean_of_nonzero((sign * (far - beta) + margin).relu() * sign.abs())
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import NEVER, in_full_precision
+from dmlbench.losses._geometry import NEVER, in_full_precision, indicator
 
 _ENTRIES = 2**20  # of a block [anchors, B, B]
 
@@ -28,7 +28,7 @@ class _SmoothRanks(torch.autograd.Function):
     @staticmethod
     def forward(ctx, S, positive, temperature):
         scaled = _scaled(S, temperature)
-        chosen = positive.to(S.dtype)
+        chosen = indicator(positive, S.dtype)
         sums = torch.stack([torch.ones_like(S), chosen], 2)
         ranks = torch.cat([_wins(scaled[rows]) @ sums[rows] for rows in _blocks(len(S))])
         ctx.save_for_backward(S, chosen, sums)

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from dmlbench.tuples import Triplets
+from dmlbench.losses._geometry import indicator
+from dmlbench.tuples import Triplets, all_pairs
 
 
 def triplet_hinge(far: Tensor, labels: Tensor, margin: float, tuples: Triplets | None) -> Tensor:
@@ -28,19 +29,15 @@ def _all_triplets(far: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, T
     # The hinge is piecewise linear, so its sum is (far[a, p] + margin) times the number of
     # negatives that come before far[a, p] + margin, less far[a, n] times the number of positives
     # that come after it. One sort of each anchor's row counts both.
-    same = labels[:, None] == labels
-    positive = same.clone().fill_diagonal_(False)
+    positive, negative = all_pairs(labels)
     key = torch.where(positive, far + margin, far)
     with torch.no_grad():
         order = key.argsort(1)
-        negatives_before = (~same).gather(1, order).cumsum(1)
-        positives_before = positive.gather(1, order).cumsum(1)
+        p, n = (indicator(pairs, far.dtype).gather(1, order) for pairs in (positive, negative))
+        negatives_before, positives_before = n.cumsum(1), p.cumsum(1)
         positives_after = positives_before[:, -1:] - positives_before
-        sorted_weight = torch.where(
-            positive.gather(1, order), negatives_before, -positives_after
-        ).to(far.dtype)
+        sorted_weight = p * negatives_before - n * positives_after
         weight = torch.empty_like(sorted_weight).scatter_(1, order, sorted_weight)
-        weight.fill_diagonal_(0)
         active = weight.clamp_min(0).sum()
-        triplets = (positive.sum(1) * (~same).sum(1)).sum()
+        triplets = (positive.sum(1) * negative.sum(1)).sum()
     return (weight * key).sum(), active, triplets

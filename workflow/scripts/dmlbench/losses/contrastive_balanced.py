@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._geometry import euclidean_distances, indicator
 from dmlbench.losses._margin import mean_of_nonzero
 from dmlbench.tuples import Pairs, all_pairs
 
@@ -27,6 +27,6 @@ class ContrastiveBalanced(nn.Module):
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
         d = euclidean_distances(embeddings)
         positive, negative = tuples or all_pairs(labels)
-        pull = (d - self.positive_margin).relu() * positive.to(d.dtype)
-        push = (self.margin - d).relu() * negative.to(d.dtype)
+        pull = (d - self.positive_margin).relu() * indicator(positive, d.dtype)
+        push = (self.margin - d).relu() * indicator(negative, d.dtype)
         return mean_of_nonzero(pull) + mean_of_nonzero(push)

@@ -2,7 +2,7 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, embedding
 
 from dmlbench.losses._geometry import NEVER, products, widened
 from dmlbench.values import NotNegative
@@ -27,7 +27,7 @@ class NPairOnePerClass(nn.Module):
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
         x = widened(embeddings)
         pairs, real = _first_two_of_each_class(labels)
-        anchors, positives = x.index_select(0, pairs.flatten()).unflatten(0, pairs.shape)
+        anchors, positives = embedding(pairs, x)
         S = products(anchors, positives)
         logits = S + torch.where(real, 0, NEVER)
         losses = cross_entropy(logits, torch.arange(len(S), device=S.device), reduction="none")

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._geometry import euclidean_distances, indicator
 from dmlbench.losses._quadruplets import quadruplet_hinge
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
@@ -42,5 +42,5 @@ class Quadruplet(nn.Module):
         drawn = torch.randint_like(k, len(labels))
         y = labels[drawn]
         other = (y != labels[:, None]) & (y != labels[k]) & tuples.valid
-        hinge = (d - d[drawn, k] + self.margin_2).relu() * other.to(d.dtype)
+        hinge = (d - d[drawn, k] + self.margin_2).relu() * indicator(other, d.dtype)
         return hinge.sum(), other.sum()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import cosine_similarities
+from dmlbench.losses._geometry import cosine_similarities, indicator
 from dmlbench.losses._ranks import smooth_ranks
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Count, Positive
@@ -41,7 +41,7 @@ class RecallAtKSurrogate(nn.Module):
         S = cosine_similarities(embeddings)
         positive, _ = tuples or all_pairs(labels)
         rank, _ = smooth_ranks(S, positive, self.temperature)
-        chosen = positive.to(S.dtype)
+        chosen = indicator(positive, S.dtype)
         positives = chosen.sum(1)
         recalls = [
             (torch.sigmoid((k - rank) / self.rank_temperature) * chosen).sum(1)

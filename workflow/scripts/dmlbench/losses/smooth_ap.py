@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import cosine_similarities
+from dmlbench.losses._geometry import cosine_similarities, indicator
 from dmlbench.losses._ranks import smooth_ranks
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
@@ -29,7 +29,7 @@ class SmoothAp(nn.Module):
         S = cosine_similarities(embeddings)
         positive, _ = tuples or all_pairs(labels)
         among_all, among_positive = smooth_ranks(S, positive, self.temperature)
-        chosen = positive.to(S.dtype)
+        chosen = indicator(positive, S.dtype)
         positives = chosen.sum(1)
         AP = (among_positive / among_all * chosen).sum(1) / positives.clamp_min(1)
         has_positive = (positives > 0).to(S.dtype)

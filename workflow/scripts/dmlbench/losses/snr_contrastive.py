@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import widened
+from dmlbench.losses._geometry import indicator, widened
 from dmlbench.losses._margin import mean_of_nonzero
 from dmlbench.losses._snr import snr_distances
 from dmlbench.tuples import Pairs, all_pairs
@@ -32,7 +32,7 @@ class SNRContrastive(nn.Module):
         mean = x.mean(1, keepdim=True)
         r = snr_distances(x - mean)
         positive, negative = tuples or all_pairs(labels)
-        pull = (r - self.positive_margin).relu() * positive.to(r.dtype)
-        push = (self.margin - r).relu() * negative.to(r.dtype)
+        pull = (r - self.positive_margin).relu() * indicator(positive, r.dtype)
+        push = (self.margin - r).relu() * indicator(negative, r.dtype)
         loss = mean_of_nonzero(pull) + mean_of_nonzero(push)
         return loss + self.weight * x.sum(1).abs().mean()

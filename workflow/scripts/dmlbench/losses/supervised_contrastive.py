@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
+from dmlbench.losses._geometry import cosine_similarities, indicator, log_sum_exp
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
@@ -28,6 +28,6 @@ class SupervisedContrastive(nn.Module):
         positive, negative = tuples or all_pairs(labels)
         positives = positive.sum(1)
         has_positive = (positives > 0).to(logits.dtype)
-        own = (logits * positive.to(logits.dtype)).sum(1) / positives.clamp_min(1)
+        own = (logits * indicator(positive, logits.dtype)).sum(1) / positives.clamp_min(1)
         loss = (log_sum_exp(logits, positive | negative) - own) * has_positive
         return loss.sum() / has_positive.sum().clamp_min(1)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._geometry import euclidean_distances, indicator
 from dmlbench.tuples import all_pairs
 from dmlbench.values import Positive
 
@@ -40,7 +40,7 @@ def _semi_hard_triplets(d: Tensor, labels: Tensor, margin: float) -> tuple[Tenso
     near = d.masked_fill(~positive, torch.inf)
     first = torch.searchsorted(ascending, near, right=True)
     last = torch.searchsorted(ascending, near + margin).maximum(first)
-    one = positive.to(d.dtype)
+    one = indicator(positive, d.dtype)
     steps = d.new_zeros(len(d), len(d) + 1).scatter_add(1, first, one).scatter_add(1, last, -one)
     of_negative = torch.zeros_like(d).scatter(1, order, steps.cumsum(1)[:, :-1])
     return (last - first) * one, of_negative
