@@ -2,6 +2,8 @@
 
 import shutil
 import warnings
+from collections import defaultdict
+from pathlib import Path
 
 import dmlbench
 import numpy as np
@@ -17,15 +19,17 @@ from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.inference.gallery import Gallery, write_gallery
+from dmlbench.plan.read import read_mapping
 from dmlbench.plan.spec import Spec
 from dmlbench.training.export import export_embeddings
 from dmlbench.training.extraction import extract_features
 from PIL import Image
+from project import REPOSITORY
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from sklearn.neighbors import NearestNeighbors
 from toy_data import ToyData
-from toy_training import VALUES, merged, train
+from toy_training import VALUES, merged, train_values
 
 CROP = [{"name": "center_crop", "size": 12}]
 RGB = {"mode": "rgb", "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
@@ -38,6 +42,11 @@ KINDS = {
     },
     "frozen": {"network": {"frozen": CROP}, "transforms": {"train": [], "test": []}},
 }
+PHOTOGRAPHS = {
+    "photographs": "efficientnet_lite0",
+    "frozen photographs": "efficientnet_lite0_frozen",
+}
+WEIGHTS = "efficientnet_lite0-acf4645b.pth"
 EXPORTS = {"torchscript": ".pt", "onnx": ".onnx", "safetensors": ".safetensors"}
 
 
@@ -55,22 +64,61 @@ def pictures(tmp_path_factory):
     return folder / "classes"
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def run(request, pictures, tmp_path_factory):
+@pytest.fixture(scope="module")
+def photographs(shared, tmp_path_factory):
+    """Four photographs of each of ten birds, of several sizes, in folders of any name."""
+    folder = tmp_path_factory.mktemp("Vögel: it's 100% & #1")
+    with Archive(shared / "datasets" / "cub200_160" / "cub200_160.zip") as archive:
+        of_class = defaultdict(list)
+        for member in archive.images():
+            of_class[Path(member).parent.name].append(member)
+        for name in sorted(of_class)[::20]:
+            target = folder / f"{name[4:]} 'ü' & \\"
+            target.mkdir()
+            for member in sorted(of_class[name])[:4]:
+                with archive.open(member) as file:
+                    (target / Path(member).name).write_bytes(file.read())
+    return folder
+
+
+def values_of(kind):
+    """The spec of a run of one epoch, as plain values."""
+    if kind in KINDS:
+        return merged(VALUES, KINDS[kind] | {"epochs": 1})
+    entry = read_mapping(REPOSITORY / "config" / "networks.yaml")[PHOTOGRAPHS[kind]]
+    network = {key: value for key, value in entry.items() if key not in ("title", "threads")}
+    network["pooling"] = "average"
+    crop = [] if "frozen" in network else [{"name": "center_crop", "size": 128}]
+    changes = {"epochs": 1, "network": network, "transforms": {"train": crop, "test": crop}}
+    return VALUES | changes
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in PHOTOGRAPHS)],
+)
+def run(request, tmp_path_factory):
     """A finished run, its images and their stored embeddings."""
     folder = tmp_path_factory.mktemp(request.param) / "runs" / "toy" / "seed0-0123"
-    made, values = folder.parent, merged(VALUES, KINDS[request.param] | {"epochs": 1})
+    made, values, published = folder.parent, values_of(request.param), {}
+    pictures = request.getfixturevalue("pictures" if request.param in KINDS else "photographs")
+    if request.param in PHOTOGRAPHS:
+        shared = request.getfixturevalue("shared")
+        (made / "weights").mkdir(parents=True)
+        published["weights"] = made / "weights" / WEIGHTS
+        published["weights"].symlink_to(shared / "datasets" / "weights" / WEIGHTS)
     data = ToyData(*(made / name for name in ("i.parquet", "s.parquet", "p.npy", "p.parquet")))
     index([pictures], "class_folders", data.index)
     split(data.index, "half", data.split)
-    mode = values["network"]["mode"]
-    pack(data.index, [pictures], 16, mode, data.pixels, data.pixel_table)
-    if request.param == "frozen":
+    size, mode = (values["network"][key] for key in ("pixels", "mode"))
+    pack(data.index, [pictures], size, mode, data.pixels, data.pixel_table)
+    if values["network"].get("frozen"):
         network = Spec.model_validate(values).known["network"]
-        stored = {"pixels": data.pixels, "pixel_table": data.pixel_table}
+        stored = {"pixels": data.pixels, "pixel_table": data.pixel_table} | published
         extract_features(network, **stored, device="cpu", threads=1, output=made / "f.safetensors")
         data = data.with_features(made / "f.safetensors")
-    train(folder, data, values)
+        published = {}
+    train_values(folder, data, values, **published)
     export_embeddings(
         values,
         model=folder / "model.safetensors",
