@@ -70,7 +70,6 @@ def test_the_line_of_a_killed_writer_hides_no_other(tmp_path):
     path.write_text("later")
     recorded(path)
     assert provenance.check(path)
-    assert provenance.damaged_lines(str(tmp_path)) == 0
     lines = (tmp_path / provenance.FILE).read_text().splitlines()
     assert [json.loads(line)["rule"] for line in (lines[0], lines[-1])] == [RULE, RULE]
 

@@ -74,21 +74,14 @@ def record_of(path: str | os.PathLike) -> Record | None:
 def in_folder(folder: str) -> dict[str, Record]:
     """Name of a file -> its record, for all files of a folder that have one.
 
-    Lines that cannot be read are left out: `damaged_lines` counts them.
+    Lines that cannot be read are left out.
     """
     path = os.path.join(folder, FILE)
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    return _parsed(path, status.st_mtime_ns, status.st_size)[0]
-
-
-def damaged_lines(folder: str) -> int:
-    """How many lines of a folder's file cannot be read, without those of killed writers."""
-    path = os.path.join(folder, FILE)
-    status = os.stat(path)
-    return _parsed(path, status.st_mtime_ns, status.st_size)[1]
+    return _parsed(path, status.st_mtime_ns, status.st_size)
 
 
 def check(path: str | os.PathLike) -> str:
@@ -168,16 +161,14 @@ def _of_bytes(path: str, *version: int) -> str:
 
 
 @functools.lru_cache(maxsize=1 << 17)
-def _parsed(path: str, *version: int) -> tuple[dict[str, Record], int]:
-    found, damaged = {}, 0
+def _parsed(path: str, *version: int) -> dict[str, Record]:
+    found = {}
     lines = Path(path).read_bytes().split(b"\n")
     for line in lines[:-1]:
-        try:
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
             record = Record(**json.loads(line))
             found |= dict.fromkeys(record.files, record)
-        except (ValueError, TypeError, AttributeError):
-            damaged += line.endswith(b"}")
-    return found, damaged
+    return found
 
 
 def _sha256(text: str) -> str:

@@ -9,7 +9,7 @@ for assessing the equivalence of average bioavailability, Journal of Pharmacokin
 Biopharmaceutics 15, 1987.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtri, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
@@ -46,22 +46,6 @@ class Difference(NamedTuple):
     value: np.ndarray | float
     error: np.ndarray | float
     freedom: np.ndarray | float
-
-
-def from_printed(values, printed: float, *, error: float = 0.0, runs: float = np.inf) -> Difference:
-    """One sample minus a printed number.
-
-    Args:
-        values: one per run, [n].
-        printed: the printed number, a mean or of one run.
-        error: its standard error: its deviation over the square root of its number of runs.
-        runs: how many runs the error was estimated from.
-
-    Raises:
-        UserError: no values.
-    """
-    mean, variance, count = _moments(values, "values")
-    return Difference(mean - printed, *_welch(variance / count, count - 1, error**2, runs - 1))
 
 
 def between(first, second) -> Difference:
@@ -161,14 +145,8 @@ def beyond_p(difference: Difference, margin):
     return np.minimum(tails[0] + tails[1], 1)
 
 
-def smallest_margin(difference: Difference):
-    """The smallest margin within which equivalence is shown: |difference| + t error."""
-    value, error, freedom = difference
-    return np.abs(value) + stdtrit(freedom, 1 - ALPHA) * error
-
-
-def detectable_difference(error, freedom, *, power: float = POWER):
-    """The smallest true difference that a two-sided t test finds with this probability.
+def detectable_difference(error, freedom):
+    """The smallest true difference that a two-sided t test finds with a probability of `POWER`.
 
     Where no difference is found, larger ones than this would probably have been found.
 
@@ -178,8 +156,8 @@ def detectable_difference(error, freedom, *, power: float = POWER):
     """
     known = np.isinf(freedom)
     degrees = np.where(known, 1.0, freedom)
-    shift = nctdtrinc(degrees, 1 - power, stdtrit(degrees, 1 - ALPHA / 2))
-    return error * np.where(known, ndtri(1 - ALPHA / 2) + ndtri(power), shift)
+    shift = nctdtrinc(degrees, 1 - POWER, stdtrit(degrees, 1 - ALPHA / 2))
+    return error * np.where(known, ndtri(1 - ALPHA / 2) + ndtri(POWER), shift)
 
 
 def equivalence_power(margin, error, freedom, *, true=0.0):
@@ -202,39 +180,27 @@ def equivalence_power(margin, error, freedom, *, true=0.0):
     return shown.mean(axis=-1)
 
 
-def runs_needed(
-    deviation,
-    margin,
-    *,
-    error=0.0,
-    runs=np.inf,
-    freedom=None,
-    samples: Literal[1, 2] = 1,
-    power: float = POWER,
-):
-    """How many runs show equivalence with this probability if there is no difference.
+def runs_needed(deviation, margin, *, error=0.0, freedom=None):
+    """How many runs show equivalence with a probability of `POWER` if there is no difference.
 
     Args:
         deviation: of single runs, or of the differences of pairs.
         margin: of equivalence.
-        error: standard error of the printed number that one sample is compared with.
-        runs: how many runs that error was estimated from.
+        error: standard error of the printed number that they are compared with.
         freedom: degrees of freedom of a deviation that is known beforehand, so that one run can
             be enough; None if the runs themselves must estimate it.
-        samples: 2 for two samples of that many runs each.
-        power: the probability.
 
     Returns:
         The smallest such number; infinite if `MOST_RUNS` are too few, as they are where the
         printed number itself is too uncertain.
     """
-    deviation, margin, error, runs = np.broadcast_arrays(deviation, margin, error, runs)
+    deviation, margin, error = np.broadcast_arrays(deviation, margin, error)
 
     def enough(count: np.ndarray) -> np.ndarray:
-        variance = np.maximum(samples * deviation**2 / count, np.finfo(float).tiny)
-        degrees = samples * (count - 1) if freedom is None else freedom
-        found = equivalence_power(margin, *_welch(variance, degrees, error**2, runs - 1))
-        return found >= power
+        variance = np.maximum(deviation**2 / count, np.finfo(float).tiny)
+        degrees = count - 1 if freedom is None else freedom
+        found = equivalence_power(margin, *_welch(variance, degrees, error**2, np.inf))
+        return found >= POWER
 
     fewest = 2 if freedom is None else 1
     low, high = np.full(margin.shape, fewest - 1), np.full(margin.shape, MOST_RUNS)
