@@ -178,6 +178,20 @@ def test_a_model_that_there_is_not_is_one_line(model, size, said):
         entry_of(model, size)
 
 
+# What is missing, where it was looked for, and what to do.
+OFFLINE = (
+    r"^timm/test_vit\.r160_in1k: https://\S+/test_vit\.r160_in1k/resolve/main/model\.safetensors "
+    r"cannot be reached \(offline\); allowed: WEIGHTS=a file with them$"
+)
+
+
+def test_without_timm_its_models_say_how_to_have_it(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda package: None)
+    said = r"^timm/test_vit: timm is not installed; allowed after: \.venv/bin/pip install timm$"
+    with pytest.raises(UserError, match=said):
+        entry_of("timm/test_vit")
+
+
 @with_timm
 def test_without_a_connection_a_file_is_asked_for(monkeypatch):
     import huggingface_hub as hub
@@ -186,7 +200,7 @@ def test_without_a_connection_a_file_is_asked_for(monkeypatch):
         raise hub.errors.OfflineModeIsEnabled("offline")
 
     monkeypatch.setattr(hub, "get_hf_file_metadata", refused)
-    with pytest.raises(UserError, match=r"cannot be reached \(offline\); allowed: WEIGHTS="):
+    with pytest.raises(UserError, match=OFFLINE):
         entry_of("timm/test_vit.r160_in1k")
 
 

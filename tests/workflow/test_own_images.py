@@ -1,6 +1,7 @@
 """The README's "your own images" with generated pictures: from a folder to a report."""
 
 import html
+import os
 import re
 import shutil
 import subprocess
@@ -21,10 +22,16 @@ def project(tmp_path_factory):
     project.results = project.folder / "results"
     drawn = project.folder / "drawn.zip"
     generate("glyphs", drawn, characters=16, images_per_character=6, size=16)
-    shutil.unpack_archive(drawn, project.folder / "my pictures")
+    shutil.unpack_archive(drawn, project.folder / PICTURES)
+    for odd, folder in zip(CLASSES, sorted((project.folder / PICTURES).iterdir()), strict=False):
+        folder.rename(folder.with_name(odd))
     shutil.unpack_archive(drawn, project.folder / "sorted" / "train")
     shutil.unpack_archive(drawn, project.folder / "sorted" / "test")
     return project
+
+
+PICTURES = "mine & 'ü': 100% #1."
+CLASSES = ("-dash", "dot.", 'a: \\ {x} $HOME `date` "q" <b> *?', "x" * 200, "Ümläut 日本")
 
 
 def new_study(project, *arguments):
@@ -35,7 +42,8 @@ def new_study(project, *arguments):
 
 
 def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
-    done = new_study(project, str(project.folder / "my pictures"), "--network", "convnet3")
+    named = ("--network", "convnet3", "--name", "my_pictures")
+    done = new_study(project, str(project.folder / PICTURES), *named)
     assert done.returncode == 0, done.stderr
     assert "48 images of 8 classes train, 48 images of 8 classes test" in done.stdout
     folder = project.folder / "results" / "studies" / "my_pictures"
@@ -59,6 +67,26 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     assert "Losses on my_pictures" in page
     assert re.search(r"Training adds .* points \[.*\] of R@1 over the network's own", page)
     assert "my_pictures: done, 12 of 12 runs scored" in project.snakemake("status")
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        (b"caf\xe9", r"dmlbench: the name 'caf\xe9' is not UTF-8; rename it"),
+        (b"y" * 300, "File name too long"),
+        (b"-birds", "'-birds': is not a path; allowed: ./-name"),
+        (b"a{b}", "'a{b}': has '{' '}'; allowed: a path without them"),
+    ],
+)
+def test_a_name_that_cannot_be_is_one_line(project, folder, said):
+    if len(folder) < 255:
+        drawn = project.folder / "drawn.zip"
+        shutil.unpack_archive(drawn, os.fsdecode(os.fsencode(project.folder) + b"/" + folder))
+    done = new_study(project, "--network=convnet3", "--name=odd", "--", folder)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert not (project.folder / "config" / "studies" / "odd.yaml").exists()
 
 
 def test_folders_of_subsets_are_refused_until_a_layout_says_so(project):

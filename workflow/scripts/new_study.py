@@ -14,7 +14,7 @@ from dmlbench.data.account import account
 from dmlbench.data.archives import Archive
 from dmlbench.data.index import described
 from dmlbench.errors import UserError
-from dmlbench.image_folder import IMAGE_SUFFIXES
+from dmlbench.image_folder import IMAGE_SUFFIXES, require_utf_8
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.new_study import Pictures, write_study
 
@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--group", help="the list's column of groups that a split keeps together")
     parser.add_argument("--frozen", action="store_true", help="only train heads on its features")
     given = parser.parse_args()
+    require_utf_8(given.folder)
     layout, options = given.layout, {}
     if given.list:
         named = {"label": given.label, "box": given.box, "group": given.group}
@@ -103,3 +104,6 @@ if __name__ == "__main__":
         main()
     except UserError as error:
         sys.exit(f"dmlbench: {error}")
+    # A name that is too long, a folder that may not be read.
+    except OSError as error:
+        sys.exit(f"dmlbench: {error.filename}: {error.strerror}")

@@ -151,6 +151,12 @@ def readable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
+def require_utf_8(name: str) -> None:
+    """A UserError for a name that cannot be written into a file of text."""
+    if readable(name) != name:
+        raise UserError(f"the name '{readable(name)}' is not UTF-8; rename it")
+
+
 def _may_be_marked(member: str) -> bool:
     parts = [part.lower() for part in PurePosixPath(member).parts]
     of_system = any(part in _OF_SYSTEMS - {"__macosx"} for part in parts)

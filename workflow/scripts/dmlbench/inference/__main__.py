@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dmlbench.errors import UserError
-from dmlbench.image_folder import readable
+from dmlbench.image_folder import require_utf_8
 from dmlbench.inference.export import KINDS, known_kind
 from dmlbench.inference.find import run_folder
 from dmlbench.inference.gallery import Gallery, write_gallery
@@ -66,8 +66,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> None:
     for given in sys.argv[1:] if arguments is None else arguments:
-        if readable(given) != given:
-            raise UserError(f"the name '{readable(given)}' is not UTF-8; rename it")
+        require_utf_8(given)
     parser = _Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("--results", type=Path, default=Path("results"))
     commands = parser.add_subparsers(required=True)

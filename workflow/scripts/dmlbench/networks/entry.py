@@ -113,7 +113,7 @@ def _of_the_hub(name: str, repository: str | None) -> dict[str, Any]:
     # Its own errors, and those of the HTTP library, another one from version to version.
     except (OSError, *hub.errors.HfHubHTTPError.__bases__) as error:
         reason = str(error).partition("\n")[0][:100]
-        raise UserError(f"timm/{name}: the hub cannot be reached ({reason}); {allowed}") from None
+        raise UserError(f"timm/{name}: {url} cannot be reached ({reason}); {allowed}") from None
     file = f"{repository.rpartition('/')[2]}.safetensors"
     return {"file": file, "sha256": found.etag, "urls": [url], "bytes": found.size}
 
