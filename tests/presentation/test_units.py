@@ -116,13 +116,14 @@ def shares(metric, factor):
     return options, scores(metric, variant=("p=0", "p=1"))
 
 
-def with_another(metric):
+def with_another(metric, role="test"):
     """Scores of a metric, and of a plain one that rises alike."""
-    return pd.concat([scores(metric), scores("pi_intra").assign(value=lambda f: f.value + 0.2)])
+    other = scores("pi_intra", role=(role,)).assign(value=lambda f: f.value + 0.2)
+    return pd.concat([scores(metric), other])
 
 
 def correlated(metric, factor):
-    return {"x": ["pi_intra"], "y": metric, "x_role": "test"}, with_another(metric)
+    return {"x": ["pi_intra"], "y": metric}, with_another(metric, role="train")
 
 
 def matrix(metric, factor):

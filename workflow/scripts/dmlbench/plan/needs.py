@@ -66,12 +66,11 @@ def lines_along_an_axis(known: Known) -> None:
 
 def points(known: Known) -> None:
     """Per data set, three points of which each has both metrics: a method and a variant."""
-    options = known.options
-    x_role, y_role = options["x_role"], options["y_role"]
-    for same, x in itertools.product(groups(known.rows, "dataset"), options["x"]):
+    y = known.options["y"]
+    for same, x in itertools.product(groups(known.rows, "dataset"), known.options["x"]):
         sides = [
             [row for row in same if metric in known.metrics(row, role)]
-            for metric, role in ((x, x_role), (options["y"], y_role))
+            for metric, role in ((x, "train"), (y, "test"))
         ]
         scored_points = []
         for side in sides:
@@ -82,8 +81,8 @@ def points(known: Known) -> None:
         count = len(set.intersection(*scored_points))
         if count < _FEWEST_POINTS:
             refuse(
-                f"{count} methods and variants on {same[0].dataset} have both {x} of {x_role} and "
-                f"{options['y']} of {y_role} images; allowed: {_FEWEST_POINTS} or more"
+                f"{count} methods and variants on {same[0].dataset} have both {x} of train and "
+                f"{y} of test images; allowed: {_FEWEST_POINTS} or more"
             )
 
 
