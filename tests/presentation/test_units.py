@@ -90,11 +90,6 @@ def deviations(metric, factor):
     return {"metrics": [metric], "printed": numbers}, scores(metric)
 
 
-def folds(metric, factor):
-    numbers = printed(metric, factor, MEANS, fold="mean")
-    return {"metrics": [metric], "printed": numbers}, scores(metric, fold=("0", "1"), seed=(0,))
-
-
 def gains(metric, factor):
     numbers = printed(metric, factor, {"contrastive": 0.3, "triplet": 0.45, "margin": 0.52})
     options = {"metrics": [metric], "over": "contrastive", "printed": numbers}
@@ -155,7 +150,6 @@ EXAMPLES = {
     ),
     "tables/correlations": correlated,
     "tables/deviations_from_printed": deviations,
-    "tables/fold_summary": folds,
     "tables/gains_next_to_printed": gains,
     "tables/means_by_axis": along(axis="p", values=[0, 1]),
     "tables/method_spread": lambda metric, factor: (
@@ -195,7 +189,6 @@ EXAMPLES = {
 
 SPREAD = statistics.stdev(MEANS.values())
 SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
-    "tables/fold_summary": [0.4337, STD],
     "tables/gains_next_to_printed": [0.1, 0.15],
     "tables/means_by_axis": [0.4137, 0.4337, STD],
     "tables/method_spread": [SPREAD],
@@ -221,7 +214,6 @@ NO_WORD = {"tables/constants", "tables/paired_differences", "figures/singular_sp
 """Kinds that show a value without naming its unit."""
 
 BEST = {
-    "tables/fold_summary": "margin",
     "tables/means_by_axis": "margin",
     "tables/scores_next_to_printed": "margin",
     "tables/scores_by_method": "margin",

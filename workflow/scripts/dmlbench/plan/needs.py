@@ -240,13 +240,6 @@ def one_method(known: Known) -> None:
             check_one(keys, column)
 
 
-def folds_of_one_split(known: Known) -> None:
-    """Folds on one split of one data set, with one network."""
-    keys = keys_of(known.scored(*known.wanted), known, "test")
-    for column in all_but("method", "recipe", "variant", "fold", "seed"):
-        check_one([key for key in keys if key.fold == "mean"], column)
-
-
 def has_reference(known: Known) -> None:
     """Rows of the method that is subtracted."""
     rows = known.scored(*known.wanted, role=known.options["role"])
