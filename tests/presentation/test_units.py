@@ -90,11 +90,6 @@ def deviations(metric, factor):
     return {"metrics": [metric], "printed": numbers}, scores(metric)
 
 
-def folds(metric, factor):
-    numbers = printed(metric, factor, MEANS, fold="mean")
-    return {"metrics": [metric], "printed": numbers}, scores(metric, fold=("0", "1"), seed=(0,))
-
-
 def gains(metric, factor):
     numbers = printed(metric, factor, {"contrastive": 0.3, "triplet": 0.45, "margin": 0.52})
     options = {"metrics": [metric], "over": "contrastive", "printed": numbers}
@@ -116,13 +111,14 @@ def shares(metric, factor):
     return options, scores(metric, variant=("p=0", "p=1"))
 
 
-def with_another(metric):
+def with_another(metric, role="test"):
     """Scores of a metric, and of a plain one that rises alike."""
-    return pd.concat([scores(metric), scores("pi_intra").assign(value=lambda f: f.value + 0.2)])
+    other = scores("pi_intra", role=(role,)).assign(value=lambda f: f.value + 0.2)
+    return pd.concat([scores(metric), other])
 
 
 def correlated(metric, factor):
-    return {"x": ["pi_intra"], "y": metric, "x_role": "test"}, with_another(metric)
+    return {"x": ["pi_intra"], "y": metric}, with_another(metric, role="train")
 
 
 def matrix(metric, factor):
@@ -154,7 +150,6 @@ EXAMPLES = {
     ),
     "tables/correlations": correlated,
     "tables/deviations_from_printed": deviations,
-    "tables/fold_summary": folds,
     "tables/gains_next_to_printed": gains,
     "tables/means_by_axis": along(axis="p", values=[0, 1]),
     "tables/method_spread": lambda metric, factor: (
@@ -194,7 +189,6 @@ EXAMPLES = {
 
 SPREAD = statistics.stdev(MEANS.values())
 SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
-    "tables/fold_summary": [0.4337, STD],
     "tables/gains_next_to_printed": [0.1, 0.15],
     "tables/means_by_axis": [0.4137, 0.4337, STD],
     "tables/method_spread": [SPREAD],
@@ -220,7 +214,6 @@ NO_WORD = {"tables/constants", "tables/paired_differences", "figures/singular_sp
 """Kinds that show a value without naming its unit."""
 
 BEST = {
-    "tables/fold_summary": "margin",
     "tables/means_by_axis": "margin",
     "tables/scores_next_to_printed": "margin",
     "tables/scores_by_method": "margin",

@@ -5,6 +5,7 @@ import os
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
 from dmlbench.plan import combinations, frozen, paths, searches, views
+from dmlbench.plan.defaults import complete
 from dmlbench.plan.index import RunIndex
 from dmlbench.plan.naming import slug
 from dmlbench.plan.rows import Row
@@ -176,24 +177,22 @@ class Inputs:
     def _board(self, study: str, view: views.Table | views.Figure) -> list[str]:
         """The study's tournament, if a table or figure ranks the same methods in the same way."""
         ranking = self.plan.studies[study].tournament
-        options = registry.options(view.kind.package, view.kind.name)
-        if ranking is None or view.selection or "board" not in options:
+        needs = registry.constant(view.kind.package, view.kind.name, "NEEDS") or ""
+        if ranking is None or view.selection or not needs.startswith("ranks"):
             return []
-        metric = view.kind.hyperparameters.get("metric", options["metric"].default)
-        same = (view.where, metric, self._ranked(study, view)) == (
+        # What a kind of ranks ranks: all methods, those that train, or those with a year.
+        names = views.methods(self.plan, study, view.where)
+        if needs == "ranks_of_several":
+            names = [name for name in names if name != views.baseline(self.plan, study)]
+        elif needs == "ranks_of_dated":
+            names = list(views.years(self.plan, names))
+        metric = complete(view.kind)["metric"]
+        same = (view.where, metric, names) == (
             ranking.where,
             ranking.metric,
             views.ranked_methods(self.plan, study),
         )
         return [made("tournament", "parquet", study=study)] if same else []
-
-    def _ranked(self, study: str, view: views.Table | views.Figure) -> list[str]:
-        """The methods that a kind of ranks ranks: all, those that train, or those with a year."""
-        names = views.methods(self.plan, study, view.where)
-        needs = registry.constant(view.kind.package, view.kind.name, "NEEDS")
-        if needs == "ranks_of_several":
-            return [name for name in names if name != views.baseline(self.plan, study)]
-        return list(views.years(self.plan, names)) if needs == "ranks_of_dated" else names
 
     def _scores(self, study: str, where=None, measures=()) -> list[str]:
         shown = views.shown(self.plan, study, where, measures)

@@ -66,12 +66,11 @@ def lines_along_an_axis(known: Known) -> None:
 
 def points(known: Known) -> None:
     """Per data set, three points of which each has both metrics: a method and a variant."""
-    options = known.options
-    x_role, y_role = options["x_role"], options["y_role"]
-    for same, x in itertools.product(groups(known.rows, "dataset"), options["x"]):
+    y = known.options["y"]
+    for same, x in itertools.product(groups(known.rows, "dataset"), known.options["x"]):
         sides = [
             [row for row in same if metric in known.metrics(row, role)]
-            for metric, role in ((x, x_role), (options["y"], y_role))
+            for metric, role in ((x, "train"), (y, "test"))
         ]
         scored_points = []
         for side in sides:
@@ -82,8 +81,8 @@ def points(known: Known) -> None:
         count = len(set.intersection(*scored_points))
         if count < _FEWEST_POINTS:
             refuse(
-                f"{count} methods and variants on {same[0].dataset} have both {x} of {x_role} and "
-                f"{options['y']} of {y_role} images; allowed: {_FEWEST_POINTS} or more"
+                f"{count} methods and variants on {same[0].dataset} have both {x} of train and "
+                f"{y} of test images; allowed: {_FEWEST_POINTS} or more"
             )
 
 
@@ -239,13 +238,6 @@ def one_method(known: Known) -> None:
         keys = keys_of(known.scored(*known.wanted, role=role), known, role)
         for column in all_but("recipe", "split", "fold", "seed"):
             check_one(keys, column)
-
-
-def folds_of_one_split(known: Known) -> None:
-    """Folds on one split of one data set, with one network."""
-    keys = keys_of(known.scored(*known.wanted), known, "test")
-    for column in all_but("method", "recipe", "variant", "fold", "seed"):
-        check_one([key for key in keys if key.fold == "mean"], column)
 
 
 def has_reference(known: Known) -> None:

@@ -30,7 +30,17 @@ def read_numbers(files: Iterable[Path]) -> list[Number]:
 
 def fitting(numbers: Iterable[Number], where: Where) -> list[Number]:
     """Numbers of a view's rows; those without a place are selected by data set alone."""
-    return [number for number in numbers if _fits(number, where)]
+    return [number for number in numbers if fits(number, where, placed=number.placed)]
+
+
+def fits(number, where: Where, *, placed: bool) -> bool:
+    """Whether a number with the columns of a place is one of a view's rows, as in `fitting`."""
+    for column in all_but("recipe", "variant", "fold", "seed"):
+        wanted = getattr(where, column)
+        free = wanted is None or (not placed and column != "dataset")
+        if not free and getattr(number, column) not in wanted:
+            return False
+    return where.variant is None or not placed or has_variant(number.variant, where.variant)
 
 
 def _numbers(file: Path, mapping: Mapping) -> list[Number]:
@@ -49,14 +59,3 @@ def _numbers(file: Path, mapping: Mapping) -> list[Number]:
             columns = {column: place[column] for column in Number._fields if column in place}
             numbers.append(Number(**columns, placed=placed))
     return numbers
-
-
-def _fits(number: Number, where: Where) -> bool:
-    for column in all_but("recipe", "variant", "fold", "seed"):
-        wanted = getattr(where, column)
-        free = not number.placed and column != "dataset"
-        if wanted is not None and getattr(number, column) not in wanted and not free:
-            return False
-    if where.variant is None or not number.placed:
-        return True
-    return has_variant(number.variant, where.variant)

@@ -1,18 +1,15 @@
 """Columns and cells shared by the kinds of tables that show our numbers next to printed ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Cell, Column, TableRow
+from dmlbench.presentation.table import Cell, Column
 from dmlbench.statistics.comparison import (
     BOTH,
-    CITED,
     NOT_RUN,
     OURS_ALONE,
     compare,
@@ -55,15 +52,6 @@ def next_to_printed(
         raise UserError(f"no scores of {', '.join(metrics)} at {selection}")
     compared = compare(ours, printed)
     return compared[compared.metric.isin(list(metrics)) & compared.role.isin(list(roles))]
-
-
-def check_single(compared: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise a UserError unless each of these columns has one value among our scores."""
-    ours = compared[compared.status != CITED]
-    for column in columns:
-        values = [str(value) for value in ours[column].dropna().unique()]
-        if len(values) > 1:
-            raise UserError(f"the scores have several values of {column} ({', '.join(values)})")
 
 
 def has_intervals(compared: pd.DataFrame) -> bool:
@@ -112,33 +100,6 @@ def columns(
 def lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
     """The methods with their variants, in the order of a frame."""
     return list(dict.fromkeys(zip(frame.method, frame.variant, strict=True)))
-
-
-def grid(
-    found: Mapping[tuple, Any],
-    rows: Iterable[tuple[str, tuple]],
-    groups: Mapping[str, Sequence[Column]],
-    *,
-    intervals: bool,
-) -> tuple[list[Column], list[TableRow]]:
-    """The columns and rows of a table of groups of columns.
-
-    Args:
-        found: (*row, group) -> a named tuple of `compare`'s frame.
-        rows: labels and rows.
-        groups: group -> its `columns`.
-    """
-    return list(chain.from_iterable(groups.values())), [
-        TableRow(
-            label,
-            tuple(
-                cell
-                for group in groups
-                for cell in cells(found.get((*row, group)), intervals=intervals)
-            ),
-        )
-        for label, row in rows
-    ]
 
 
 def cells(

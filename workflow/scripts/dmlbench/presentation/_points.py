@@ -10,24 +10,17 @@ from dmlbench.statistics.summary import select, summarize
 POINT = ["dataset", "method", "variant"]
 
 
-def points(
-    scores: pd.DataFrame,
-    *,
-    x: str,
-    y: str,
-    selection: str,
-    x_role: str = "train",
-    y_role: str = "test",
-) -> pd.DataFrame:
-    """Means over seeds of two metrics, for each data set, method and variant that has both.
+def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFrame:
+    """Means over seeds of a metric of the training images and one of the test images.
+
+    For each data set, method and variant that has both.
 
     A point with an infinite mean (rho, if a direction is not used at all) is left out.
 
     Args:
         scores: the long table.
-        x, y: metrics.
+        x, y: metrics, of the training and of the test images.
         selection: the selection rule of both.
-        x_role, y_role: whose embeddings are measured.
 
     Returns:
         Frame with `POINT`, x, y (in the units of their metrics), x_std, y_std (n-1; missing for one
@@ -39,7 +32,7 @@ def points(
     """
     measured = {
         axis: select(scores, selection=selection, role=role, metrics=[metric])
-        for axis, metric, role in (("x", x, x_role), ("y", y, y_role))
+        for axis, metric, role in (("x", x, "train"), ("y", y, "test"))
     }
     for frame in measured.values():
         _check_one(frame)
@@ -47,7 +40,7 @@ def points(
     both = sides["x"].merge(sides["y"][[*POINT, "y", "y_std"]], on=POINT)
     both = both[np.isfinite(both[["x", "y"]]).all(axis=1)]
     if both.empty:
-        raise UserError(f"no run has both {x} of {x_role} and {y} of {y_role} images")
+        raise UserError(f"no run has both {x} of train and {y} of test images")
     return both
 
 

@@ -1,5 +1,6 @@
 """What every kind of table and figure knows of the view that it makes."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,7 @@ class Kind:
         selection: the selection rule of the scores.
         rows: the columns of each row of the scores, with the folder of its run.
         searches: search -> what it searches, as `plan.searches.shown` gives it.
+        board: the file of the study's tournament, for a view that ranks the same.
     """
 
     id: str = ""
@@ -43,6 +45,7 @@ class Kind:
     selection: str = "last_epoch"
     rows: Sequence[Mapping[str, Any]] = ()
     searches: Mapping[str, dict] = field(default_factory=dict)
+    board: Sequence[str | os.PathLike] = ()
 
     def __init_subclass__(cls):
         dataclass(frozen=True, kw_only=True, eq=False)(cls)

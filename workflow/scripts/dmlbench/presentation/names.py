@@ -41,6 +41,15 @@ EXPLAINED = {
 }
 """Selection rule -> its meaning, in plain words."""
 
+_SHOWN = {
+    "best_test_epoch": "Test-selected: the epoch with the best test score is shown.",
+    "own_best_test_epoch": "Test-selected: each metric is shown at its own best test epoch.",
+    "best_validation_epoch": (
+        "Validation-selected: the epoch with the best validation score is shown."
+    ),
+    "last_epoch": "Scores of the last epoch.",
+}
+
 _METRICS = {
     "r_precision": "R-precision",
     "map_at_r": "MAP@R",
@@ -88,10 +97,4 @@ def points(metric: str) -> str:
 
 def selected(selection: str) -> str:
     """A sentence for a caption: how the scores were selected."""
-    if selection == "best_test_epoch":
-        return "Test-selected: the epoch with the best test score is shown."
-    if selection == "own_best_test_epoch":
-        return "Test-selected: each metric is shown at its own best test epoch."
-    if selection == "best_validation_epoch":
-        return "Validation-selected: the epoch with the best validation score is shown."
-    return "Scores of the last epoch." if selection == "last_epoch" else ""
+    return _SHOWN.get(selection, "")

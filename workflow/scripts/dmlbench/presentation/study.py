@@ -47,20 +47,6 @@ class FigureFiles(TypedDict):
     pdf: Path
 
 
-class AuditFiles(TypedDict):
-    """The two files that `statistics.audit.audit` writes."""
-
-    csv: Path
-    md: Path
-
-
-class TournamentFiles(TypedDict):
-    """The two files that `statistics.tournament.write_tournament` writes."""
-
-    csv: Path
-    parquet: Path
-
-
 class StudyPage(TypedDict):
     """A study as the report and the terminal show it.
 
@@ -82,7 +68,8 @@ class StudyPage(TypedDict):
         years: method -> the year that its loss was published.
         titles: id -> display name, of methods, metrics, data sets, networks.
         scores: Parquet, as `statistics.aggregation.aggregate` writes it.
-        tournament: the ranks of its methods, or None.
+        tournament: the ranks of its methods: `csv` and `parquet`, as
+            `statistics.tournament.write_tournament` writes them, or None.
         timings: CSV, as `statistics.timings.timings` writes it, or None.
         browser: HTML, as `runs.write_runs` writes it, or None.
         document: LaTeX, as `document.write_document` writes it.
@@ -93,7 +80,8 @@ class StudyPage(TypedDict):
         agreement: CSV, as `statistics.agreement.agreement` writes it, or None if the study is not a
             paper's.
         claims: CSV, as `statistics.claims.claims` writes it, or None if the study is not a paper's.
-        audit: the check of the study's printed numbers, or None.
+        audit: the check of the study's printed numbers: `csv` and `md`, as `statistics.audit.audit`
+            writes them, or None.
         rehearsal: whether its numbers are toy numbers.
     """
 
@@ -112,7 +100,7 @@ class StudyPage(TypedDict):
     years: Mapping[str, int]
     titles: Mapping[str, str]
     scores: Path
-    tournament: TournamentFiles | None
+    tournament: Mapping[str, Path] | None
     timings: Path | None
     browser: Path | None
     document: Path
@@ -122,7 +110,7 @@ class StudyPage(TypedDict):
     folders: NotRequired[Mapping[str, Mapping[str, Path]]]
     agreement: Path | None
     claims: Path | None
-    audit: AuditFiles | None
+    audit: Mapping[str, Path] | None
     rehearsal: bool
 
 

@@ -70,15 +70,8 @@ def _tournament(study: StudyPage) -> list[str]:
     for place, row in enumerate(board.itertuples(), start=1):
         std = "-" if row.rank_std != row.rank_std else rounded(row.rank_std, 2)
         shared = " =" if row.ties else ""
-        rows.append(
-            (
-                f"{place}",
-                row.title + shared,
-                f"{row.total_rank:g}",
-                rounded(row.average_rank, 2),
-                std,
-            )
-        )
+        total, mean = f"{row.total_rank:g}", rounded(row.average_rank, 2)
+        rows.append((f"{place}", row.title + shared, total, mean, std))
     lines = _aligned(rows, left=(1,))
     if board["ties"].any():
         lines += ["  = shares a rank in some experiment"]

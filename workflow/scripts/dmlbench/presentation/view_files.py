@@ -12,8 +12,8 @@ import pandas as pd
 
 from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
-from dmlbench.plan.rows import all_but
-from dmlbench.plan.where import has_variant
+from dmlbench.plan.printed import fits
+from dmlbench.plan.where import Where
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect, no_scores, row_of
 from dmlbench.statistics.placement import read_placed
@@ -153,24 +153,13 @@ def _build(package: str, facts: dict, printed: Sequence[Path]):
         scores = [file for file in printed if Path(file).name.startswith("table_")]
         placed = read_placed(scores)
         placed["variant"] = placed["variant"].replace(options.get("compared_with") or {})
-        options["printed"] = _fitting(placed, facts["where"])
+        where = Where(**facts["where"])
+        kept = [fits(number, where, placed=number.why == "") for number in placed.itertuples()]
+        options["printed"] = placed[np.array(kept, dtype=bool)].reset_index(drop=True)
     if "printed_settings" in options:
         settings = [file for file in printed if Path(file).name.startswith("settings_")]
         options["printed_settings"] = read_printed_settings(settings)
     return registry.build(package, facts["kind"], context=context, **options)
-
-
-def _fitting(printed: pd.DataFrame, where: dict) -> pd.DataFrame:
-    """Printed numbers of a view's rows; numbers without a place are selected by data set alone."""
-    for column in all_but("recipe", "fold", "seed"):
-        if column in where:
-            fits = printed[column].isin(where[column])
-            if column == "variant":
-                fits = printed[column].map(lambda name: has_variant(name, where["variant"]))
-                fits = fits.astype(bool)  # also if there is none
-            free = printed["why"].ne("") & (column != "dataset")
-            printed = printed[fits | free]
-    return printed.reset_index(drop=True)
 
 
 def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> pd.DataFrame:

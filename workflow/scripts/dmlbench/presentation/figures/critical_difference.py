@@ -1,6 +1,5 @@
 """Average ranks on a line, with a bar over every set of methods that do not differ."""
 
-import os
 from collections.abc import Sequence
 
 import pandas as pd
@@ -13,7 +12,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.friedman import critical_difference, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import tournament
-from dmlbench.values import Fact, Printed, RankingMetric
+from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "ranks_of_several"
 
@@ -34,14 +33,12 @@ class CriticalDifference(Kind):
     Attributes:
         metric: the metric to rank by.
         printed: printed scores that are ranked below ours, as `read_printed` gives them.
-        board: the file of the study's tournament if this is it, so that it is computed once.
 
     Source: Demšar 2006, section 3.2.4.
     """
 
     metric: RankingMetric = "recall_at_1"
     printed: Printed | None = None
-    board: Fact[Sequence[str | os.PathLike]] = ()
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:

@@ -1,8 +1,5 @@
 """Mean rank of each loss against the year of its publication: do later ones rank better?"""
 
-import os
-from collections.abc import Sequence
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -16,7 +13,7 @@ from dmlbench.presentation.names import SELECTIONS
 from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.tournament import rank_by_year, ranked
-from dmlbench.values import Fact, Printed, RankingMetric
+from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "ranks_of_dated"
 
@@ -32,12 +29,10 @@ class RankByYear(Kind):
     Attributes:
         metric: the metric to rank by.
         printed: printed scores, ranked experiment by experiment, as `read_placed` gives them.
-        board: the file of the study's tournament if ours is it, so that it is computed once.
     """
 
     metric: RankingMetric = "recall_at_1"
     printed: Printed | None = None
-    board: Fact[Sequence[str | os.PathLike]] = ()
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:

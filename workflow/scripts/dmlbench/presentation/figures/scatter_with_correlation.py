@@ -1,7 +1,6 @@
 """Scores against measures of the same runs, a point for each method."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -23,15 +22,12 @@ class ScatterWithCorrelation(Kind):
     Each has its own color and mark (`style.looks`).
 
     Attributes:
-        x: the metrics along x, one column of panels each.
-        y: the metric along y.
-        x_role, y_role: whose embeddings are measured.
+        x: the metrics of the training images along x, one column of panels each.
+        y: the metric of the test images along y.
     """
 
     x: Sequence[Metric]
     y: Metric = "recall_at_1"
-    x_role: Literal["train", "validation", "test"] = "train"
-    y_role: Literal["train", "validation", "test"] = "test"
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
@@ -53,9 +49,7 @@ class ScatterWithCorrelation(Kind):
         return figure
 
     def _panel(self, axes, scores: pd.DataFrame, x: str, looks) -> None:
-        measured = points(
-            scores, x=x, y=self.y, selection=self.selection, x_role=self.x_role, y_role=self.y_role
-        )
+        measured = points(scores, x=x, y=self.y, selection=self.selection)
         rows = {(row.method, row.variant): row for row in measured.itertuples()}
         for (method, variant), look in looks.items():
             label = self.labeled(method, variant)

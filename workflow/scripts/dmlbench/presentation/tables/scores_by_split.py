@@ -1,14 +1,17 @@
 """Validation and test scores of one method over folds or validation splits, next to the printed."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import pandas as pd
 
+from dmlbench.errors import UserError
 from dmlbench.plan.rows import all_but
 from dmlbench.presentation import _next_to_printed, _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Table
+from dmlbench.presentation.table import Table, TableRow
+from dmlbench.statistics.comparison import CITED
 from dmlbench.values import Metric, Printed
 
 NEEDS = "one_method"
@@ -34,20 +37,27 @@ class ScoresBySplit(Kind):
     def __call__(self, scores: pd.DataFrame) -> Table:
         which = {"metrics": [self.metric], "selection": self.selection, "roles": _ROLES}
         compared = _next_to_printed.next_to_printed(scores, self.printed, **which)
-        single = all_but("recipe", "split", "fold", "seed")
-        _next_to_printed.check_single(compared, single)
+        ours = compared[compared.status != CITED]
+        for column in all_but("recipe", "split", "fold", "seed"):
+            values = [str(value) for value in ours[column].dropna().unique()]
+            if len(values) > 1:
+                raise UserError(f"the scores have several values of {column} ({', '.join(values)})")
         intervals = _next_to_printed.has_intervals(compared)
         splits = [
             (split, fold)
             for split in dict.fromkeys(compared.split)
             for fold in _variants.in_order(compared.fold[compared.split == split])
         ]
-        columns, rows = _next_to_printed.grid(
-            {(row.split, row.fold, row.role): row for row in compared.itertuples()},
-            [(self._label(*key), key) for key in splits],
-            {role: self._columns(role, intervals) for role in _ROLES},
-            intervals=intervals,
-        )
+        found = {(row.split, row.fold, row.role): row for row in compared.itertuples()}
+        cells = partial(_next_to_printed.cells, intervals=intervals)
+        rows = [
+            TableRow(
+                self._label(*key),
+                tuple(cell for role in _ROLES for cell in cells(found.get((*key, role)))),
+            )
+            for key in splits
+        ]
+        columns = [column for role in _ROLES for column in self._columns(role, intervals)]
         caption = f"Scores{in_percent(self.titles, [self.metric])}. {self.selected}"
         return self.table(self.row_header, columns, rows, caption, _next_to_printed.note(compared))
 

@@ -36,12 +36,10 @@ class Tournament(Kind):
         metric: the metric to rank by.
         queries: for each row the file of its run's queries; with them each mean rank has an
             interval, and each method the probability of being first.
-        board: the file of the study's tournament if this is it, so that it is computed once.
     """
 
     metric: RankingMetric = "recall_at_1"
     queries: Fact[Sequence[str | os.PathLike]] = ()
-    board: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         rule = {"metric": self.metric, "selection": self.selection}

@@ -1,7 +1,6 @@
 """The tournament of our scores next to the printed one and that of the printed scores."""
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -10,7 +9,7 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import tournament
-from dmlbench.values import Fact, Printed, RankingMetric
+from dmlbench.values import Printed, RankingMetric
 
 NEEDS = "ranks"
 
@@ -28,20 +27,19 @@ class TournamentNextToPrinted(Kind):
     Attributes:
         metric: the metric to rank by.
         printed: the printed tournament, and the printed scores that it ranks.
-        board: the file of the study's tournament if ours is it, so that it is computed once.
     """
 
     metric: RankingMetric = "recall_at_1"
     printed: Printed
-    board: Fact[Sequence[str | os.PathLike]] = ()
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         ranked = self.printed.metric.str.startswith("tournament_")
         printed_scores = as_scores(self.printed[~ranked], selection=self.selection)
+        by = {"metric": self.metric, "selection": self.selection}
         boards = {
             _OURS: ranking(self, scores, methods=self.methods).set_index("method"),
             _PRINTED: _as_printed(self.printed[ranked]),
-            _RECOMPUTED: self._recomputed(printed_scores).set_index("method"),
+            _RECOMPUTED: tournament(printed_scores, methods=self.methods, **by).set_index("method"),
         }
         rows = [
             TableRow(
@@ -55,11 +53,6 @@ class TournamentNextToPrinted(Kind):
             f"{self.selected} Best in bold, second best underlined."
         )
         return self.table("Loss", _columns(boards), rows, caption)
-
-    def _recomputed(self, printed: pd.DataFrame) -> pd.DataFrame:
-        return tournament(
-            printed, metric=self.metric, methods=self.methods, selection=self.selection
-        )
 
 
 def _as_printed(printed: pd.DataFrame) -> pd.DataFrame:
