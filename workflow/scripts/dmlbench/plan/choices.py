@@ -62,9 +62,7 @@ def _without(path: str, refused: set[str]) -> str:
     if wrong:
         raise ValueError(f"has {' '.join(map(ascii, wrong))}; allowed: a path without them")
     if not path or path.startswith("-"):
-        raise ValueError(
-            "is not a path; allowed: ./-name, as hyphens begin options, or any other"
-        )
+        raise ValueError("is not a path; allowed: ./-name, as hyphens begin options, or any other")
     return path
 
 
