@@ -33,7 +33,7 @@ def config(configured):
 @pytest.fixture(autouse=True)
 def unread(monkeypatch):
     """The folder need not exist: its content is given."""
-    known = Contents("0" * 16, absent=None)
+    known = Contents("0" * 16, images=None, absent=None)
     monkeypatch.setattr("dmlbench.plan.data.read_contents", lambda folder, lists: known)
 
 
