@@ -6,6 +6,9 @@ import logging
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dmlbench.plan import costs
+from dmlbench.plan.cost_model import CostModel
+from dmlbench.presentation import tasks
 from dmlbench.presentation.progress_line import (
     Progress,
     ProgressHandler,
@@ -13,6 +16,7 @@ from dmlbench.presentation.progress_line import (
     is_of_snakemake_alone,
 )
 from dmlbench.presentation.run_lines import learned, share
+from project import load_studies
 from snakemake_interface_logger_plugins.common import LogEvent
 
 
@@ -130,3 +134,14 @@ def test_the_last_epoch_says_what_was_learned(tmp_path):
     log.parent.mkdir(parents=True)
     log.write_text("training:  37%|###7 | 37/100\rtraining:  45%|####5| 45/100 [00:10<00:12]")
     assert share(tmp_path, "a") == "45 %"
+
+
+def test_a_search_is_a_task_of_each_of_its_workers(tmp_path):
+    loaded = load_studies("musgrave2020_birds")
+    model = CostModel(loaded, tmp_path, gpu=False)
+    one, other = (f"heads_cub200_160_{loss}_128_folds_half" for loss in ("fastap", "cosface"))
+    found = tasks.of_searches(model, {3: one, 5: one, 7: other})
+    whole = costs.seconds_of_search(model, one)
+    assert [found[job].seconds for job in (3, 5)] == [whole / 2, whole / 2]
+    assert found[7].title == f"search {other}"
+    assert not any(task.is_run for task in found.values())

@@ -5,13 +5,13 @@ python workflow/scripts/new_network.py timm/vit_small_patch14_dinov2.lvd142m [--
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.networks.entry import as_text, entry_of
 from dmlbench.plan.choices import IDENTIFIER
 from dmlbench.plan.read import read_mapping
+from dmlbench.program import errors_in_one_line
 
 NETWORKS = Path(__file__).resolve().parents[2] / "config" / "networks.yaml"
 
@@ -33,7 +33,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_in_one_line():
         main()
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")

@@ -5,7 +5,6 @@ python workflow/scripts/new_study.py ~/pictures/birds [--name birds] [--network 
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
 import yaml
@@ -17,6 +16,7 @@ from dmlbench.errors import UserError
 from dmlbench.image_folder import IMAGE_SUFFIXES, require_utf_8
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.new_study import Pictures, write_study
+from dmlbench.program import errors_in_one_line
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -100,10 +100,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_in_one_line():
         main()
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")
-    # A name that is too long, a folder that may not be read.
-    except OSError as error:
-        sys.exit(f"dmlbench: {error.filename}: {error.strerror}")

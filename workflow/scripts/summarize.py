@@ -15,6 +15,7 @@ from dmlbench.errors import UserError, entry
 from dmlbench.plan import pages, paths
 from dmlbench.plan.overview import of_one
 from dmlbench.presentation.terminal import summary
+from dmlbench.program import errors_in_one_line
 from dmlbench.training.gpus import visible_gpus
 
 NEXT = [
@@ -47,7 +48,5 @@ def summarized(study: str, config: Path) -> str:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_in_one_line():
         print(summarized(sys.argv[1], Path(__file__).resolve().parents[2] / "config"))
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")

@@ -18,6 +18,7 @@ from dmlbench.inference.gallery import Gallery, write_gallery
 from dmlbench.inference.model import Model, load
 from dmlbench.inference.page import write_page
 from dmlbench.inference.pictures import in_folder
+from dmlbench.program import errors_in_one_line
 
 
 def embed(model: Model, given: argparse.Namespace) -> list[str]:
@@ -91,10 +92,5 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_in_one_line():
         main()
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")
-    # A name that is too long, a folder that may not be read or written.
-    except OSError as error:
-        sys.exit(f"dmlbench: {error.filename}: {error.strerror}")

@@ -72,9 +72,9 @@ def log_one_plus_sum_exp(x: Tensor, chosen: Tensor) -> Tensor:
 
 
 def indicator(chosen: Tensor, dtype: torch.dtype) -> Tensor:
-    """1 where chosen (bool) is True and 0 elsewhere, as floating-point numbers."""
-    # on a CPU several times faster than chosen.to(dtype)
-    return chosen.view(torch.uint8).to(dtype)
+    """1 where chosen is True and 0 elsewhere, as floating-point numbers."""
+    # on a CPU bytes are converted several times faster than bools
+    return (chosen.view(torch.uint8) if chosen.dtype == torch.bool else chosen).to(dtype)
 
 
 def total(x: Tensor, chosen: Tensor) -> Tensor:

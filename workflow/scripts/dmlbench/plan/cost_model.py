@@ -24,7 +24,6 @@ _FORWARD = 1 / 3
 _MOST = 500
 """Trainings that a fit uses; each costs milliseconds of planning."""
 
-
 _IDLE = "if nothing else is running"
 """What times assumed for a CPU rest on; those of trainings here include the load they had."""
 

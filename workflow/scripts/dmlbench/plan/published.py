@@ -18,6 +18,7 @@ from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.plan import paths, searches
 from dmlbench.plan.plan import Plan
+from dmlbench.program import errors_in_one_line
 
 FOLDER, FILE = Path("results", "published"), "searches.tar.xz"
 
@@ -106,8 +107,6 @@ def _lines(command: str, studies: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_in_one_line():
         for line in _lines(sys.argv[1], sys.argv[2:]):
             print(line)
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")

@@ -7,7 +7,6 @@ than scores stay as they were published, and are named.
 """
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from dmlbench.plan.published import FOLDER
 from dmlbench.plan.read import read_mapping
 from dmlbench.presentation import table
 from dmlbench.presentation.view_files import table_of
+from dmlbench.program import errors_in_one_line
 from dmlbench.statistics.aggregation import ROW, in_rows, read_scores, row_of
 
 FORMATS = ("csv", "md")
@@ -114,8 +114,6 @@ if __name__ == "__main__":
     parser.add_argument("studies", nargs="+", metavar="study")
     parser.add_argument("--folder", type=Path, help="where its scores and tables are")
     asked = parser.parse_args()
-    try:
+    with errors_in_one_line():
         for line in _lines(asked.studies, asked.folder):
             print(line)
-    except UserError as error:
-        sys.exit(f"dmlbench: {error}")
