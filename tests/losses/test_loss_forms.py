@@ -7,6 +7,7 @@ import pickle
 import pytest
 import torch
 from dmlbench.losses import available, build_loss
+from dmlbench.losses._geometry import indicator
 from loss_batches import EMBEDDING_DIM, NUM_CLASSES, batch, value_and_gradients
 from torch._inductor import config as inductor_config
 
@@ -108,3 +109,10 @@ def test_embeddings_of_any_floating_point_type_give_a_loss_of_its_precision(name
         torch.testing.assert_close(
             gradient.double(), exact[1], rtol=0, atol=tolerance * max(scale, 0.01)
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.float32])
+def test_masks_of_numbers_are_taken_as_bools_are(dtype):
+    chosen = torch.rand(5, 7, generator=torch.Generator().manual_seed(0)) < 0.5
+    for found in (chosen.to(dtype), chosen):
+        assert torch.equal(indicator(found, torch.float64), torch.where(chosen, 1.0, 0.0).double())

@@ -2,6 +2,7 @@
 
 import re
 
+import browser
 import pandas as pd
 import pytest
 from dmlbench.statistics.aggregation import SCHEMA
@@ -90,3 +91,24 @@ def _latex_problems(text: str) -> list[str]:
 @pytest.fixture
 def study(tmp_path, synthetic_scores, titles, methods):
     return make_study(tmp_path / "results" / "demo", synthetic_scores(), titles, methods)
+
+
+@pytest.fixture(scope="module")
+def invented_pages(tmp_path_factory):
+    """A folder with the pages of `browser.invent_pages`."""
+    folder = tmp_path_factory.mktemp("results")
+    browser.invent_pages(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser.headless() as started:
+        yield started
+
+
+@pytest.fixture
+def opened(chromium, invented_pages):
+    """Open a page of `invented_pages`, as `browser.opening` does."""
+    with browser.opening(chromium, invented_pages) as open_page:
+        yield open_page
