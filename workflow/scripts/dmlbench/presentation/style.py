@@ -41,6 +41,7 @@ PALETTE = {
     "fastap": "#1122ee",
     "snr_contrastive": "#003300",
     "multi_similarity_miner": "#bb5599",
+    "multi_similarity_without_miner": "#000044",
 }
 """Method -> color. Losses on pairs and tuples of images are mostly cool, losses with proxies warm.
 Any two differ for readers with full color vision and without cones of medium wavelengths."""
