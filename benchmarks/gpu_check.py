@@ -43,8 +43,9 @@ FULL = Scale(
     networks={
         **dict.fromkeys(["convnet3", "convnet4", "convnet4_small"], 1024),
         **dict.fromkeys(["googlenet", "bninception", "resnet18", "resnet18_logits"], 180),
-        **dict.fromkeys(["resnet50", "mobilenet_v2", "vit_s16"], 128),
+        **dict.fromkeys(["resnet50", "mobilenet_v2", "efficientnet_lite0", "vit_s16"], 128),
     },
+    few=32,
     compiled=("resnet50", "convnet4"),
     pixels=224,
     side=8192,
@@ -56,6 +57,7 @@ FULL = Scale(
 )
 TOY = FULL._replace(
     networks={"convnet4": 32, "resnet18": 4},
+    few=2,
     compiled=(),
     pixels=64,
     side=256,

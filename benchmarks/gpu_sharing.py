@@ -61,9 +61,9 @@ def together(clock: Clock, scale: Scale) -> Iterator[Finding]:
 @contextlib.contextmanager
 def _training(arguments: tuple) -> Iterator[subprocess.Popen]:
     """A process that trains when asked, ended with the block."""
-    code = f"import gpu_sharing; gpu_sharing.train_when_asked(*{arguments!r})"
-    path = f"{Path(__file__).parent}:{REPOSITORY / 'workflow/scripts'}"
-    command = ["env", f"PYTHONPATH={path}", sys.executable, "-c", code]
+    places = [str(Path(__file__).parent), str(REPOSITORY / "workflow/scripts")]
+    code = f"import sys; sys.path[:0] = {places!r}; import gpu_sharing; "
+    command = [sys.executable, "-c", code + f"gpu_sharing.train_when_asked(*{arguments!r})"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as job:
         try:

@@ -21,7 +21,9 @@ class Scale(NamedTuple):
     """How large the check is.
 
     Attributes:
-        networks: whose steps are timed, and with which batches.
+        networks: whose steps are timed, and with which large batches.
+        few: images of a small batch, whose steps are timed as well: what a step costs beside its
+            images.
         compiled: those that are compiled as well.
         pixels: of large networks.
         side: of the ceiling's matrices.
@@ -33,6 +35,7 @@ class Scale(NamedTuple):
     """
 
     networks: dict[str, int]
+    few: int
     compiled: tuple[str, ...]
     pixels: int
     side: int

@@ -37,9 +37,9 @@ def write_report(path: Path, report: dict) -> None:
         unfinished.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def slug() -> str:
-    """The processor in a file's name, as `intel-xeon-processor-2-50ghz`."""
-    name = re.sub(r"\((r|tm)\)", "", processor().lower())
+def slug(name: str = "") -> str:
+    """A device, else the processor, in a file's name: `intel-xeon-processor-2-50ghz`."""
+    name = re.sub(r"\((r|tm)\)", "", (name or processor()).lower())
     return re.sub(r"[^a-z0-9]+", "-", name).strip("-")
 
 

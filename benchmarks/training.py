@@ -2,6 +2,7 @@
 
     python benchmarks/training.py                            # all cases: two hours of one core
     python benchmarks/training.py --case omniglot --rounds 1
+    python benchmarks/training.py --device cuda --case photographs --network real
 
 One run here (training with its evaluations, embeddings, scores of every query) against a script
 that does the same with pytorch-metric-learning's loss, miner, sampler and AccuracyCalculator,
@@ -10,13 +11,15 @@ batches, iterations and evaluations, one thread. The script decodes the files of
 epoch; `packed` is the same script on decoded tensors in memory. `free` replaces the network by one
 layer, which leaves what everything else costs.
 
-Each measurement is a process of its own; they take turns. CPU time is that of the process from its
-start, imports included, and memory its peak. Not counted: index, split and packing (ours),
-extracting the files (theirs), once per data set. Writes
-results/benchmarks/training-<processor>.json and prints a table.
+Each measurement is a process of its own; they take turns. Time is that of the process from its
+start, imports included: CPU time, or seconds of the clock on a GPU, where both sides have all cores
+and the script's DataLoader eight workers. Memory is its peak beside a GPU's. Not counted: index,
+split and packing (ours), extracting the files (theirs), once per data set. Writes
+results/benchmarks/training-<device>.json and prints a table.
 """
 
 import argparse
+import io
 import json
 import os
 import statistics
@@ -24,8 +27,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+import torch
+from PIL import Image
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
@@ -42,9 +51,11 @@ class Case(NamedTuple):
     """A training: a row of a study, shortened.
 
     Attributes:
-        archives: its files below the folder of data sets.
+        archives: its files below the folder of data sets; none if its photographs are drawn.
         pixels: what its network takes: side and mode.
         evaluations: how many; between them are `iterations` / `evaluations` iterations.
+        network: of the study's rows; None for the first.
+        changes: to the row's spec.
     """
 
     study: str
@@ -54,6 +65,8 @@ class Case(NamedTuple):
     pixels: tuple[int, str]
     iterations: int
     evaluations: int
+    network: str | None = None
+    changes: Mapping = {}
 
 
 OMNIGLOT = ("omniglot/images_background.zip", "omniglot/images_evaluation.zip")
@@ -63,6 +76,23 @@ CASES = {
     "grocery": Case("grocery", GROCERY, "grocery", "half", (160, "rgb"), 20, 1),
     "grocery_96": Case("grocery", GROCERY, "grocery", "half", (160, "rgb"), 96, 1),
 }
+# torch's own default for the convolutions of a script is TF32.
+SCRIPT_LIKE = {"precision": "tf32", "frozen_batchnorm": "none"}
+CASES["photographs"] = Case(
+    "psomas2020", (), "class_folders", "half", (256, "rgb"), 192, 2, "resnet50", SCRIPT_LIKE
+)
+
+
+def draw_photographs(archive: Path) -> None:
+    """JPEG files of 500 x 375 pixels, 50 of each of 40 classes, about as large as CUB's."""
+    draw = np.random.default_rng(0)
+    with zipfile.ZipFile(archive, "w") as opened:
+        for number in range(2000):
+            coarse = draw.integers(0, 256, (24, 32, 3), np.uint8)
+            picture = Image.fromarray(coarse).resize((500, 375), Image.Resampling.BICUBIC)
+            file = io.BytesIO()
+            picture.save(file, "JPEG", quality=95)
+            opened.writestr(f"{number % 40:02d}/{number}.jpg", file.getvalue())
 
 
 def prepare(case: Case, data: Path, folder: Path) -> None:
@@ -74,6 +104,9 @@ def prepare(case: Case, data: Path, folder: Path) -> None:
     from dmlbench.training.data import read_roles
 
     archives = [data / name for name in case.archives]
+    if not archives:
+        archives = [folder / "photographs.zip"]
+        draw_photographs(*archives)
     table, roles = folder / "images.parquet", folder / "split.parquet"
     index(archives, case.layout, table)
     split(table, case.split, roles)
@@ -96,8 +129,14 @@ def spec_of(case: Case, *, free: bool):
 
     values = read_mapping(REPOSITORY / "config" / "config.yaml") | {"studies": [case.study]}
     planned = plan.load(values, REPOSITORY / "config")
-    row = next(row for row in planned.rows(case.study) if row.method == "multi_similarity")
+    row = next(
+        row
+        for row in planned.rows(case.study)
+        if row.method == "multi_similarity" and case.network in (None, row.network)
+    )
     spec = planned.spec(row).as_dict()
+    if not case.archives:
+        spec["network"] |= {"weights": None}
     if free:
         spec["network"] |= {"backbone": {"name": "convnet", "widths": [1]}, "weights": None}
     changes = {
@@ -107,16 +146,17 @@ def spec_of(case: Case, *, free: bool):
         "warmup_epochs": 0,
         "schedule": None,
     }
-    return Spec.model_validate(spec | changes)
+    return Spec.model_validate(spec | changes | case.changes)
 
 
-def ours(case: Case, spec, folder: Path, weights: Path) -> dict[str, float]:
+def ours(case: Case, spec, folder: Path, weights: Path, device: str) -> dict[str, float]:
     """As the rules train, embed and evaluate do."""
     import pyarrow.parquet as pq
     from dmlbench.evaluation.run_scores import write_scores
     from dmlbench.training.loop import train
     from dmlbench.training.prepared import take_prepared
 
+    threads = 1 if device == "cpu" else os.cpu_count()
     with tempfile.TemporaryDirectory(dir=folder) as run:
         run = Path(run)
         model, last, prepared = (run / name for name in ("model", "last", "prepared"))
@@ -127,8 +167,8 @@ def ours(case: Case, spec, folder: Path, weights: Path) -> dict[str, float]:
             split=split,
             pixels=folder / "pixels.npy",
             pixel_table=folder / "pixels.parquet",
-            device="cpu",
-            threads=1,
+            device=device,
+            threads=threads,
             spec_file=run / "spec",
             model=model,
             last=last,
@@ -139,56 +179,65 @@ def ours(case: Case, spec, folder: Path, weights: Path) -> dict[str, float]:
         made = {"model": model, "last": last, "split": split, "output": run / "embeddings"}
         assert take_prepared(spec.as_dict(), prepared=prepared, **made)
         scores = {"output": run / "scores", "queries": run / "queries"}
-        write_scores(embeddings=run / "embeddings", metrics=METRICS, threads=1, **scores)
+        write_scores(embeddings=run / "embeddings", metrics=METRICS, threads=threads, **scores)
         rows = pq.read_table(run / "scores").to_pylist()
     return {row["metric"]: row["value"] for row in rows if row["selection"] == "last_epoch"}
 
 
-def measure(name: str, side: str, network: str, folder: Path, weights: Path) -> None:
+def measure(name: str, side: str, network: str, device: str, folder: Path, weights: Path) -> None:
     """Print a measurement as JSON: the whole of a child process."""
     case = CASES[name]
     spec = spec_of(case, free=network == "free")
     if side == OURS:
-        scores = ours(case, spec, folder, weights)
+        scores = ours(case, spec, folder, weights, device)
     else:
         from plain_script import train
 
-        scores = train(spec, folder, weights, pixels=case.pixels, packed=side == PACKED)
+        how = {"pixels": case.pixels, "packed": side == PACKED, "device": device}
+        scores = train(spec, folder, weights, **how)
         scores = dict(zip(METRICS, scores, strict=True))
     cpu, peak = time.process_time(), peak_memory() / 1e9
     print(json.dumps({"cpu_s": round(cpu, 2), "peak_gb": round(peak, 2), "scores": scores}))
 
 
-def child(*arguments: str) -> dict:
-    environment = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+def child(device: str, *arguments: str) -> dict:
+    """What a process measured, and how long it took by the clock."""
+    alone = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} if device == "cpu" else {}
+    environment, begin = os.environ | alone, time.perf_counter()
     command = [sys.executable, __file__, "--measure", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+    seconds = round(time.perf_counter() - begin, 2)
+    return json.loads(done.stdout.splitlines()[-1]) | {"wall_s": seconds}
 
 
-def compared(name: str, network: str, rounds: int, folder: Path, weights: Path) -> dict:
+def compared(
+    name: str, network: str, device: str, rounds: int, folder: Path, weights: Path
+) -> dict:
     """A case's measurements, in turns, and the medians of the ratios."""
+    time_s = "cpu_s" if device == "cpu" else "wall_s"
     found = {side: [] for side in SIDES}
     for number in range(rounds):
         for side in SIDES if number % 2 == 0 else SIDES[::-1]:
-            found[side].append(child(name, side, network, str(folder), str(weights)))
+            found[side].append(
+                child(device, name, side, network, device, str(folder), str(weights))
+            )
             latest = found[side][-1]
             print(
-                f"{name:11} {network:5} {side:9} {latest['cpu_s']:8.1f} {latest['peak_gb']:8.2f}  "
+                f"{name:11} {network:5} {side:9} {latest[time_s]:8.1f} {latest['peak_gb']:8.2f}  "
                 + " ".join(f"{key} {value:.4f}" for key, value in latest["scores"].items()),
                 flush=True,
             )
     ratios = {
         side: statistics.median(
-            theirs["cpu_s"] / mine["cpu_s"]
+            theirs[time_s] / mine[time_s]
             for mine, theirs in zip(found[OURS], found[side], strict=True)
         )
         for side in SIDES[1:]
     }
     for side, ratio in ratios.items():
-        print(f"{name:11} {network:5} {side} takes {ratio:.2f} times the CPU time of {OURS}")
+        print(f"{name:11} {network:5} {side} takes {ratio:.2f} times the time of {OURS}")
     return {"runs": found, "ratios": ratios, "machine": machine(PACKAGES)}
 
 
@@ -196,18 +245,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--network", nargs="+", choices=["real", "free"], default=["real", "free"])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=2)
     shared = os.environ.get("DMLBENCH_SHARED", REPOSITORY.parent / "shared")
     parser.add_argument("--data", type=Path, default=Path(shared) / "datasets")
-    parser.add_argument(
-        "--output", type=Path, default=REPOSITORY / f"results/benchmarks/training-{slug()}.json"
-    )
-    parser.add_argument("--measure", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--measure", nargs=6, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        name, side, network, *places = options.measure
-        measure(name, side, network, *map(Path, places))
+        *what, folder, weights = options.measure
+        measure(*what, Path(folder), Path(weights))
         return
+    place = slug() if options.device == "cpu" else f"gpu-{slug(torch.cuda.get_device_name())}"
+    output = options.output or REPOSITORY / f"results/benchmarks/training-{place}.json"
     for name in options.case:
         for archive in CASES[name].archives:
             if not (options.data / archive).is_file():
@@ -215,17 +265,18 @@ def main() -> None:
     from dmlbench.files import atomic_write
 
     weights = options.data / "weights" / "mobilenet_v2_tf-a3761d30.pth"
-    report = json.loads(options.output.read_text()) if options.output.exists() else {}
-    print(f"{'case':11} {'net':5} {'side':9} {'CPU s':>8} {'peak GB':>8}  scores")
+    report = json.loads(output.read_text()) if output.exists() else {}
+    print(f"{'case':11} {'net':5} {'side':9} {'seconds':>8} {'peak GB':>8}  scores")
     for name in options.case:
         with tempfile.TemporaryDirectory() as folder:
             prepare(CASES[name], options.data, Path(folder))
             for network in options.network:
-                found = compared(name, network, options.rounds, Path(folder), weights)
+                places = Path(folder), weights
+                found = compared(name, network, options.device, options.rounds, *places)
                 report.setdefault(name, {})[network] = found
-                with atomic_write(options.output) as path:  # after each: the next may take long
+                with atomic_write(output) as path:  # after each: the next may take long
                     path.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"written to {options.output}")
+    print(f"written to {output}")
 
 
 if __name__ == "__main__":
