@@ -157,6 +157,10 @@ record-training: .venv/ready ## record what every part computes, once versions a
 protocols: .venv/ready ## write the tables of docs/protocols.md from config/ again
 	@$(BIN)/python docs/from_plan.py
 
+.PHONY: gpu-page
+gpu-page: .venv/ready ## write the steps of docs/gpu.md again, from what a GPU measured
+	@$(BIN)/python docs/from_gpu.py
+
 .PHONY: audit-pages
 audit-pages: .venv/ready ## write what README.md, docs/results.md and docs/audit.md say of the audit again
 	@$(BIN)/python docs/from_audit.py

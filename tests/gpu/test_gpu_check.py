@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from dmlbench.marked_text import read_marked
+from project import REPOSITORY, script_of_docs
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 BENCHMARKS = REPOSITORY / "benchmarks"
 
 
@@ -310,8 +310,8 @@ def test_what_is_only_of_interest_comes_last(report, monkeypatch):
     left_out = [each.unit == "left out: time is up" for each in found]
     assert left_out == [False] * 7 + [True] * (len(found) - 7)
     whats = [each.what for each in found if each.unit == "left out: time is up"]
-    assert whats[:2] == ["convnet4 bfloat16 compiled", "convnet4 tf32 eager"]
-    assert len(whats) == 3 + 2 + 2 * 3
+    assert whats[:2] == ["convnet4 bfloat16 compiled", "convnet4 float32 channels_first"]
+    assert len(whats) == 3 + 2 * 3
 
 
 @pytest.mark.slow
@@ -349,3 +349,9 @@ def test_without_a_gpu_it_says_what_is_allowed():
     )
     assert done.returncode == 1
     assert done.stderr == "torch sees no GPU here; allowed: --device cpu --toy\n"
+
+
+def test_the_page_says_what_a_gpu_measured():
+    from_gpu = script_of_docs("from_gpu")
+    assert read_marked(from_gpu.PAGE, "from_gpu") == from_gpu.table(), "`make gpu-page`"
+    assert len(from_gpu.table().splitlines()) > 20

@@ -1,9 +1,12 @@
 """The time of a training: fitted to those that ran, or from operations and speeds."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import step_memory
 import torch
 import yaml
 from dmlbench import registry
@@ -99,8 +102,49 @@ def test_heads_of_make_study_have_a_prior(network):
     assert timing.milliseconds == pytest.approx(0.07 * features / 512, abs=6e-3)
 
 
-def test_the_prior_by_hand():
-    # ResNet-50: 3 * 2 * 4.087e9 operations at 0.4 * 19.5e12 a second are 3.14 ms.
-    assert PRIOR.seconds_an_image("resnet50", 224) == pytest.approx(3.144e-3, rel=1e-3)
-    assert PRIOR.seconds_an_image("resnet50", 448) == pytest.approx(4 * 3.144e-3, rel=1e-3)
-    assert PRIOR.seconds_an_image("unheard_of", 224) is None
+def a_spec(name, pixels=28, **changes):
+    spec = step_memory.spec(name)
+    network = spec.network.model_copy(update={"pixels": pixels})
+    return spec.model_copy(update={"network": network, **changes})
+
+
+def test_the_prior_of_a_timed_network_by_hand():
+    # Per image of batches of 32 a share of 32.2 ms, and 1.0444 ms of 224 pixels or four times that.
+    for pixels, area in ((224, 1), (448, 4)):
+        spec = a_spec("resnet50", batch_size=32, pixels=pixels)
+        expected = 16 + 1000 * (0.0322 / 32 + 0.0010444 * area)
+        assert PRIOR.seconds_on_the_gpu("resnet50", spec, 1000) == pytest.approx(expected)
+    spec = a_spec("resnet50", batch_size=32, pixels=224, precision="bfloat16")
+    expected = 16 + 1000 * (0.0208 / 32 + 0.0001088)
+    assert PRIOR.seconds_on_the_gpu("resnet50", spec, 1000) == pytest.approx(expected)
+
+
+def test_the_prior_of_a_network_that_was_not_timed_by_hand():
+    # A step takes 6 ms; 3 * 2 * 0.000803e9 operations at 0.4 * 51.1e12 a second.
+    spec = a_spec("convnet4_tiny", batch_size=100)
+    expected = 16 + 10_000 * (0.006 / 100 + 6 * 0.000803e9 / (0.4 * 51.1e12))
+    assert PRIOR.seconds_on_the_gpu("convnet4_tiny", spec, 10_000) == pytest.approx(expected)
+    assert PRIOR.seconds_on_the_gpu("unheard_of", spec, 10_000) is None
+
+
+def test_the_prior_is_what_was_timed():
+    file = Path(__file__).resolve().parents[2] / "results/benchmarks/gpu-nvidia-h200.json"
+    found = {each["what"]: each["value"] for each in json.loads(file.read_text())["findings"]}
+    product = found["product of 8192, float32"]
+    assert PRIOR.gpu.flops == pytest.approx(1e12 * product, rel=1e-3)
+    for network, times in PRIOR.gpu.networks.items():
+        same = {"googlenet_torchvision": "googlenet"}.get(network, network)
+        for precision in ("float32", "tf32", "bfloat16"):
+            pattern = rf"{same} {times.pixels}px x(\d+) {precision} eager"
+            steps = {
+                int(name[1]): int(name[1]) / value * 1000
+                for name, value in ((re.fullmatch(pattern, what), found[what]) for what in found)
+                if name
+            }
+            timing = getattr(times, precision)
+            if timing is None:
+                assert len(steps) < 2
+                continue
+            for batch, milliseconds in steps.items():
+                expected = timing.step + batch * timing.image
+                assert milliseconds == pytest.approx(expected, rel=0.02), (network, precision)

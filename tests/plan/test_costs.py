@@ -9,6 +9,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.plan import cost_model, costs
 from dmlbench.plan.read import read_yaml
+from dmlbench.plan.searches import trial_specs
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PRIOR = read_yaml(CONFIG / "costs.yaml", cost_model.Prior)
@@ -47,10 +48,11 @@ def seconds_of(loaded, tmp_path, run, *, gpu=True):
 def test_the_prior_is_named_before_anything_has_run(loaded):
     demo = loaded("demo")
     of_network, total = costs.lines(demo, ahead(demo, "demo"), gpu=True)
-    assert of_network.startswith("  convnet4_tiny at 28 pixels, 22 trainings: about a minute")
-    assert "assumed before any has run: 40% of the peak of one NVIDIA A100" in of_network
+    # By hand: 20 trainings of 332 steps of 6 ms each; all 22 start, 16 seconds each.
+    assert of_network.startswith("  convnet4_tiny at 28 pixels, 22 trainings: about 7 minutes")
+    assert "assumed: 40% of what large products reach on one NVIDIA H200" in of_network
     assert total == (
-        "22 trainings (2 of networks that stay untrained): about a minute, one job after the other"
+        "22 trainings (2 of networks that stay untrained): about 7 minutes, one job after the other"
     )
 
 
@@ -62,7 +64,7 @@ def test_without_a_gpu_trainings_take_what_they_took_on_a_core(loaded):
     timing = PRIOR.cpu.networks["convnet4_tiny"].milliseconds / 1000
     seconds = 22 * PRIOR.cpu.start + 20 * timing * (30_000 + 5 * 2_000 / 3)
     assert f"about {seconds / 60:.0f} minutes (as timed on a core of an AMD EPYC, if " in of_network
-    assert "A100" not in of_network + total
+    assert "H200" not in of_network + total
 
 
 def test_what_is_unknown_comes_before_the_time_of_the_rest(loaded):
@@ -73,7 +75,7 @@ def test_what_is_unknown_comes_before_the_time_of_the_rest(loaded):
         costs.Cost("1 search", None, ""),
     ]
     assert costs.total(model, parts) == (
-        "unknown here: 9 large trainings and 1 search; about 2.0 hours on one NVIDIA A100; "
+        "unknown here: 9 large trainings and 1 search; about 2.0 hours on one NVIDIA H200; "
         "the rest: about 10 minutes, one job after the other"
     )
 
@@ -84,9 +86,9 @@ def test_where_no_core_was_timed_its_speed_is_assumed(loaded, tmp_path, monkeypa
     thesis = loaded("psomas2020")
     run = next(run for run in thesis.runs() if run.spec.network.backbone.name == "resnet50")
     here = seconds_of(thesis, tmp_path, run, gpu=False)
-    there = seconds_of(thesis, tmp_path, run, gpu=True)
-    # A GPU's operations per second, by hand, over those of the cores.
-    expected = there.seconds * 0.4 * 19.5e12 / (80e9 * used)
+    # CUB's 5,894 images in each of 100 epochs, and as many tested at a third of the cost, with
+    # three times the network's operations by hand.
+    expected = 100 * 5_894 * (1 + 1 / 3) * 6 * 4.087e9 / (80e9 * used)
     assert here.seconds == pytest.approx(PRIOR.cpu.start + expected)
     assert here.source == (
         "assumed before any has run: 80 billion operations per second on each of "
@@ -100,7 +102,7 @@ def test_long_trainings_on_cpus_say_what_they_take_on_a_gpu(loaded):
     here, there = (costs.lines(thesis, todo, gpu=gpu)[-1] for gpu in (False, True))
     hours = there.partition(": ")[2].removesuffix(", one job after the other")
     assert hours.startswith("about ")
-    assert here.endswith(f"one job after the other ({hours} of trainings on one NVIDIA A100)")
+    assert here.endswith(f"one job after the other ({hours} of trainings on one NVIDIA H200)")
 
 
 def test_searches_of_an_unknown_network_do_not_hide_the_others(loaded, monkeypatch):
@@ -209,8 +211,12 @@ def test_searches_cost_their_trials(loaded):
     trials, total = costs.lines(thesis, costs.Ahead(searches=names), gpu=True)
     assert trials.startswith(f"  bninception, {len(names)} searches, at most {budgets:,} trials: ")
     # CUB's 5,894 training images in each of 20 epochs, and as many tested at a third of the cost.
-    an_image = PRIOR.seconds_an_image("bninception", 224)
-    hours = 20 * budgets * 5_894 * (1 + 1 / 3) * an_image / 3600
+    time = PRIOR.gpu.networks["bninception"].float32
+    batch = trial_specs(thesis, names[0])[0].batch_size
+    an_image = (time.step / batch + time.image) / 1000
+    # A trial takes the start of its worker along only where it is the worker's first.
+    starts = sum(thesis.searches[name].workers for name in names) * PRIOR.gpu.start
+    hours = (20 * budgets * 5_894 * (1 + 1 / 3) * an_image + starts) / 3600
     assert total == f"{len(names)} searches: about {hours:.0f} hours, one job after the other"
     model = cost_model.CostModel(thesis, Path(thesis.configuration.pathvars.results), gpu=True)
     seconds = sum(costs.seconds_of_search(model, name) for name in names)

@@ -148,8 +148,11 @@ def check_device(device, embeddings) -> str:
     return str(found)
 
 
-def check_memory(memory) -> int:
-    """Bytes of working memory, once they are a positive number."""
+def check_memory(memory, device: str) -> int:
+    """Bytes of working memory, once they are a positive number; None for a device's default."""
+    if memory is None:
+        # 250,000 images of 128 dimensions took an H200 18.0 s in 1 GiB, 7.1 in 4 and 6.9 in 16.
+        return 2**30 if device == "cpu" else 2**32
     if not isinstance(memory, Real) or not 0 < memory < float("inf"):
         raise UserError(f"memory={memory!r}; allowed: a positive number of bytes")
     return int(memory)

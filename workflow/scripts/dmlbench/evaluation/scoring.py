@@ -112,7 +112,7 @@ def evaluate(
     seeds=(0,),
     restarts: int = 1,
     device=None,
-    memory: float = 2.0**30,
+    memory: float | None = None,
 ) -> Evaluation:
     """Score an embedding space.
 
@@ -135,7 +135,8 @@ def evaluate(
         seeds: of k-means, at least one whole number; a clustering metric is the mean over them.
         restarts: of k-means for each seed, of which the one of least inertia counts.
         device: where to rank and to cluster; by default the GPU of the embeddings, or the CPU.
-        memory: bytes of working memory, beyond the embeddings and one float32 copy of them.
+        memory: bytes of working memory, beyond the embeddings and one float32 copy of them; by
+            default 1 GiB, or 4 GiB on a GPU.
 
     Raises:
         UserError: unknown metrics; shapes or types that do not fit; rows that are not finite;
@@ -143,8 +144,8 @@ def evaluate(
             with a positive.
     """
     metrics = check_metrics(metrics)
-    seeds, memory = check_seeds(seeds), check_memory(memory)
-    device = check_device(device, embeddings)
+    seeds, device = check_seeds(seeds), check_device(device, embeddings)
+    memory = check_memory(memory, device)
     embeddings = array_or_tensor(embeddings, "embeddings")
     gallery = None if gallery is None else array_or_tensor(gallery, "gallery")
     read = functools.partial(

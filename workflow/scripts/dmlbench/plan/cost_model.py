@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from dmlbench.errors import UserError
 from dmlbench.machine import usable_cores
@@ -28,17 +28,40 @@ _IDLE = "if nothing else is running"
 """What times assumed for a CPU rest on; those of trainings here include the load they had."""
 
 
+class StepTime(Model):
+    """Milliseconds of a training step: `step` whatever its batch, and `image` for each image."""
+
+    step: NonNegativeFloat
+    image: NonNegativeFloat
+
+
+class StepTimes(Model):
+    """Steps of a network on images with sides of `pixels`, in the precisions that were timed."""
+
+    pixels: PositiveInt
+    float32: StepTime
+    tf32: StepTime | None = None
+    bfloat16: StepTime | None = None
+
+
 class Gpu(Model):
-    """A GPU.
+    """A GPU on which steps were timed.
 
     Attributes:
-        faster: how many times faster it trains in other precisions.
+        start: seconds of a training before its first step.
+        step: milliseconds that a step takes at least, for networks that were not timed.
+        flops: operations per second of a large product in float32.
+        share: of `flops`, that networks reach which were not timed.
+        faster: how many times faster those train in other precisions.
     """
 
     title: str
+    start: PositiveFloat
+    step: PositiveFloat
     flops: PositiveFloat
     share: float = Field(gt=0, le=1)
-    faster: dict[Literal["tf32", "bfloat16"], PositiveFloat] = {}
+    faster: dict[Literal["tf32", "bfloat16"], PositiveFloat]
+    networks: dict[Identifier, StepTimes]
 
 
 class Work(Model):
@@ -93,14 +116,25 @@ class Prior(Model):
             return None
         return self.cpu.start + images * operations / (self.cpu.flops * cores)
 
-    def seconds_an_image(
-        self, network: str, pixels: int, precision: str = "float32"
-    ) -> float | None:
-        """Seconds of an image on the GPU; None for an unknown network."""
-        operations = self._operations(network, pixels)
+    def seconds_on_the_gpu(self, network: str, spec: Spec, images: float) -> float | None:
+        """Seconds of a training on the GPU; None for an unknown network."""
+        gpu, operations = self.gpu, self._operations(network, spec.pixels)
         if operations is None:
             return None
-        return operations / (self.gpu.flops * self.gpu.share) / self.gpu.faster.get(precision, 1)
+        if time := self._step_time(network, spec.precision):
+            area = (spec.pixels / gpu.networks[network].pixels) ** 2
+            step, an_image = time.step, time.image * area
+        else:
+            faster = gpu.faster.get(spec.precision, 1)
+            step, an_image = gpu.step, 1000 * operations / (gpu.flops * gpu.share * faster)
+        return gpu.start + images * (step / spec.batch_size + an_image) / 1000
+
+    def is_timed_on_the_gpu(self, network: str, precision: str) -> bool:
+        """Whether steps of a network were timed in a precision."""
+        return self._step_time(network, precision) is not None
+
+    def _step_time(self, network: str, precision: str) -> StepTime | None:
+        return getattr(self.gpu.networks.get(network), precision, None)
 
     def _operations(self, network: str, pixels: int) -> float | None:
         """Operations for an image: forward and backward, which is three times forward."""
@@ -170,7 +204,7 @@ class CostModel:
                 f"{1000 * fit.an_image:.3g} ms per image"
             )
             seconds = fit.start + fit.an_image * images
-            on_a_gpu = self._seconds_on_a_gpu(network, spec, images)
+            on_a_gpu = self.prior.seconds_on_the_gpu(network, spec, images)
             return Estimate(seconds, source, on_a_gpu, fit.start)
         if self.plan.configuration.rehearsal:
             return Estimate(None, "nothing like it has run here")
@@ -181,14 +215,13 @@ class CostModel:
         return _kind(spec) in self.fits
 
     def _before_any_has_run(self, network: str, spec: Spec, images: float) -> Estimate:
-        gpu, cpu, pixels = self.prior.gpu, self.prior.cpu, spec.pixels
-        on_a_gpu = self._seconds_on_a_gpu(network, spec, images)
+        cpu, pixels = self.prior.cpu, spec.pixels
+        on_a_gpu = self.prior.seconds_on_the_gpu(network, spec, images)
         unknown = Estimate(None, "nothing like it has run here", on_a_gpu)
         if self.gpu:
-            source = f"assumed before any has run: {gpu.share:.0%} of the peak of one {gpu.title}"
-            if spec.precision in gpu.faster:
-                source += f", {gpu.faster[spec.precision]:g} times as fast in {spec.precision}"
-            return unknown if on_a_gpu is None else Estimate(on_a_gpu, source)
+            if on_a_gpu is None:
+                return unknown
+            return Estimate(on_a_gpu, self._timed(network, spec), start=self.prior.gpu.start)
         on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
         if on_a_core is not None:
             return Estimate(on_a_core, f"as timed on {cpu.title}, {_IDLE}", on_a_gpu, cpu.start)
@@ -198,10 +231,15 @@ class CostModel:
         source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}, {_IDLE}"
         return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu, cpu.start)
 
-    def _seconds_on_a_gpu(self, network: str, spec: Spec, images: float) -> float | None:
-        """On the prior's GPU; None for an unknown network."""
-        an_image = self.prior.seconds_an_image(network, spec.pixels, spec.precision)
-        return None if an_image is None else an_image * images
+    def _timed(self, network: str, spec: Spec) -> str:
+        """Where the seconds of a training on the prior's GPU come from."""
+        gpu = self.prior.gpu
+        if self.prior.is_timed_on_the_gpu(network, spec.precision):
+            return f"as timed on one {gpu.title}"
+        source = f"assumed: {gpu.share:.0%} of what large products reach on one {gpu.title}"
+        if spec.precision in gpu.faster:
+            source += f", {gpu.faster[spec.precision]:g} times as fast in {spec.precision}"
+        return source
 
     def _fits(self) -> dict[tuple, Fit]:
         points: dict[tuple, list[tuple[float, float]]] = {}

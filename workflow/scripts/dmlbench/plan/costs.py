@@ -79,7 +79,7 @@ def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
 def faster(model: CostModel, ahead: Ahead) -> list[str]:
     """The time of long float32 trainings in the variant `fast`, which a study must ask for.
 
-    No line if it is unknown, or if the trainings are short.
+    No line if it is unknown, if the trainings are short, or if it saves less than a tenth.
     """
     plain = {run: row for run, row in ahead.trainings.items() if run.spec.precision == "float32"}
     now, fast = 0.0, 0.0
@@ -89,7 +89,7 @@ def faster(model: CostModel, ahead: Ahead) -> list[str]:
         # Measured times must not be compared with assumed ones.
         if None not in pair and model.is_fitted(run.spec) == model.is_fitted(reduced):
             now, fast = now + pair[0], fast + pair[1]
-    if now < _LONG or fast >= now:
+    if now < _LONG or fast > 0.9 * now:
         return []
     return [f"in bfloat16 (variant fast) {duration(fast)} instead of {duration(now)}"]
 
