@@ -1,10 +1,13 @@
 """Kinds of faults. Each is a function of a lab, the fault's number and its chance."""
 
-import contextlib
 import functools
+import json
 import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -218,28 +221,14 @@ def parts(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 
 def _trained(folder: Path, data: ToyData, stop: tuple[int, int] | None, interval: float) -> None:
-    """Train in a child process, which gets a signal after a number of iterations."""
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return
-    # Here, because they import torch.
-    from dmlbench.training import checkpoint, loop
-    from toy_training import train
-
-    checkpoint.INTERVAL = interval
-    step, done = loop.Trainer._step, iter(range(1, 1000))
-
-    def signaled(self, *batch):
-        loss = step(self, *batch)
-        if stop and next(done) == stop[0]:
-            os.kill(os.getpid(), stop[1])
-        return loss
-
-    loop.Trainer._step = signaled
-    with contextlib.suppress(Exception):
-        train(folder, data, {"iterations_per_epoch": 4})
-    os._exit(0)
+    """Train in a process that is not a fork of this one, whose threads a fork would not have."""
+    files = [str(path) for path in data.as_arguments().values()]
+    arguments = json.dumps([str(folder), files, stop, interval])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, Path(__file__).with_name("fault_training.py"), arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode not in (0, -signal.SIGKILL if stop else 0):
+        raise ChildProcessError(f"{folder.name} ended with {done.returncode}: {done.stderr}")
 
 
 def _flip(path: Path, chance: random.Random) -> None:
