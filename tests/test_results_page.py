@@ -85,6 +85,7 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += _over_splits("psomas2020_birds", "recall_at_1")
     found += _over_splits("musgrave2020_birds", "map_at_r")
     found += [_miner_on_birds("map_at_r"), _miner_on_birds("recall_at_1")]
+    found += [*_projections_on_birds("recall_at_1"), *_projections_on_birds("map_at_r")]
     found.append(_as_printed("psomas2020_birds"))
     for data in ("omniglot", "grocery"):
         study = f"musgrave2020_{data}"
@@ -105,6 +106,24 @@ def _miner_on_birds(metric: str) -> tuple[float, float, float]:
     by_split = 100 * scores.pivot_table("value", index="split", columns="method")
     without = by_split["multi_similarity_without_miner"]
     return of_pairs(by_split["multi_similarity_miner"] - without)
+
+
+def _projections_on_birds(metric: str) -> list[tuple[float, float, float]]:
+    """Arms of can2019_birds less the loss alone or the control, over splits of the classes."""
+    scores = read_scores(PUBLISHED / "can2019_birds" / "scores.parquet").query(
+        "metric == @metric and role == 'test'"
+    )
+    scores["arm"] = scores["variant"].str.partition(",")[0]
+    by_split = 100 * scores.pivot_table("value", index="split", columns=["arm", "method"])
+    pairs = [
+        ("control", "pairs"),
+        ("profs", "control"),
+        ("profs_hncm", "control"),
+        ("profs", "pairs"),
+    ]
+    differences = [by_split[arm] - by_split[other] for arm, other in pairs]
+    of_losses = [of_pairs(each[loss]) for each in differences for loss in each]
+    return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
 
 
 def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
