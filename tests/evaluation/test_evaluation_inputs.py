@@ -19,6 +19,7 @@ from dmlbench.evaluation import (
     score_separated,
     t_interval,
 )
+from dmlbench.evaluation.checks import check_memory
 
 EVERY_METRIC = [name.replace("<k>", "2") for name in metric_names()]
 
@@ -144,7 +145,6 @@ REFUSED = [
     ({"memory": 0}, "memory=0; allowed: a positive number of bytes"),
     ({"memory": float("nan")}, "memory=nan; allowed: a positive number"),
     ({"memory": "1"}, "memory='1'; allowed: a positive number"),
-    ({"memory": None}, "memory=None; allowed: a positive number"),
     ({"restarts": 1.5}, "restarts=1.5; allowed: 1 to any number"),
     ({"restarts": "2"}, "restarts='2'; allowed: 1 to any number"),
     ({"seeds": torch.tensor([0.5])}, "seeds=(0.5,); allowed"),
@@ -247,3 +247,11 @@ def test_one_id_with_two_labels_is_refused():
             x[:30], y[:30], gallery=x[30:], gallery_labels=y[30:] % 2, ids=range(30),
             gallery_ids=range(30), metrics=["mrr"],
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("memory", "device", "expected"),
+    [(None, "cpu", 2**30), (None, "cuda:0", 2**32), (1e6, "cuda:0", 1_000_000)],
+)
+def test_working_memory_is_larger_on_a_gpu_unless_it_is_said(memory, device, expected):
+    assert check_memory(memory, device) == expected
