@@ -19,7 +19,7 @@ rule embed:
         prepared=f"{RESULTS}/{paths.PREPARED}",
         roles=None,
         source=code_of_embedding,
-        threads=torch_threads,
+        threads=not_compared(threads_of),
     script:
         "../workflow/scripts/embed.py"
 
@@ -29,7 +29,7 @@ use rule embed as embed_train with:
     output:
         made("embed_train"),
     params:
-        prepared=prepared_train,
+        prepared=not_compared(prepared_train),
         roles=["train"],
         source=code_of_embedding,
-        threads=torch_threads,
+        threads=not_compared(threads_of),
