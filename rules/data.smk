@@ -53,7 +53,6 @@ rule index:
 rule pack:
     input:
         unpack(inputs_of("pack")),
-        index=made("index"),
     output:
         pixels=made("pack", "pixels"),
         table=made("pack", "table"),

@@ -7,9 +7,6 @@
 rule embed:
     input:
         unpack(inputs_of("embed")),
-        spec=made("train", "spec"),
-        model=made("train", "model"),
-        last=made("train", "last"),
     output:
         made("embed"),
     # A run is scored, and its checkpoint removed, before the next one is trained.

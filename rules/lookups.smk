@@ -9,6 +9,9 @@ run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 # Their folders name what they are, so their dates say nothing about a run.
 NAMED_BY_CONTENT = {"archives", "index", "split", "pixels", "pixel_table", "features", "best"}
 
+# But a new index makes these again.
+DATED = {("pack", "index"), ("split", "index")}
+
 
 def inputs_of(rule):
     """The inputs of a rule that depend on the plan, by name."""
@@ -17,7 +20,7 @@ def inputs_of(rule):
     def found(wildcards):
         files = look_up(**dict(wildcards.items()))
         return {
-            name: ancient(each) if name in NAMED_BY_CONTENT else each
+            name: ancient(each) if name in NAMED_BY_CONTENT and (rule, name) not in DATED else each
             for name, each in files.items()
         }
 
