@@ -5,13 +5,10 @@
 #                                           their counts)
 
 
-rule agreement:
+use rule audit as agreement with:
     input:
         csv=made("agreement_all", "csv"),
         md=made("agreement_all", "md"),
-    localrule: True
-    script:
-        "../workflow/scripts/agreement_counts.py"
 
 
 rule agreement_document:

@@ -12,7 +12,7 @@ rule audit:
         md=made("audit_all", "md"),
     localrule: True
     script:
-        "../workflow/scripts/audit_counts.py"
+        "../workflow/scripts/counts.py"
 
 
 rule audit_document:

@@ -9,13 +9,10 @@ CLAIMED = sorted(path.parent.name for path in (CONFIG / "reference").glob("*/cla
 PUBLISHED = Path(os.path.relpath(HOME)) / "results" / "published"
 
 
-rule claims:
+use rule audit as claims with:
     input:
         csv=made("claims_all", "csv"),
         md=made("claims_all", "md"),
-    localrule: True
-    script:
-        "../workflow/scripts/claims_counts.py"
 
 
 rule claims_document:

@@ -12,7 +12,7 @@ rule download:
         made("download"),
     params:
         archive=lambda wildcards: archive_entry(wildcards).model_dump(exclude=SOURCES),
-        sources=sources_of_archive,
+        sources=not_compared(lambda wildcards: archive_entry(wildcards).model_dump(include=SOURCES)),
     script:
         "../workflow/scripts/download.py"
 
@@ -22,7 +22,7 @@ rule weights:
         made("weights"),
     params:
         weights=lambda wildcards: weights_entry(wildcards).model_dump(exclude=SOURCES),
-        sources=sources_of_weights,
+        sources=not_compared(lambda wildcards: weights_entry(wildcards).model_dump(include=SOURCES)),
     script:
         "../workflow/scripts/weights.py"
 
@@ -44,7 +44,7 @@ rule index:
         made("index"),
     params:
         layout=lambda wildcards: data_entry(wildcards).layout.name,
-        expected=expected_of,
+        expected=not_compared(expected_of),
         code=code_of(modules_of_index),
     script:
         "../workflow/scripts/index.py"
@@ -53,7 +53,6 @@ rule index:
 rule pack:
     input:
         unpack(inputs_of("pack")),
-        index=made("index"),
     output:
         pixels=made("pack", "pixels"),
         table=made("pack", "table"),
@@ -72,7 +71,7 @@ rule features:
     threads: threads_of_features
     params:
         network=network_of_features,
-        threads=torch_threads_of_features,
+        threads=not_compared(threads_of_features),
         code=code_of(lambda wildcards: ["training/extraction"]),
     script:
         "../workflow/scripts/features.py"

@@ -7,9 +7,6 @@
 rule embed:
     input:
         unpack(inputs_of("embed")),
-        spec=made("train", "spec"),
-        model=made("train", "model"),
-        last=made("train", "last"),
     output:
         made("embed"),
     # A run is scored, and its checkpoint removed, before the next one is trained.
@@ -19,7 +16,7 @@ rule embed:
         prepared=f"{RESULTS}/{paths.PREPARED}",
         roles=None,
         source=code_of_embedding,
-        threads=torch_threads,
+        threads=not_compared(threads_of),
     script:
         "../workflow/scripts/embed.py"
 
@@ -29,7 +26,7 @@ use rule embed as embed_train with:
     output:
         made("embed_train"),
     params:
-        prepared=prepared_train,
+        prepared=not_compared(prepared_train),
         roles=["train"],
         source=code_of_embedding,
-        threads=torch_threads,
+        threads=not_compared(threads_of),

@@ -9,6 +9,9 @@ run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 # Their folders name what they are, so their dates say nothing about a run.
 NAMED_BY_CONTENT = {"archives", "index", "split", "pixels", "pixel_table", "features", "best"}
 
+# But a new index makes these again.
+DATED = {("pack", "index"), ("split", "index")}
+
 
 def inputs_of(rule):
     """The inputs of a rule that depend on the plan, by name."""
@@ -17,7 +20,7 @@ def inputs_of(rule):
     def found(wildcards):
         files = look_up(**dict(wildcards.items()))
         return {
-            name: ancient(each) if name in NAMED_BY_CONTENT else each
+            name: ancient(each) if name in NAMED_BY_CONTENT and (rule, name) not in DATED else each
             for name, each in files.items()
         }
 
@@ -41,13 +44,18 @@ def inputs_unless_finished(rule):
     return found
 
 
+def not_compared(look_up):
+    """A parameter whose new values make no job run again, because the function takes the output.
+
+    A new address does not download a file again, new counts do not read a data set again, a new
+    measure does not train again. Threads of torch change the last digits: `--cores` limits a job's
+    threads, not these.
+    """
+    return lambda wildcards, output: look_up(wildcards)
+
+
 def threads_of(wildcards):
     return PLAN.threads(run_of(wildcards).spec)
-
-
-def torch_threads(wildcards, output):
-    """CPU threads of torch, which change the last digits: `--cores` limits a job's threads, not these."""
-    return threads_of(wildcards)
 
 
 def code_of_embedding(wildcards):
@@ -83,18 +91,8 @@ def data_entry(wildcards):
 SOURCES = {"urls", "note"}
 
 
-# Snakemake does not compare the values of functions that take the output. So a new address does not
-# download a file again, and new counts do not read a data set again.
-def sources_of_archive(wildcards, output):
-    return archive_entry(wildcards).model_dump(include=SOURCES)
-
-
-def sources_of_weights(wildcards, output):
-    return weights_entry(wildcards).model_dump(include=SOURCES)
-
-
 @in_one_line
-def expected_of(wildcards, output):
+def expected_of(wildcards):
     """What an index must find: numbers of images and classes, and the contents of a user's folder.
 
     The layout's options are here as well, so that a new option indexes nothing again: the folder's
@@ -117,19 +115,11 @@ def threads_of_features(wildcards):
     return PLAN.threads_of_backbone(INPUTS.extracted(wildcards.data, wildcards.features)[1])
 
 
-def torch_threads_of_features(wildcards, output):
-    """As `torch_threads`."""
-    return threads_of_features(wildcards)
-
-
 # Runs and searches
 
 
-def prepared_train(wildcards, output):
-    """Where a training writes the embeddings of its images, if its study measures them.
-
-    It takes the output, as those above do, so that a new measure trains nothing again.
-    """
+def prepared_train(wildcards):
+    """Where a training writes the embeddings of its images, if its study measures them."""
     study = PLAN.studies[RUNS.row(wildcards.run).study]
     measured = "train" in {PLAN.measures[name].role for name in study.measures}
     return f"{RESULTS}/{paths.PREPARED_TRAIN}".format(run=wildcards.run) if measured else None
@@ -156,11 +146,6 @@ def search_state(wildcards):
 @in_one_line
 def searched_threads(wildcards):
     return PLAN.threads(PLAN.spec(INPUTS.searched(wildcards.search).tuned))
-
-
-def torch_threads_of_search(wildcards, output):
-    """As `torch_threads`."""
-    return searched_threads(wildcards)
 
 
 # Studies

@@ -10,12 +10,10 @@ from dmlbench.plan import stale, versions
 def code_of(modules):
     """The code of a stage whose finished results no edit makes again: recorded with them.
 
-    It takes the output, as other look-ups do, so that Snakemake does not compare it.
-
     Args:
         modules: gives the stage's modules from wildcards.
     """
-    return lambda wildcards, output: stale.code_of(modules(wildcards))
+    return not_compared(lambda wildcards: stale.code_of(modules(wildcards)))
 
 
 def modules_of_index(wildcards):

@@ -15,7 +15,7 @@ rule search_worker:
         name=name_of_search,
         facts=search_facts,
         folder=search_state,
-        threads=torch_threads_of_search,
+        threads=not_compared(searched_threads),
         code=code_of(modules_of_trials),
     script:
         "../workflow/scripts/search_worker.py"

@@ -4,7 +4,7 @@
 
 rule split:
     input:
-        index=made("index"),
+        unpack(inputs_of("split")),
     output:
         made("split"),
     params:

@@ -22,8 +22,8 @@ rule train:
     params:
         spec=lambda wildcards: run_of(wildcards).spec.known,
         prepared=f"{RESULTS}/{paths.PREPARED}",
-        prepared_train=prepared_train,
-        threads=torch_threads,
+        prepared_train=not_compared(prepared_train),
+        threads=not_compared(threads_of),
         code=code_of(modules_of_training),
     script:
         "../workflow/scripts/train.py"

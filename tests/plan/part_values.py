@@ -103,8 +103,6 @@ DEPENDENT = {
     ("miners", "distance_weighted_pairs", "upper_cutoff"): "above lower_cutoff",
     ("presentation/figures", "force_field", "draws"): "what the arrays have",
     ("presentation/figures", "force_field", "figure"): "a figure that the arrays are of",
-    ("presentation/figures", "point_spaces", "labels"): "the name of an array",
-    ("presentation/figures", "point_spaces", "seed"): "a seed of the arrays",
     ("presentation/figures", "point_spaces", "spaces"): "names of arrays",
     ("samplers", "class_balanced", "images_per_class"): "a divisor of batch_size",
     ("samplers", "class_balanced_with_replacement", "images_per_class"): "a divisor of batch_size",

@@ -19,7 +19,9 @@ RULES = dict(
     for rule in RULE.findall(file.read_text())
 )
 """Name -> text of each rule that is not made in a loop."""
-RUNNING = [name for name, body in RULES.items() if "script:" in body or name == "embed_train"]
+OF_OTHERS = ("embed_train", "agreement", "claims")
+"""Rules with the script of another one."""
+RUNNING = [name for name, body in RULES.items() if "script:" in body or name in OF_OTHERS]
 
 FILES = {
     Path(path).name

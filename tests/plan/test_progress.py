@@ -1,11 +1,13 @@
 """Progress of studies, read from the files of Snakemake and its jobs."""
 
+from collections import Counter
+
 import pytest
 from dmlbench import plan
-from dmlbench.plan import overview, views
+from dmlbench.plan import overview
 from dmlbench.plan.progress import Progress, of_study, of_view
 from dmlbench.results_lock import claim, claimed_by
-from project import CONFIG, every_study
+from project import CONFIG, every_study, load_studies
 
 
 @pytest.fixture
@@ -55,11 +57,18 @@ def test_a_finished_study_needs_no_images(demo, tmp_path):
 
 
 def test_a_view_needs_what_it_shows(demo, tmp_path):
-    view = views.views(demo, "demo")["embedding_maps.unseen_characters"]
-    stages = list(of_view(demo, "demo", "embedding_maps.unseen_characters", view))
+    stages = of_view(demo, "demo", "embedding_maps.unseen_characters")
     trained = [stage.row.method for stage in stages if stage.rule == "train"]
     assert trained == ["untrained", "proxy_anchor"]
     assert stages[-1].output == "studies/demo/figures/map_unseen_characters.png"
+
+
+def test_jobs_that_no_row_lists_are_counted():
+    """Measures, and the embeddings of training images that they need."""
+    loaded = load_studies("examples")
+    rules = Counter(stage.rule for stage in of_study(loaded, "examples"))
+    measured = len(loaded.runs("examples")) * len(loaded.studies["examples"].measures)
+    assert rules["measure"] == rules["embed_train"] == measured > 0
 
 
 def test_failed_and_killed_jobs_are_distinguished(demo, tmp_path):
@@ -109,7 +118,7 @@ def test_the_list_of_targets_has_all_of_them(demo):
 def test_every_study_has_its_stages():
     loaded = every_study()
     for study in loaded.studies:
-        stages = list(dict.fromkeys(of_study(loaded, study)))
+        stages = of_study(loaded, study)
         assert len({stage.output for stage in stages}) == len(stages)
 
 

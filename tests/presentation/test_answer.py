@@ -26,7 +26,7 @@ def differences(tmp_path, rows, **options):
 def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
     rows = [
         ("R@1", "Margin, PROFS", 70, 66, "-4.00", "-5.00", "-3.00", 0.001, 0.004),
-        ("R@1", "Triplet, PROFS", 70, 69, "-1.00", "-4.00", "+2.00", 0.2, 0.2),
+        ("R@1", "Triplet, PROFS", 70, 69, "-1.00", "-1.90", "-0.10", 0.04, 0.08),
         ("R@1", "All losses, PROFS", 70, 67.5, "-2.50", "-4.00", "-1.00", 0.01, None),
         ("MAP@R", "Margin, PROFS", 30, 40, "+10.00", "+9.00", "+11.00", 0.001, 0.004),
     ]
@@ -38,8 +38,8 @@ def test_differences_answer_with_their_mean_and_what_is_set_apart(tmp_path):
     assert single == (
         "Compared with the loss alone, none of 2 is significantly higher in R@1, 1 significantly "
         "lower and 1 not significantly different (p < 0.05 after Holm's correction; differences of "
-        "up to 4.00 points remain possible); differences range from −4.00 points "
-        "[−5.00, −3.00] (Margin, PROFS) to −1.00 points [−4.00, +2.00] (Triplet, PROFS)."
+        "up to 1.90 points remain possible); differences range from −4.00 points "
+        "[−5.00, −3.00] (Margin, PROFS) to −1.00 points [−1.90, −0.10] (Triplet, PROFS)."
     )
 
 

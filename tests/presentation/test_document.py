@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from dmlbench.presentation.document import write_document
 from invented import invent
 
 
@@ -40,6 +41,14 @@ def test_what_latex_cannot_print_is_not_in_it(document):
     """pdflatex knows these letters without further packages."""
     known = set("äöüéèçñšžřáíóÅøæßœž§©°²³µ¿¡«»’‘“”…") | {chr(code) for code in range(128)}
     assert set(document.read_text()) <= known
+
+
+def test_letters_of_latex_in_words_of_a_study_are_escaped(study):
+    words = {"title": "A & B", "description": "50 %", "question": "Which_loss?"}
+    write_document(study | words, study["document"])
+    text = study["document"].read_text()
+    assert [word for word in (r"A \& B", r"50 \%", r"Which\_loss?") if word not in text] == []
+    assert [word for word in words.values() if word in text] == []
 
 
 def test_latex_compiles_it(document):

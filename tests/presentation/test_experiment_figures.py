@@ -120,14 +120,11 @@ def test_spaces_show_their_points_and_scores(arrays, scores):
     assert "means of 2 seeds" in texts(figure)
 
 
-def test_an_absent_space_or_seed_is_one_line(arrays):
+def test_an_absent_space_is_one_line(arrays):
     with pytest.raises(UserError, match=r"'flt'; did you mean 'flat'"):
         figure_of("point_spaces", arrays, title="T", spaces=[{"array": "flt", "title": ""}])(
             None, {}
         )
-    spaces = [{"array": "flat", "title": ""}]
-    with pytest.raises(UserError, match="unknown seed of a figure '3'; allowed: 0"):
-        figure_of("point_spaces", arrays, title="T", spaces=spaces, seed=3)(None, {})
 
 
 def test_arrows_start_at_the_points_and_follow_the_forces(forces):

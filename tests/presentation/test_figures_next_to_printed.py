@@ -3,6 +3,7 @@
 import re
 
 import matplotlib.colors as colors
+import pandas as pd
 import pytest
 from dmlbench.errors import UserError
 from kinds import build
@@ -51,6 +52,14 @@ def test_figures_mark_the_printed_numbers(kind, tables, where, options):
     texts = [text.get_text() for axes in shown.axes for text in axes.texts]
     assert any(re.search(r"(Hollow|Diamond): printed", text) for text in texts)
     assert hollow(figure(kind, frame, scores, **options)) == []
+
+
+@pytest.mark.parametrize("column", [{"role": "validation"}, {"why": "cited"}])
+def test_figures_mark_the_placed_numbers_of_test_images_alone(column):
+    frame = printed("06", metric="recall_at_1")
+    both = pd.concat([frame, frame.assign(number=1.0, **column)], ignore_index=True)
+    shown = figure("recall_by_embedding_dim", frame, ours(frame), printed=both)
+    assert hollow(shown) == pytest.approx(sorted(frame.number))
 
 
 def test_networks_of_several_sizes_do_not_go_into_one_figure():

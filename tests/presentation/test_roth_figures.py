@@ -88,6 +88,20 @@ def test_shares_are_of_the_best_of_each_metric(along):
         relative(means(along, "last_epoch"), "sampler", ["nmi"])
 
 
+def test_the_best_of_a_metric_may_be_the_lowest():
+    scores = means(
+        table(
+            [
+                ("triplet", f"projection={steps}", 0, "violated_constraints", value)
+                for steps, value in ((1, 0.2), (5, 0.1))
+            ]
+        ),
+        "last_epoch",
+    )
+    found = relative(scores, "projection", ["violated_constraints"])
+    assert found.set_index("at")["share"].to_dict() == pytest.approx({"1": 200, "5": 100})
+
+
 def test_relative_scores_are_lines_over_rising_values(along):
     figure = drawn(
         "relative_scores",

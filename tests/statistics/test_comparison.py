@@ -249,6 +249,17 @@ def test_the_best_fold_is_chosen_by_validation_and_scored_on_test():
     assert set(frame.fold) == {"best"}
 
 
+def test_of_equally_good_folds_the_first_is_the_best():
+    rows = [
+        ours(value, split="folds", fold=fold, role=role, selection="last_epoch")
+        for role, values in (("validation", [0.3, 0.4, 0.4]), ("test", [0.6, 0.5, 0.7]))
+        for fold, value in zip("012", values, strict=True)
+    ]
+    theirs = printed(49).assign(split="folds", fold="best", by="recall_at_1")
+    row = only(compare(pd.concat(rows), theirs).query("role == 'test' and status == 'both'"))
+    assert row.ours == pytest.approx(50)
+
+
 def test_what_does_not_go_together_is_named():
     with pytest.raises(
         UserError, match=r"triplet .*several selection rules \(best_test_epoch, last_epoch\)"

@@ -9,7 +9,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError, entry
 from dmlbench.plan import pages, paths
@@ -36,7 +35,7 @@ def snakemake() -> str:
 
 def summarized(study: str, config: Path) -> str:
     """A finished study's summary; raises a UserError that says what an unfinished one lacks."""
-    loaded = plan.load(yaml.safe_load((config / "config.yaml").read_text()), config)
+    loaded = plan.load_folder(config)
     entry("study", study, loaded.studies)
     page = pages.page(loaded, study)
     if not all(Path(file).exists() for file in pages.files(loaded, study)):

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import atomic_write
+from dmlbench.inference.network import evaluation_steps
 from dmlbench.inference.run_folder import KEY
 from dmlbench.plan.spec import Spec
-from dmlbench.training.embedding import steps
 
 _OPSET = 18
 
@@ -43,14 +43,12 @@ def known_kind(kind: str) -> tuple[str, Callable[..., None]]:
 
 def preprocessing(spec: Spec) -> dict:
     """How a picture becomes the input of an exported network, as plain values."""
-    frozen = spec.network.frozen
-    transforms = spec.transforms.test if frozen is None else frozen
     return {
         "mode": spec.network.mode,
         "upright": "by EXIF data",
         "shorter_side": spec.network.pixels,
         "resampling": "bilinear, antialiased",
-        "transforms": steps(transforms),
+        "transforms": evaluation_steps(spec),
         "values": "float32 from 0 to 1, colors as RGB; mean and std are part of the network",
     }
 

@@ -9,11 +9,12 @@ from torch import nn
 
 from dmlbench.data.embeddings import read_embeddings
 from dmlbench.data.feed import Feed
+from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
 from dmlbench.evaluation.roles import scored
 from dmlbench.inference import export
 from dmlbench.inference.gallery import Gallery, Neighbor, read_gallery
-from dmlbench.inference.network import ImageEmbedder, evaluation_transforms
+from dmlbench.inference.network import ImageEmbedder, evaluation_steps
 from dmlbench.inference.pictures import Picture, Pictures, in_folder
 from dmlbench.inference.run_folder import EMBEDDINGS, digest_of, read_run
 from dmlbench.plan.spec import Spec
@@ -56,7 +57,7 @@ class Model:
         self.spec, self.run = spec, run
         self.network: nn.Module = network.eval().requires_grad_(False)
         self._device = device
-        self._transform = evaluation_transforms(spec)
+        self._transform = build_transforms(evaluation_steps(spec))
 
     def embed(self, pictures: str | Path | Sequence[Picture]) -> np.ndarray:
         """Embeddings of pictures, as the run's own images were embedded.

@@ -2,10 +2,9 @@
 
 from torch import Tensor, nn
 
-from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Embedder, Extractor
 from dmlbench.plan.spec import Spec
-from dmlbench.training.embedding import Transformation, steps
+from dmlbench.training.embedding import steps
 
 
 class ImageEmbedder(nn.Module):
@@ -30,7 +29,7 @@ class ImageEmbedder(nn.Module):
         return self.embedder(self.extractor(images))
 
 
-def evaluation_transforms(spec: Spec) -> Transformation:
-    """What turns packed images into the network's input when a run is scored."""
+def evaluation_steps(spec: Spec) -> list[dict]:
+    """What turns packed images into the network's input when a run is scored, as plain values."""
     frozen = spec.network.frozen
-    return build_transforms(steps(spec.transforms.test if frozen is None else frozen))
+    return steps(spec.transforms.test if frozen is None else frozen)

@@ -5,9 +5,8 @@ effect that matters. Its cells are named as in the transcriptions; where the sam
 our scores says mapping.yaml. `statistics.claims` evaluates it, by the same rule on both.
 """
 
-import csv
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -16,12 +15,10 @@ from pydantic import Field, PositiveFloat, model_validator
 from dmlbench.errors import UserError, check_known, located
 from dmlbench.evaluation.names import check_metric
 from dmlbench.plan.choices import Identifier, Model
-from dmlbench.plan.mapping import CELL, Patterns, When, table_id
+from dmlbench.plan.mapping import COORDINATES, Coordinate, Patterns, When, read_cells
 from dmlbench.plan.read import read_yaml
 from dmlbench.plan.where import Where
 
-COORDINATES = ("table", "panel", *CELL)
-Coordinate = Literal[COORDINATES]
 Filter = dict[Coordinate, Patterns]
 """Coordinate -> patterns of its values, as in `mapping.When`; others may have any value."""
 
@@ -192,7 +189,7 @@ def read_claims(folder: Path) -> Claims:
     """
     file = folder / FILE
     found = read_yaml(file, Claims)
-    cells = read_cells(folder)
+    cells = cells_of(folder)
     with located(f"{file}: smallest"):
         for metric in found.smallest:
             check_metric(metric)
@@ -206,19 +203,10 @@ def read_claims(folder: Path) -> Claims:
     return found
 
 
-def read_cells(folder: Path) -> list[Cell]:
+def cells_of(folder: Path) -> list[Cell]:
     """The coordinates of all printed numbers of a folder."""
-    found = []
-    for file in sorted(folder.glob("table_*.csv")):
-        with file.open(newline="") as lines:
-            for line in csv.DictReader(lines):
-                found.append(cell_of(line))
-    return found
-
-
-def cell_of(line: Mapping[str, str]) -> Cell:
-    """The coordinates of a line of a transcription."""
-    return Cell(*(line[name] for name in COORDINATES)).with_(table=table_id(line["table"]))
+    tables = sorted(folder.glob("table_*.csv"))
+    return [Cell(**cell) for table in tables for cell in read_cells(table)]
 
 
 def arms(claim: Claim, cells: Iterable[Cell]) -> list[Cell]:

@@ -15,6 +15,7 @@ from dmlbench.plan.read import read_yaml
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run
 from dmlbench.plan.spec import Spec
+from dmlbench.words import counted
 
 _LONG = 3600
 """Seconds of trainings above which the time in reduced precision is printed too."""
@@ -70,7 +71,7 @@ def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
     parts = costs(model, ahead)
     found = [f"  {part.what}: {_in_words(part, model)}" for part in parts]
     if ahead.downloads:
-        found.append(f"  {_counted(len(ahead.downloads), 'download')}: {_bytes(ahead.downloads)}")
+        found.append(f"  {counted(len(ahead.downloads), 'download')}: {_bytes(ahead.downloads)}")
     if gpu:
         found += [f"  {line}" for line in [*faster(model, ahead), *too_large(plan, ahead)]]
     return [*found, f"{_what(ahead)}: {total(model, parts)}"] if found else []
@@ -116,7 +117,7 @@ def too_large(plan: Plan, ahead: Ahead) -> list[str]:
     shared = f", shared by {configuration.runs_per_gpu}" * (configuration.runs_per_gpu > 1)
     return [
         f"will not fit into a GPU of {configuration.gpu_memory:g} GB{shared}: {what}, "
-        f"{_counted(count, 'training')}"
+        f"{counted(count, 'training')}"
         for what, count in counts.items()
     ]
 
@@ -154,9 +155,9 @@ def _what(ahead: Ahead) -> str:
     untrained = sum(run.spec.epochs == 0 for run in ahead.trainings)
     only = f" ({untrained} of networks that stay untrained)" if untrained else ""
     counts = {
-        f"{_counted(len(ahead.trainings), 'training')}{only}": ahead.trainings,
-        _counted(len(ahead.searches), "search", "searches"): ahead.searches,
-        _counted(sum(ahead.others.values()), "other job"): ahead.others,
+        f"{counted(len(ahead.trainings), 'training')}{only}": ahead.trainings,
+        counted(len(ahead.searches), "search", "searches"): ahead.searches,
+        counted(sum(ahead.others.values()), "other job"): ahead.others,
         f"{_bytes(ahead.downloads)} to download": ahead.downloads,
     }
     return ", ".join(what for what, found in counts.items() if found)
@@ -179,8 +180,7 @@ def _of_trainings(model: CostModel, runs: Mapping[Run, Row]) -> list[Cost]:
             kind += f" in {run.spec.precision}"
         estimates.setdefault(kind, []).append(model.estimate(row.network, run.spec))
     return [
-        _cost(f"{kind}, {_counted(len(each), 'training')}", each)
-        for kind, each in estimates.items()
+        _cost(f"{kind}, {counted(len(each), 'training')}", each) for kind, each in estimates.items()
     ]
 
 
@@ -195,7 +195,7 @@ def _of_searches(model: CostModel, names: Iterable[str]) -> list[Cost]:
 def _of_network(model: CostModel, network: str, names: list[str]) -> Cost:
     estimates = [estimate for name in names for estimate in _of_search(model, name)]
     trials = sum(model.plan.searches[name].budget for name in names)
-    named = _counted(len(names), "search", "searches")
+    named = counted(len(names), "search", "searches")
     return _cost(f"{network}, {named}, at most {trials:,} trials", estimates)
 
 
@@ -220,7 +220,7 @@ def _of_others(model: CostModel, jobs: Mapping[str, int]) -> list[Cost]:
     timed = {rule: _timed(results / paths.COSTS / rule) for rule in jobs}
     never = [rule for rule, seconds in timed.items() if seconds is None]
     known = sum(count * (timed[rule] or 0) for rule, count in jobs.items())
-    what = _counted(sum(jobs.values()), "other job")
+    what = counted(sum(jobs.values()), "other job")
     if len(never) == len(jobs):
         return [Cost(what, None, "none of them has run here")]
     without = f", without {', '.join(sorted(never))}" if never else ""
@@ -272,9 +272,5 @@ def _bytes(sizes: Iterable[int | None]) -> str:
     known = sum(size or 0 for size in sizes)
     unknown = sum(size is None for size in sizes)
     words = [f"{known / 1e9:.1f} GB" if known >= 1e8 else f"{known / 1e6:.0f} MB"] if known else []
-    words += [f"{_counted(unknown, 'file')} of unknown size"] if unknown else []
+    words += [f"{counted(unknown, 'file')} of unknown size"] if unknown else []
     return " and ".join(words)
-
-
-def _counted(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"

@@ -1,9 +1,10 @@
-"""The inputs of jobs that depend on the plan: a method for each such rule, with its wildcards."""
+"""The inputs of jobs: a method for each rule whose inputs are looked up, with its wildcards."""
 
 import os
 
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
+from dmlbench.image_folder import AbsentError
 from dmlbench.plan import combinations, frozen, paths, searches, views
 from dmlbench.plan.defaults import complete
 from dmlbench.plan.index import RunIndex
@@ -16,9 +17,9 @@ Files = dict[str, str | list[str]]
 """Name -> path or paths; those of results begin with Snakemake's variable `<results>`."""
 
 
-def made(rule: str, output: str = "", **wildcards: str | int) -> str:
+def made(rule: str, output: str = "", **wildcards: str | int) -> paths.Made:
     """`paths.made`, as Snakemake needs it."""
-    return f"<results>/{paths.made(rule, output, **wildcards)}"
+    return paths.made(rule, output, **wildcards).below("<results>")
 
 
 class Inputs:
@@ -28,7 +29,8 @@ class Inputs:
         runs: finds the row of a run's folder; it has the plan.
 
     Raises:
-        UserError: the plan lacks what a wildcard names; so does every method.
+        UserError: the plan lacks what a wildcard names; so does every method. AbsentError, if a
+            user's folder is needed and not there.
     """
 
     def __init__(self, runs: RunIndex):
@@ -40,14 +42,20 @@ class Inputs:
         return self._archives(data, made("index", data=data))
 
     def pack(self, data: str, size: str, mode: str) -> Files:
-        return self._archives(data, made("pack", "pixels", data=data, size=size, mode=mode))
+        pixels = made("pack", "pixels", data=data, size=size, mode=mode)
+        return self._archives(data, pixels) | {"index": made("index", data=data)}
+
+    def split(self, data: str, split: str) -> Files:
+        return {"index": made("index", data=data)}
 
     def _archives(self, data: str, output: str) -> Files:
         """The archives of a data set; if a folder is absent, its output must be there."""
         dataset = self.plan.find_data(data)
         results = self.plan.configuration.pathvars.results
         if dataset.absent and not os.path.exists(output.replace("<results>", results)):
-            raise UserError(f"data set {dataset.name}: {dataset.absent}; its images are needed now")
+            raise AbsentError(
+                f"data set {dataset.name}: {dataset.absent}; its images are needed now"
+            )
         if dataset.entry.folder:
             return {"archives": [os.path.expanduser(dataset.entry.folder)]}
         if dataset.entry.generator:
@@ -75,7 +83,10 @@ class Inputs:
         return self._trained_on(row, spec) | best
 
     def embed(self, run: str) -> Files:
-        return self._images(self.runs.row(run), self.runs.find(run).spec)
+        trained = {name: made("train", name, run=run) for name in ("spec", "model", "last")}
+        return self._images(self.runs.row(run), self.runs.find(run).spec) | trained
+
+    embed_train = embed
 
     def search_worker(self, search: str, worker: str) -> Files:
         tuned = self.searched(search).tuned
@@ -196,7 +207,7 @@ class Inputs:
 
     def _scores(self, study: str, where=None, measures=()) -> list[str]:
         shown = views.shown(self.plan, study, where, measures)
-        return [f"<results>/{file}" for _, file in shown]
+        return [file.below("<results>") for _, file in shown]
 
     def _queries(self, study: str, view: views.View) -> list[str]:
         rows = self.plan.rows(study, view.where)

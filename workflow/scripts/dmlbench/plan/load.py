@@ -10,7 +10,7 @@ from dmlbench.files import atomic_write
 from dmlbench.plan.check import check_searches, check_studies
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
-from dmlbench.plan.read import checked
+from dmlbench.plan.read import checked, read_mapping
 
 
 def load(configuration: dict, folder: Path) -> Plan:
@@ -28,6 +28,11 @@ def load(configuration: dict, folder: Path) -> Plan:
     plan.check_all_studies()
     check_searches(plan)
     return plan
+
+
+def load_folder(folder: Path, **changes: object) -> Plan:
+    """`load` with the folder's own config.yaml and other values of some keys, without Snakemake."""
+    return load(read_mapping(folder / "config.yaml") | changes, folder)
 
 
 def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:

@@ -4,6 +4,7 @@ A printed cell is one line of a `table_*.csv`; its place is the same number's po
 table of scores. Columns that are equal in both need no rule.
 """
 
+import csv
 import functools
 import re
 from collections import namedtuple
@@ -20,6 +21,8 @@ from dmlbench.plan.rows import OPTIONAL, PLACED, all_but
 
 CELL = (*all_but("recipe", "fold", "seed", *OPTIONAL), "metric")
 """The columns of a printed cell that, with table and panel, identify what was measured."""
+COORDINATES = ("table", "panel", *CELL)
+Coordinate = Literal[COORDINATES]
 
 _PLACE = (*PLACED, "role", "metric", "by", "experiment")
 
@@ -60,7 +63,7 @@ Template = Annotated[str, BeforeValidator(_text)]
 _When = create_model(
     "_When",
     __base__=Model,
-    **dict.fromkeys(("table", "panel", *CELL), (Patterns | None, None)),
+    **dict.fromkeys(COORDINATES, (Patterns | None, None)),
 )
 _Then = create_model("_Then", __base__=Model, **dict.fromkeys(_PLACE, (Template | None, None)))
 
@@ -229,6 +232,17 @@ def read_mapping(folder: Path) -> Mapping:
 def table_id(name: str) -> str:
     """A table's name in a mapping: `06` for `table_06`."""
     return name.removeprefix("table_")
+
+
+def read_cells(table: Path) -> list[dict[str, str]]:
+    """The coordinates of the numbers of a transcription `table_*.csv`."""
+    with table.open(newline="") as lines:
+        return list(map(cell_of, csv.DictReader(lines)))
+
+
+def cell_of(line: Columns[str, str]) -> dict[str, str]:
+    """The coordinates of a line of a transcription."""
+    return {name: line[name] for name in COORDINATES} | {"table": table_id(line["table"])}
 
 
 @functools.cache

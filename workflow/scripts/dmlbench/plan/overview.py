@@ -57,7 +57,7 @@ def _of_study(plan: Plan, model: CostModel, study: str, results: Path) -> list[t
     if (target := f"{study}_claims") in pages.targets(plan, study):
         rows.append((f"  {target}", "a verdict on every claim, with what has run so far", ""))
     for name, view in views.views(plan, study).items():
-        progress = Progress(results, of_view(plan, study, name, view))
+        progress = Progress(results, of_view(plan, study, name))
         title = getattr(view, "title", "Tournament")
         rows.append((f"  {_target(study, name)}", title, _state(plan, model, progress)))
     return rows
@@ -121,8 +121,8 @@ def _state(plan: Plan, model: CostModel, progress: Progress) -> str:
     ahead = progress.ahead(plan)
     trainings = ahead._replace(others={})
     time = costs.total(model, costs.costs(model, trainings)) if ahead.trainings else ""
-    scored, runs = progress.done("evaluate")
-    begun = f"{scored} of {runs} runs" if runs else "not done"
+    embedded, runs = progress.done("embed")
+    begun = f"{embedded} of {runs} runs" if runs else "not done"
     failed = f", {len(progress.failed)} failed" if progress.failed else ""
     return f"{begun}{failed}{'; left: ' if time else ''}{time}"
 

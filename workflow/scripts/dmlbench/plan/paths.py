@@ -126,13 +126,34 @@ def outputs(rule: str) -> dict[str, str]:
     return RULES[rule].files
 
 
-def made(rule: str, output: str = "", **wildcards: str | int) -> str:
+class Made(str):
+    """An output of a job.
+
+    Attributes:
+        rule, wildcards: the job.
+    """
+
+    rule: str
+    wildcards: dict[str, str | int]
+
+    def below(self, folder: str) -> "Made":
+        """The same below a folder."""
+        return _made(f"{folder}/{self}", self.rule, self.wildcards)
+
+
+def made(rule: str, output: str = "", **wildcards: str | int) -> Made:
     """An output of a job; without wildcards, its pattern in the rule."""
     path = RULES[rule].files[output]
-    return path.format(**wildcards) if wildcards else path
+    return _made(path.format(**wildcards) if wildcards else path, rule, wildcards)
 
 
-def first(rule: str, **wildcards: str | int) -> str:
+def _made(path: str, rule: str, wildcards: dict[str, str | int]) -> Made:
+    file = Made(path)
+    file.rule, file.wildcards = rule, wildcards
+    return file
+
+
+def first(rule: str, **wildcards: str | int) -> Made:
     """The output of a job that tells whether it is done."""
     return made(rule, next(iter(RULES[rule].files)), **wildcards)
 

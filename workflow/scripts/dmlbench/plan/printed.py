@@ -1,11 +1,10 @@
 """Printed numbers at their places, as far as a plan needs them: without their values."""
 
-import csv
 from collections import namedtuple
 from collections.abc import Iterable
 from pathlib import Path
 
-from dmlbench.plan.mapping import CELL, NOWHERE, Mapping, read_mapping, table_id
+from dmlbench.plan.mapping import NOWHERE, Mapping, read_cells, read_mapping
 from dmlbench.plan.rows import PLACED, all_but
 from dmlbench.plan.where import Where, has_variant
 
@@ -45,17 +44,13 @@ def fits(number, where: Where, *, placed: bool) -> bool:
 
 def _numbers(file: Path, mapping: Mapping) -> list[Number]:
     numbers = []
-    with file.open(newline="") as lines:
-        for line in csv.DictReader(lines):
-            cell = {name: line[name] for name in (*CELL, "panel")} | {
-                "table": table_id(line["table"])
-            }
-            placed = not mapping.why_unplaced(cell)
-            if placed:
-                place = mapping.place(cell)._asdict()
-            else:
-                place = NOWHERE | cell | {"role": cell["split"], "split": ""}
-                place["embedding_dim"] = int(cell["embedding_dim"] or 0)
-            columns = {column: place[column] for column in Number._fields if column in place}
-            numbers.append(Number(**columns, placed=placed))
+    for cell in read_cells(file):
+        placed = not mapping.why_unplaced(cell)
+        if placed:
+            place = mapping.place(cell)._asdict()
+        else:
+            place = NOWHERE | cell | {"role": cell["split"], "split": ""}
+            place["embedding_dim"] = int(cell["embedding_dim"] or 0)
+        columns = {column: place[column] for column in Number._fields if column in place}
+        numbers.append(Number(**columns, placed=placed))
     return numbers

@@ -5,18 +5,19 @@ are named by their content, so an existing file is the right one.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlbench import results_lock
+from dmlbench.image_folder import AbsentError
 from dmlbench.logs import failure
-from dmlbench.plan import paths, searches, views
-from dmlbench.plan.combinations import combinations
+from dmlbench.plan import paths, views
 from dmlbench.plan.costs import Ahead
-from dmlbench.plan.frozen import features_name
-from dmlbench.plan.naming import slug
+from dmlbench.plan.index import RunIndex
+from dmlbench.plan.inputs import Inputs
+from dmlbench.plan.paths import Made
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.rows import Row
 
@@ -28,17 +29,17 @@ class Stage(NamedTuple):
         rule: its rule, as in the folders of logs.
         what: its wildcards.
         output: its first output file, relative to the results.
+        inputs: the first outputs of the jobs that make its inputs.
         row: of a training, one of its rows.
         bytes: of a download, if the catalogue gives them.
-        needs: outputs of jobs on images, which are not needed once this job is done.
     """
 
     rule: str
     what: str
     output: str
+    inputs: tuple[str, ...] = ()
     row: Row | None = None
     bytes: int | None = None
-    needs: tuple[str, ...] = ()
 
     @property
     def log(self) -> str:
@@ -56,7 +57,7 @@ class Progress:
 
     Attributes:
         stages: their jobs.
-        missing: those without output.
+        missing: those without output; on images, those that another missing job needs.
         failed: missing jobs whose last attempt failed, and why.
         running: missing jobs that the current call has started and not finished.
         stopped: missing jobs that were started and ended by Ctrl-C or killed.
@@ -64,12 +65,15 @@ class Progress:
 
     def __init__(self, results: Path, stages: Iterable[Stage]):
         self.results = results
-        self.stages = list(dict.fromkeys(stages))
-        missing = [stage for stage in self.stages if not (results / stage.output).exists()]
-        needed = {output for stage in missing for output in stage.needs}
-        self.missing = [
-            stage for stage in missing if stage.rule not in OF_IMAGES or stage.output in needed
-        ]
+        self.stages = list(stages)
+        needed, missing = set(), []
+        # Jobs come after those that make their inputs.
+        for stage in reversed(self.stages):
+            is_asked = stage.rule not in OF_IMAGES or stage.output in needed
+            if is_asked and not (results / stage.output).exists():
+                missing.append(stage)
+                needed.update(stage.inputs)
+        self.missing = missing[::-1]
 
     @cached_property
     def failed(self) -> list[Failed]:
@@ -125,91 +129,82 @@ OF_IMAGES = ("download", "draw", "index", "pack", "features", "split", "weights"
 """Rules that prepare images and networks, for all studies."""
 
 
-def of_study(plan: Plan, study: str) -> Iterator[Stage]:
-    """Every job of a study's page."""
+def of_study(plan: Plan, study: str) -> list[Stage]:
+    """Every job behind a study's numbers, tables and figures."""
     description = plan.studies[study]
-    yield from of_rows(plan, plan.rows(study))
-    for row, together in combinations(plan, study).items():
-        yield _stage("combine", combination=together.folder, form=row.fold)
-    yield from _of_experiments(plan, description.experiments)
-    yield _stage("aggregate", study=study)
+    asked = [paths.first("aggregate", study=study)]
     if description.runs:
-        yield _stage("timings", study=study)
+        asked.append(paths.first("timings", study=study))
     if description.audit:
-        yield _stage("audit_document", study=description.audit)
-    for name, view in views.views(plan, study).items():
-        yield from of_view(plan, study, name, view)
+        asked.append(paths.first("audit_document", study=description.audit))
+    return behind(plan, [*asked, *(file_of_view(study, name) for name in views.views(plan, study))])
 
 
-def of_view(plan: Plan, study: str, name: str, view: views.View) -> Iterator[Stage]:
-    """Every job of one view, by its name of `views.views`."""
-    yield from of_rows(plan, views.trained_rows(plan, study, view.where))
-    yield from _of_experiments(plan, getattr(view, "experiments", ()))
-    for search in views.searches_of(view):
-        yield from _of_search(plan, search)
+def of_view(plan: Plan, study: str, name: str) -> list[Stage]:
+    """Every job behind one view, by its name of `views.views`; its own is the last."""
+    return behind(plan, [file_of_view(study, name)])
+
+
+def file_of_view(study: str, name: str) -> Made:
+    """A file of a view, by its name of `views.views`."""
     kind, _, own = name.partition(".")
     match kind:
-        case "tournament":
-            yield _stage("tournament", study=study)
         case "tables":
-            yield _stage("table", study=study, table=own)
+            return paths.first("table", study=study, table=own)
         case "figures":
-            yield _stage("figure", study=study, figure=own)
+            return paths.first("figure", study=study, figure=own)
         case "embedding_maps":
-            yield _stage("embedding_map", study=study, map=own)
+            return paths.first("embedding_map", study=study, map=own)
+    return paths.first("tournament", study=study)
 
 
-def of_rows(plan: Plan, rows: Iterable[Row]) -> Iterator[Stage]:
-    """The runs of rows, the images that they train on and the searches that tune them."""
-    for row in rows:
-        run = plan.run(row)
-        if search := plan.search_of(row):
-            yield from _of_search(plan, search)
-        images = list(_of_images(plan, row))
-        yield from images
-        needs = tuple(stage.output for stage in images)
-        # The first of all rows with this run, so that equal jobs are equal stages.
-        first = plan.known[run.folder]
-        yield _stage("train", run=run.folder)._replace(row=first, needs=needs)
-        yield _stage("embed", run=run.folder)._replace(needs=needs)
-        yield _stage("evaluate", run=run.folder)
+def behind(plan: Plan, files: Iterable[Made]) -> list[Stage]:
+    """The jobs that make files, each once and after those that make its inputs."""
+    inputs = Inputs(RunIndex(plan, Path(paths.INDEX_OF_RUNS), fresh=True))
+    outputs: dict[Made, Made] = {}
+    stages: dict[Made, Stage] = {}
+
+    def visit(file: Made) -> Made:
+        """The first output of a file's job, whose stage and those before it are then known."""
+        if file not in outputs:
+            output = outputs[file] = paths.first(file.rule, **file.wildcards)
+            if output not in stages:
+                needed = tuple(dict.fromkeys(map(visit, _needed(inputs, file))))
+                kind, _, what = paths.job(file.rule, **file.wildcards).partition("/")
+                stages[output] = Stage(kind, what, output, needed, **_known(plan, inputs, file))
+        return outputs[file]
+
+    for file in files:
+        visit(file)
+    return list(stages.values())
 
 
-def _of_images(plan: Plan, row: Row) -> Iterator[Stage]:
-    """Images, split and weights of a row."""
-    data, spec = plan.data(row.dataset), plan.run(row).spec
-    if data.entry.generator:
-        yield _stage("draw", data=data.folder)
-    for name, archive in data.entry.archives.items():
-        fetched = _stage("download", dataset=data.name, archive=name)
-        yield fetched._replace(bytes=archive.bytes)
-    yield _stage("index", data=data.folder)
-    yield _stage("pack", data=data.folder, size=spec.network.pixels, mode=spec.network.mode)
-    if spec.network.frozen is not None:
-        yield _stage("features", data=data.folder, features=features_name(spec))
-    yield _stage("split", data=data.folder, split=slug(spec.split))
-    if spec.network.weights:
-        file = spec.network.weights.file
-        yield _stage("weights", file=file)._replace(bytes=plan.weights[file].bytes)
+def _needed(inputs: Inputs, file: Made) -> list[Made]:
+    """The files that other jobs make for the job of a file."""
+    if not hasattr(inputs, file.rule):
+        return []
+    try:
+        named = getattr(inputs, file.rule)(**file.wildcards)
+    except AbsentError:
+        # A disk that is not plugged in: what was made of its images can be used.
+        if file.rule not in OF_IMAGES:
+            raise
+        return []
+    several = ([each] if isinstance(each, str) else each for each in named.values())
+    return [each for files in several for each in files if isinstance(each, Made)]
 
 
-def _of_experiments(plan: Plan, names: Iterable[str]) -> Iterator[Stage]:
-    for name in names:
-        experiment = plan.experiments[name]
-        for seed in experiment.seeds:
-            yield _stage("experiment", experiment=experiment.folder(name), seed=seed)
-
-
-def _of_search(plan: Plan, name: str) -> Iterator[Stage]:
-    folder = searches.folder(plan, name)
-    for worker in range(plan.searches[name].workers):
-        yield _stage("search_worker", search=folder, worker=worker)
-    yield _stage("search", search=folder)
-
-
-def _stage(rule: str, **wildcards) -> Stage:
-    kind, _, what = paths.job(rule, **wildcards).partition("/")
-    return Stage(kind, what, paths.first(rule, **wildcards))
+def _known(plan: Plan, inputs: Inputs, file: Made) -> dict[str, Any]:
+    """What is known of a training or a download beforehand."""
+    match file.rule:
+        case "train":
+            return {"row": inputs.runs.row(file.wildcards["run"])}
+        case "download":
+            archives = plan.datasets[file.wildcards["dataset"]].archives
+            return {"bytes": archives[file.wildcards["archive"]].bytes}
+        case "weights":
+            return {"bytes": plan.weights[file.wildcards["file"]].bytes}
+    return {}
 
 
 def _changed(file: Path) -> float:

@@ -11,8 +11,6 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-import yaml
-
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
@@ -95,8 +93,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _lines(command: str, studies: list[str]) -> Iterator[str]:
-    values = yaml.safe_load(Path("config", "config.yaml").read_text())
-    loaded = plan.load(values, Path("config"))
+    loaded = plan.load_folder(Path("config"))
     for study in studies:
         file = FOLDER / study / FILE
         if command == "pack":

@@ -14,6 +14,7 @@ from dmlbench import provenance
 from dmlbench.plan import paths
 from dmlbench.plan.sources import SCRIPTS, stage_digest
 from dmlbench.provenance import Record
+from dmlbench.words import counted
 
 _NAMED = 3
 _BEST = os.path.basename(paths.made("search", "best"))
@@ -106,7 +107,7 @@ def _edited(records: Iterable[Record]) -> Iterator[str]:
         named = sorted(modules[rule])
         more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
         yield (
-            f"{count} finished {'job' if count == 1 else 'jobs'} of {rule} ran other code of "
+            f"{counted(count, 'finished job')} of {rule} ran other code of "
             f"{', '.join(named[:_NAMED])}{more}, and stay as they are; if an edit changes numbers, "
             "raise the VERSION of its module"
         )

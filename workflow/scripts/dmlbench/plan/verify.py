@@ -84,11 +84,11 @@ def verify(plan: Plan, sources: Mapping[str, str]) -> tuple[list[str], list[str]
     lines, bad = [], []
     for study in plan.studies:
         try:
-            stages = dict.fromkeys(of_study(plan, study))
+            stages = of_study(plan, study)
         except UserError as error:
             lines.append(f"{study}: cannot be used: {error}")
             continue
-        found = examined(list(stages), results, sources, pages.files(plan, study))
+        found = examined(stages, results, sources, pages.files(plan, study))
         if not found.has_begun:
             continue
         lines += [f"{study}: {found.verdict}; {found.files} files read", *_details(found)]

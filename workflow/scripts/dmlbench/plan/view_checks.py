@@ -86,7 +86,7 @@ def _check_needs(plan: Plan, study: str, view, where: str) -> None:
 
 
 def _check_experiments(plan: Plan, study: str, view: Table | Figure, where: str) -> None:
-    """Metrics, methods and seed are the rows' or those that the view's experiments declare."""
+    """Metrics and methods are the rows' or those that the view's experiments declare."""
     chosen = [plan.experiments[name] for name in view.experiments]
     of_rows = known(plan, study, view)
     options = of_rows.options
@@ -109,11 +109,6 @@ def _check_experiments(plan: Plan, study: str, view: Table | Figure, where: str)
             check_known(
                 f"{where}.kind", f"{what[:-1]} of its rows and experiments", listed, allowed
             )
-    seeds = sorted({seed for each in chosen for seed in each.seeds})
-    if options.get("seed") is not None and options["seed"] not in seeds:
-        raise UserError(
-            f"{where}.kind.seed: {options['seed']}; allowed: {', '.join(map(str, seeds))}"
-        )
 
 
 def known(plan: Plan, study: str, view: Tournament | Table | Figure) -> view_rows.Known:

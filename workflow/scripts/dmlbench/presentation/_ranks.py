@@ -4,6 +4,7 @@ import pandas as pd
 
 from dmlbench.presentation.kind import Kind
 from dmlbench.statistics.tournament import tournament
+from dmlbench.words import counted
 
 
 def ranking(kind: Kind, scores: pd.DataFrame, **ranked) -> pd.DataFrame:
@@ -19,8 +20,8 @@ def ranking(kind: Kind, scores: pd.DataFrame, **ranked) -> pd.DataFrame:
 
 def ranked_by(kind: Kind, board: pd.DataFrame) -> str:
     """What a tournament's ranks are of."""
-    experiments = int(board.experiments.iloc[0])
+    experiments = counted(board.experiments.iloc[0], "experiment")
     return (
-        f"Rank by {kind.name(kind.metric)} in {experiments} experiment"
-        f"{'s' if experiments > 1 else ''} (data set, network, embedding size); 1 is best"
+        f"Rank by {kind.name(kind.metric)} in {experiments} (data set, network, embedding size); "
+        "1 is best"
     )

@@ -17,7 +17,6 @@ from dmlbench.errors import UserError
 from dmlbench.plan import paths, views
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.published import FOLDER
-from dmlbench.plan.read import read_mapping
 from dmlbench.presentation import table
 from dmlbench.presentation.view_files import table_of
 from dmlbench.program import errors_in_one_line
@@ -103,8 +102,7 @@ def _missing(view: views.Table, rows: list[dict], scores: pd.DataFrame) -> str:
 def _lines(studies: list[str], folder: Path | None) -> Iterator[str]:
     if folder and len(studies) > 1:
         raise UserError(f"--folder with {len(studies)} studies; allowed: one")
-    values = read_mapping(Path("config", "config.yaml")) | {"studies": studies}
-    loaded = plan.load(values, Path("config"))
+    loaded = plan.load_folder(Path("config"), studies=studies)
     for study in studies:
         yield from write_again(loaded, study, folder or FOLDER / study)
 

@@ -137,10 +137,8 @@ def _trained_on(study: StudyPage) -> list[str]:
 
     Trainings without a history, or without this record, are left out.
     """
-    results = Path(study["scores"]).parents[2]
     found: Counter[tuple] = Counter()
-    for run in pd.read_parquet(study["scores"], columns=["run"])["run"].unique():
-        history = results / paths.made("train", "history", run=run)
+    for history in _histories(study):
         known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
         if known:
             where = json.loads(known)
@@ -160,9 +158,7 @@ def _on(machine: str, threads: str, resumed: str) -> str:
 
 def _machines_differ(study: StudyPage) -> list[str]:
     """In what the machines of the study's trainings differ."""
-    results = Path(study["scores"]).parents[2]
-    runs = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
-    return differences([str(results / paths.made("train", "history", run=run)) for run in runs])
+    return differences(list(map(str, _histories(study))))
 
 
 def _versions(packages: str, locked: str, code: str) -> str:
@@ -173,19 +169,21 @@ def _versions(packages: str, locked: str, code: str) -> str:
 
 def _endings(study: StudyPage) -> dict[str, int]:
     """How many trainings end with their best score."""
+    return endings(list(map(ending_of, _histories(study))))
+
+
+def _histories(study: StudyPage) -> list[Path]:
+    """The history of each of the study's runs, whether or not it is there."""
     results = Path(study["scores"]).parents[2]
-    found = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
-    return endings([ending_of(results, run) for run in found])
+    runs = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
+    return [results / paths.made("train", "history", run=run) for run in runs]
 
 
 def _verdicts(study: StudyPage) -> dict:
     """How many printed numbers have which verdict, in total and by table, and two pictures."""
     verdicts = pd.read_csv(study["agreement"], dtype={"table": str})
     counts = summary(verdicts)
-    tables = {
-        display_table(table.removeprefix("table_")): summary(cells)
-        for table, cells in verdicts.groupby("table")
-    }
+    tables = {display_table(table): summary(cells) for table, cells in verdicts.groupby("table")}
     return counts | {
         "tables": tables,
         "rule": RULE,

@@ -72,10 +72,9 @@ def look(results: Path, run: str, rule: str) -> Found:
     return facts
 
 
-def ending_of(results: Path, run: str) -> Ending:
-    """Where the watched score of a run is highest; empty without a history."""
-    file = results / paths.made("train", "history", run=run)
-    return _ending(_history(file)) if file.is_file() else Ending()
+def ending_of(history: Path) -> Ending:
+    """Where the watched score of a run's history is highest; empty without the file."""
+    return _ending(_history(history)) if history.is_file() else Ending()
 
 
 def endings(found: Sequence[Ending]) -> dict[str, int]:

@@ -1,9 +1,10 @@
 """One look for all figures: fonts, grid, and one color and mark per method."""
 
 import contextlib
+import itertools
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import matplotlib as mpl
 from matplotlib import colors
@@ -48,6 +49,15 @@ Any two differ for readers with full color vision and without cones of medium wa
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
 _MARKERS = "osD^vPXhp<>*"
+_BY_PLACE = (
+    ("#332288", "o"),
+    ("#44aa99", "s"),
+    ("#ddaa33", "^"),
+    ("#cc6677", "v"),
+    ("#88ccee", "P"),
+    ("#117733", "D"),
+    ("#882255", "X"),
+)
 
 _HOUSE = {
     "font.family": "sans-serif",
@@ -198,6 +208,12 @@ def look(method: str) -> dict[str, str]:
     return {"color": color(method), "marker": marker(method)}
 
 
+def looks_by_place(keys: Iterable[Hashable]) -> dict[Hashable, dict[str, str]]:
+    """Color and mark of things that have none of their own, such as networks and metrics."""
+    looks = zip(keys, itertools.cycle(_BY_PLACE))
+    return {key: {"color": color, "marker": mark} for key, (color, mark) in looks}
+
+
 def head_of_panels(figure: Figure, title: str, note: str) -> None:
     """As `head`, above all panels of a figure, which fill what is left of its height."""
     height = figure.get_figheight()
@@ -225,28 +241,21 @@ def mark_rehearsal(figure: Figure) -> None:
         )
 
 
-def save(
-    figure: Figure,
-    *,
-    pdf: str | os.PathLike | None = None,
-    svg: str | os.PathLike | None = None,
-    png: str | os.PathLike | None = None,
-) -> None:
-    """Save a figure to the given files; the same figure gives the same bytes.
+def save(figure: Figure, **files: str | os.PathLike) -> None:
+    """Save a figure in the requested formats (`pdf`, `svg`, `png`); it always has the same bytes.
 
     Fonts are embedded (PDF) or drawn as outlines (SVG); no file carries a date. PNG has 200 dpi.
     """
-    undated = (
-        (pdf, "pdf", {"CreationDate": None}),
-        (svg, "svg", {"Date": None}),
-        (png, "png", {"Software": None}),
-    )
-    for path, kind, metadata in undated:
-        if path is not None:
-            with house(), atomic_write(path) as unfinished:
-                figure.savefig(
-                    unfinished, format=kind, metadata=metadata, dpi=200, bbox_inches="tight"
-                )
+    dates = {"pdf": "CreationDate", "svg": "Date", "png": "Software"}
+    for kind, path in files.items():
+        with house(), atomic_write(path) as unfinished:
+            figure.savefig(
+                unfinished,
+                format=kind,
+                metadata={dates[kind]: None},
+                dpi=200,
+                bbox_inches="tight",
+            )
 
 
 def _after(mark: str, steps: int) -> str:

@@ -185,25 +185,17 @@ def as_rehearsal(table: Table) -> Table:
     )
 
 
-def write(
-    table: Table,
-    *,
-    csv: str | os.PathLike | None = None,
-    md: str | os.PathLike | None = None,
-    tex: str | os.PathLike | None = None,
-    html: str | os.PathLike | None = None,
-) -> None:
-    """Write the requested formats of a table, each to its file (UTF-8)."""
-    formats = (
-        (csv, table.to_csv),
-        (md, table.to_markdown),
-        (tex, table.to_latex),
-        (html, table.to_html),
-    )
-    for path, text in formats:
-        if path is not None:
-            with atomic_write(path) as unfinished:
-                unfinished.write_text(text(), encoding="utf-8")
+def write(table: Table, **files: str | os.PathLike) -> None:
+    """Write a table in the requested formats (`csv`, `md`, `tex`, `html`), each to its file."""
+    texts = {
+        "csv": table.to_csv,
+        "md": table.to_markdown,
+        "tex": table.to_latex,
+        "html": table.to_html,
+    }
+    for kind, path in files.items():
+        with atomic_write(path) as unfinished:
+            unfinished.write_text(texts[kind](), encoding="utf-8")
 
 
 def _is_number(value) -> bool:

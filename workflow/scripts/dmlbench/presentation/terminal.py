@@ -8,6 +8,7 @@ from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import StudyPage, headline, read_tournament
+from dmlbench.words import counted
 
 _WIDTH = 78
 """Characters per line."""
@@ -54,7 +55,7 @@ def _ranking(study: StudyPage) -> list[str]:
     return [
         f"Tournament by {name(study['titles'], study['metric'])} "
         f"({SELECTIONS[study['selection']]}), "
-        f"{_counted(numbers.experiments, 'experiment')}, {_counted(numbers.runs, 'run')}",
+        f"{counted(numbers.experiments, 'experiment')}, {counted(numbers.runs, 'run')}",
         "",
         *_tournament(study),
         *(f"  {caveat}" for caveat in numbers.caveats),
@@ -111,7 +112,3 @@ def _aligned(rows: list[tuple[str, ...]], *, left: tuple[int, ...]) -> list[str]
 
 def _number(value: float | None) -> str:
     return "-" if value is None else rounded(value, 2)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -15,8 +15,8 @@ from dmlbench.plan.mapping import (
     Mapping,
     Mean,
     Place,
+    cell_of,
     read_mapping,
-    table_id,
 )
 from dmlbench.plan.rows import PLACED, all_but
 from dmlbench.statistics.printed import read_printed_files
@@ -60,8 +60,7 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
     Raises:
         UserError: the mapping neither places a number nor says that it has no place.
     """
-    cells = printed[[*CELL, "panel"]].assign(table=printed["table"].map(table_id))
-    cells = cells.to_dict("records")
+    cells = list(map(cell_of, printed.to_dict("records")))
     why = [mapping.why_unplaced(cell) for cell in cells]
     places = [
         _as_printed(cell) if reason else mapping.place(cell)

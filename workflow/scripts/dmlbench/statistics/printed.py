@@ -1,7 +1,6 @@
 """Printed numbers: reading their transcription."""
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
+from dmlbench.plan.mapping import table_id
 from dmlbench.plan.rows import NOTHING
 
 
@@ -65,8 +65,8 @@ def as_scores(printed: pd.DataFrame, *, selection: str = "best_test_epoch") -> p
 
 
 def display_table(table: str) -> str:
-    """The number of a table as a reader writes it: `06a` -> `6a`, `4_01` -> `4.01`."""
-    return re.sub(r"^0+", "", table).replace("_", ".")
+    """The number of a table as a reader writes it: `table_06` -> `6`, `4_01` -> `4.1`."""
+    return ".".join(str(int(part)) for part in table_id(table).split("_"))
 
 
 def _read(files: Iterable[str | os.PathLike], what: str, named: str) -> pd.DataFrame:

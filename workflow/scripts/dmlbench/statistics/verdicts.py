@@ -135,8 +135,7 @@ def _impossible(placed: pd.DataFrame, findings: pd.DataFrame) -> np.ndarray:
     several = findings["method"].str.fullmatch(r"\d+ methods").astype(bool)
     certain = findings[(findings["sure"] == CERTAIN) & of_numbers & ~several]
     tables = [
-        place(table.removeprefix("table_"), panel)
-        for table, panel in zip(placed["table"], placed["panel"], strict=True)
+        place(table, panel) for table, panel in zip(placed["table"], placed["panel"], strict=True)
     ]
     found = np.zeros(len(placed), dtype=bool)
     for finding in certain.itertuples():

@@ -13,6 +13,7 @@ from dmlbench.statistics.friedman import critical_difference, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import tournament
 from dmlbench.values import Printed, RankingMetric
+from dmlbench.words import counted
 
 NEEDS = "ranks_of_several"
 
@@ -56,8 +57,8 @@ class CriticalDifference(Kind):
         return figure
 
     def _printed_panel(self, printed: pd.DataFrame) -> tuple[str, str, pd.DataFrame]:
-        ids = printed["table"].str.removeprefix("table_").unique()
-        title = f"The same from the printed tables {', '.join(map(display_table, ids))}"
+        tables = map(display_table, printed["table"].unique())
+        title = f"The same from the printed tables {', '.join(tables)}"
         theirs = as_scores(printed, selection=self.selection)
         there = set(theirs.method)
         methods = [method for method in self.compared if method in there]
@@ -65,9 +66,9 @@ class CriticalDifference(Kind):
         return title, "", ranked
 
     def _verdict(self, board: pd.DataFrame) -> str:
-        experiments, p_value = board.experiments.iloc[0], board.friedman_p.iloc[0]
-        plural = "s" if experiments > 1 else ""
-        found = f"Ranks by {self.name(self.metric)} in {experiments} experiment{plural}"
+        p_value = board.friedman_p.iloc[0]
+        experiments = counted(board.experiments.iloc[0], "experiment")
+        found = f"Ranks by {self.name(self.metric)} in {experiments}"
         return f"{found}, Friedman p = {p_value:.3g}." if p_value >= 0 else f"{found}."
 
     def _draw(self, axes, board: pd.DataFrame) -> None:

@@ -27,31 +27,26 @@ class PointSpaces(Kind):
             columns of the long table (method, variant, role) that select the scores below the
             panel; no scores without it.
         metrics: the scores below a panel, means over seeds; none if not given.
-        labels: the array with the class of each point, [N].
-        seed: whose points are drawn.
         circle: whether to draw the unit circle.
-        arrays: seed -> the arrays of that seed.
+        arrays: seed -> the arrays of that seed, with `labels`, the class of each point, [N]; the
+            points of the first seed are drawn.
     """
 
     arrays: Fact[Mapping[int, Mapping[str, np.ndarray]]]
     spaces: Sequence[Mapping[Literal["array", "title", "where"], str | Mapping[str, str]]]
     metrics: Sequence[Metric] | None = None
-    labels: str = "labels"
-    seed: int = 0
     circle: bool = False
 
     @style.house()
     def __call__(self, scores: pd.DataFrame) -> Figure:
-        if self.seed not in self.arrays:
-            raise unknown("seed of a figure", str(self.seed), map(str, self.arrays))
-        arrays = self.arrays[self.seed]
-        for wanted in [self.labels, *(space["array"] for space in self.spaces)]:
-            if wanted not in arrays:
-                raise unknown("array of a figure", wanted, arrays)
+        arrays = self.arrays[min(self.arrays)]
+        for space in self.spaces:
+            if space["array"] not in arrays:
+                raise unknown("array of a figure", space["array"], arrays)
         height = 3.1 + 0.2 * len(self.metrics or ())
         figure, panels = style.panels(range(len(self.spaces)), width=2.6, height=height, margin=0.4)
         for space, axes in zip(self.spaces, panels.values(), strict=True):
-            self._draw(axes, space["title"], arrays[space["array"]], arrays[self.labels])
+            self._draw(axes, space["title"], arrays[space["array"]], arrays["labels"])
             axes.text(
                 0.5,
                 -0.06,
@@ -67,7 +62,7 @@ class PointSpaces(Kind):
 
     def _note(self, scores: pd.DataFrame) -> str:
         seeds = scores["seed"].nunique()
-        drawn = f"Points of seed {self.seed}"
+        drawn = f"Points of seed {min(self.arrays)}"
         if not self.metrics:
             return f"{drawn}."
         return f"{drawn}; scores are {'its' if seeds == 1 else f'means of {seeds} seeds'}."

@@ -14,6 +14,7 @@ from dmlbench.presentation.numbers import rounded
 from dmlbench.statistics.printed import display_table
 from dmlbench.statistics.tournament import rank_by_year, ranked
 from dmlbench.values import Printed, RankingMetric
+from dmlbench.words import counted
 
 NEEDS = "ranks_of_dated"
 
@@ -42,8 +43,8 @@ class RankByYear(Kind):
             board = ranking(self, scores, methods=self.dated).set_index("method")
             panels.append((ours, board.average_rank[self.dated], int(board.experiments.iloc[0])))
         if self.printed is not None:
-            tables = self.printed["table"].str.removeprefix("table_").unique()
-            said = f"Printed: tables {', '.join(map(display_table, tables))}"
+            tables = map(display_table, self.printed["table"].unique())
+            said = f"Printed: tables {', '.join(tables)}"
             table = self._printed_ranks(self.printed)
             panels.append((said, table.mean(axis="columns").rename("average_rank"), table.shape[1]))
         if not panels:
@@ -70,7 +71,7 @@ class RankByYear(Kind):
 
     def _correlation(self, average: pd.Series, experiments: int) -> str:
         trend = rank_by_year(average.reset_index(), self.years)
-        count = f"{experiments} experiment{'s' if experiments > 1 else ''}"
+        count = counted(experiments, "experiment")
         if trend is None:
             return f"{count}; too few losses or years for a correlation"
         value = rounded(trend.correlation, 2, sign="+").replace("-", "\u2212")

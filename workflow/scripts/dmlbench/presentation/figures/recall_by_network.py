@@ -1,7 +1,5 @@
 """Recall with every network, loss by loss."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,7 +11,6 @@ from dmlbench.values import Metric, Printed
 
 NEEDS = "one_family_of_networks"
 
-_LOOKS = (("#332288", "o"), ("#44aa99", "s"), ("#ddaa33", "^"), ("#cc6677", "v"), ("#88ccee", "P"))
 _APART = 0.2
 
 
@@ -46,10 +43,9 @@ class RecallByNetwork(Kind):
         )
         figure = Figure(figsize=(max(6.0, 1.6 + 0.92 * len(methods)), 4.3))
         axes = figure.subplots()
-        for network, (color, marker) in zip(best_first.index, itertools.cycle(_LOOKS)):
+        for network, look in style.looks_by_place(best_first.index).items():
             rows = picked[picked.network == network].set_index("method").reindex(methods)
             spread = rows["std"] if rows["std"].notna().any() else None
-            look = {"color": color, "marker": marker}
             edge = {"mec": "white", "mew": 0.8, "elinewidth": 0.9, "capsize": 2, "ms": 7}
             x, label = np.arange(len(methods)) - _APART / 2, self.name(network)
             axes.errorbar(x, rows["mean"], spread, ls="", label=label, **look, **edge)

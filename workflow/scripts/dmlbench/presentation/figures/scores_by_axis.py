@@ -1,8 +1,7 @@
 """Scores over an axis of the variants, one line per method, remaining variant and metric."""
 
-import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,15 +15,6 @@ from dmlbench.values import Metric
 
 NEEDS = "lines_along_an_axis"
 
-_LOOKS = (
-    ("#332288", "o"),
-    ("#44aa99", "s"),
-    ("#ddaa33", "^"),
-    ("#cc6677", "v"),
-    ("#88ccee", "P"),
-    ("#117733", "D"),
-    ("#882255", "X"),
-)
 _BANDS = {"half": "95% interval", "std": "standard deviation"}
 
 
@@ -63,7 +53,8 @@ class ScoresByAxis(Kind):
         means["panel"] = means[self.panel].replace(self.over or {})
         lines = self.in_order(zip(means.method, means.rest, strict=True))
         known = self._one and set(means.method) <= style.PALETTE.keys()
-        looks = style.looks(lines) if known else _looks(lines if self._one else self.metrics)
+        by_place = style.looks_by_place(lines if self._one else self.metrics)
+        looks = style.looks(lines) if known else by_place
         percent = all(quantity(metric).percent for metric in self.metrics)
         several = "%" if percent else ""
         label = self.with_unit(self.metrics[0]) if self._one else several
@@ -91,7 +82,7 @@ class ScoresByAxis(Kind):
     def _line(self, axes, rows: pd.DataFrame, line: tuple[str, str, str], looks) -> None:
         method, rest, metric = line
         dashed = method in (self.over or {})
-        look = {"lw": 1.4, **looks[(method, rest) if self._one else metric]}
+        look = {"lw": 1.4, "ms": 4.5, **looks[(method, rest) if self._one else metric]}
         label = self.labeled(method, rest)
         if not self._one:
             label = self.with_unit(metric) if self._mixed else self.name(metric)
@@ -123,9 +114,3 @@ class ScoresByAxis(Kind):
         note = "One seed." if seeds == 1 else f"Mean and {_BANDS[self.band]} of {seeds} seeds."
         dashed = f"Dashed: without {' and '.join(self.change)}." if self.change else ""
         return " ".join(filter(None, [self.selected, note, dashed]))
-
-
-def _looks(keys: Sequence) -> dict[Any, dict]:
-    """Color and mark by place."""
-    looks = zip(keys, itertools.cycle(_LOOKS))
-    return {key: {"color": color, "marker": mark, "ms": 4.5} for key, (color, mark) in looks}

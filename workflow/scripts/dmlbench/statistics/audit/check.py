@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from dmlbench.statistics.printed import display_table
+
 AGREES = "agrees"
 CERTAIN = "certain"
 LIKELY = "likely"
@@ -79,7 +81,7 @@ def check_of(cell: pd.Series, recomputed: str = "") -> Check:
 
 def place(table: str, panel: str = "") -> str:
     """`06` and panel `a` -> `6a`; `4_02` and panel `1` -> `4.2 part 1`."""
-    number = ".".join(str(int(part)) for part in table.split("_"))
+    number = display_table(table)
     if panel.isdigit():
         return f"{number} part {panel}"
     return number + panel

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from dmlbench.statistics.audit.check import AGREES, SURE
+from dmlbench.words import counted
 
 
 def findings_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -38,4 +39,4 @@ def says(defects: pd.DataFrame) -> str:
     sure = ", ".join(f"{counts[each]} {each}" for each in SURE if each in counts)
     places = int(defects["places"].sum())
     where = "" if places == len(defects) else f" in {places} places"
-    return f"{len(defects)} defect{'s' if len(defects) > 1 else ''}{where}: {sure}"
+    return f"{counted(len(defects), 'defect')}{where}: {sure}"

@@ -2,21 +2,17 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from dmlbench.plan.choices import Model
+from dmlbench.plan.mapping import Coordinate
 from dmlbench.statistics.audit.check import CERTAIN
-from dmlbench.statistics.audit.selection import Coordinate, Where
+from dmlbench.statistics.audit.selection import Where
 
 Sure = Literal["certain", "likely", "note"]
 
 
-class StrictModel(BaseModel):
-    """Strict: a misspelled key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Counts(StrictModel):
+class Counts(Model):
     """Cells that are shares of queries.
 
     Attributes:
@@ -31,7 +27,7 @@ class Counts(StrictModel):
     runs: int | None = 1
 
 
-class Repeat(StrictModel):
+class Repeat(Model):
     """Cells that repeat cells of another table.
 
     Attributes:
@@ -55,14 +51,14 @@ class Rerun(Repeat):
     runs: int = Field(gt=1)
 
 
-class Mean(StrictModel):
+class Mean(Model):
     """A cell that is the mean of others, its spread their n-1 standard deviation."""
 
     where: Where
     over: Where
 
 
-class Ranks(StrictModel):
+class Ranks(Model):
     """A table of ranks.
 
     Attributes:
@@ -79,7 +75,7 @@ class Ranks(StrictModel):
     columns: dict[str, Literal["sum", "mean", "std"]]
 
 
-class Bold(StrictModel):
+class Bold(Model):
     """What bold means.
 
     Attributes:
@@ -93,7 +89,7 @@ class Bold(StrictModel):
     or_without: str | None = None
 
 
-class Bound(StrictModel):
+class Bound(Model):
     """The least or the largest value that cells can have, and why.
 
     Attributes:
@@ -112,7 +108,7 @@ class Bound(StrictModel):
     line: int | None = None
 
 
-class Spread(StrictModel):
+class Spread(Model):
     """Cells that are means over runs, with their standard deviation.
 
     Attributes:
@@ -123,7 +119,7 @@ class Spread(StrictModel):
     runs: int = Field(gt=1)
 
 
-class Law(StrictModel):
+class Law(Model):
     """A value that a printed formula must have.
 
     Attributes:
@@ -146,7 +142,7 @@ class Law(StrictModel):
     must_be: str
 
 
-class Statement(StrictModel):
+class Statement(Model):
     """One place that states a fact: a value, or numbers from which it follows.
 
     Attributes:
@@ -168,7 +164,7 @@ class Statement(StrictModel):
         return self
 
 
-class StatedFact(StrictModel):
+class StatedFact(Model):
     """Something that is stated in several places.
 
     Attributes:
@@ -185,7 +181,7 @@ class StatedFact(StrictModel):
     assuming: str = ""
 
 
-class Metadata(StrictModel):
+class Metadata(Model):
     """All metadata of a document; what is absent is not checked."""
 
     counts: list[Counts] = []

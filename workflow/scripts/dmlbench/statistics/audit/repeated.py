@@ -5,15 +5,16 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from dmlbench.plan.mapping import CELL
 from dmlbench.statistics.audit.check import CERTAIN, LIKELY, Check, check_of, place
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.rounding import same_number
-from dmlbench.statistics.audit.selection import COORDINATES, ROW, select
+from dmlbench.statistics.audit.selection import ROW, select
 
 TITLE = "What two tables print of one run is the same"
 KIND = "tables differ"
 
-_SAME_RUN = [coordinate for coordinate in COORDINATES if coordinate not in ("table", "panel")]
+_SAME_RUN = list(CELL)
 _ALIASES = {"precision_at_1": "recall_at_1"}
 _EQUALS = re.compile(r"equals Table (?P<table>[\d.]+) (?P<method>\w+)(?: (?P<variant>[^\s;]+))?")
 

@@ -1,23 +1,16 @@
 """Selecting cells of printed tables by coordinates."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import BeforeValidator
 
-from dmlbench.plan.mapping import CELL
-
-COORDINATES = ("table", "panel", *CELL)
+from dmlbench.plan.mapping import COORDINATES, Coordinate
+from dmlbench.plan.rows import one_or_more
 
 ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 """The coordinates that the metrics of one printed row share."""
 
-Coordinate = Literal[COORDINATES]
-Values = Annotated[
-    list[str], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
-]
-Where = dict[Coordinate, Values]
+Where = dict[Coordinate, one_or_more(str)]
 """Coordinate -> its allowed values; coordinates that are not listed may have any value."""
 
 

@@ -16,11 +16,10 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.plan import mapping as places
-from dmlbench.plan.claims import Cell, StandIn, cell_of
-from dmlbench.plan.rows import PLACED
+from dmlbench.plan.claims import Cell, StandIn
 from dmlbench.statistics.equivalence import Difference, of_pairs, of_runs, variance_ratio
 from dmlbench.statistics.margins import with_margins
-from dmlbench.statistics.placement import place
+from dmlbench.statistics.placement import KEY, place
 from dmlbench.statistics.printed import read_printed_files
 
 Weights = Mapping[Cell, float]
@@ -61,7 +60,7 @@ class Printed:
     def __init__(self, folder: Path):
         printed = read_printed_files(sorted(folder.glob("table_*.csv")))
         placed = with_margins(place(printed, places.read_mapping(folder)), folder)
-        self.cells = [cell_of(line) for line in printed.to_dict("records")]
+        self.cells = [Cell(**places.cell_of(line)) for line in printed.to_dict("records")]
         self._number = dict(zip(self.cells, placed["number"], strict=True))
         rounding = 10.0 ** (-2 * placed["decimals"].astype(float)) / 12
         error = np.sqrt(placed["printed_error"].astype(float) ** 2 + rounding)
@@ -179,15 +178,12 @@ class Ours(Scores):
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping):
         self.mapping = mapping
-        super().__init__(_by_unit(scores, [*PLACED, "role", "metric"], "seed"), self._key)
+        super().__init__(_by_unit(scores, KEY, "seed"), self._key)
         self.data = sorted(scores["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
-        columns = cell._asdict()
-        if self.mapping.why_unplaced(columns):
-            return None
-        found = self.mapping.place(columns)._asdict()
-        return tuple(found[column] for column in (*PLACED, "role", "metric"))
+        found = _placed(cell, self.mapping)
+        return found and tuple(getattr(found, column) for column in KEY)
 
 
 class Elsewhere(Scores):
@@ -222,14 +218,17 @@ class Elsewhere(Scores):
         self.data = sorted(last["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
-        columns = cell._asdict()
-        if self.mapping.why_unplaced(columns):
-            return None
-        found = self.mapping.place(columns)
-        if found.variant not in self.stand_in.variants:
+        found = _placed(cell, self.mapping)
+        if found is None or found.variant not in self.stand_in.variants:
             return None
         method = self.stand_in.methods.get(found.method, found.method)
         return method, self.stand_in.variants[found.variant], found.role, found.metric
+
+
+def _placed(cell: Cell, mapping: places.Mapping) -> places.Place | None:
+    """The place of a cell among our scores; None if it has none."""
+    columns = cell._asdict()
+    return None if mapping.why_unplaced(columns) else mapping.place(columns)
 
 
 def _by_unit(scores: pd.DataFrame, by: list[str], unit: str) -> dict[tuple, dict[Any, float]]:

@@ -1,7 +1,0 @@
-"""Rule agreement: print how many printed numbers have which verdict, and where the rest is."""
-
-from dmlbench.job import job, print_on_terminal
-from dmlbench.statistics.agreement import counted
-
-with job(snakemake):
-    print_on_terminal(counted(snakemake.input.csv, snakemake.input.md))
