@@ -34,15 +34,17 @@ demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no 
 	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) demo
 	@$(BIN)/python workflow/scripts/summarize.py demo
 
-# By the environment and as they are, so that neither make nor the shell reads a sign of a name.
-given = FOLDER RUN QUERY OUTPUT WEIGHTS NAME LAYOUT LIST LABEL BOX GROUP
-$(foreach each,$(given),$(eval override export $(each) := $$(value $(each))))
+# Of the command line alone, as some systems have a NAME or a GROUP in their environment; and by the
+# environment and as they are, so that neither make nor the shell reads a sign of a name.
+given = FOLDER RUN QUERY OUTPUT WEIGHTS NAME LAYOUT LIST LABEL BOX GROUP NETWORK MODEL SIZE KIND K
+as_given = $(if $(findstring command line,$(origin $(1))),$(value $(1)))
+$(foreach each,$(given),$(eval override export $(each) := $$(call as_given,$(each))))
 
 .PHONY: study
 study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (FROZEN=1, NETWORK=, NAME=, LAYOUT= or LIST=labels.csv LABEL= BOX= GROUP=)
 	@$(if $(value FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
 	@$(BIN)/python workflow/scripts/new_study.py $${NAME:+--name="$$NAME"} \
-		$(if $(NETWORK),--network="$(NETWORK)") $${LAYOUT:+--layout="$$LAYOUT"} \
+		$${NETWORK:+--network="$$NETWORK"} $${LAYOUT:+--layout="$$LAYOUT"} \
 		$${LIST:+--list="$$LIST"} $${LABEL:+--label="$$LABEL"} $${BOX:+--box="$$BOX"} \
 		$${GROUP:+--group="$$GROUP"} $(if $(FROZEN),--frozen) -- "$$FOLDER"
 
@@ -51,8 +53,8 @@ named = $(foreach each,$(1),$(if $(value $(each)),,echo "name $(each)=..."; exit
 
 .PHONY: network
 network: .venv/ready ## a model of timm or torchvision as a network: MODEL=timm/... or torchvision/... (NAME=, SIZE=, WEIGHTS=)
-	@$(call named,MODEL) $(BIN)/python workflow/scripts/new_network.py "$(MODEL)" $${NAME:+--name="$$NAME"} \
-		$(if $(SIZE),--size="$(SIZE)") $${WEIGHTS:+--weights="$$WEIGHTS"}
+	@$(call named,MODEL) $(BIN)/python workflow/scripts/new_network.py $${NAME:+--name="$$NAME"} \
+		$${SIZE:+--size="$$SIZE"} $${WEIGHTS:+--weights="$$WEIGHTS"} -- "$$MODEL"
 
 # RUN: a run's folder, the digest at its end, or a finished study, of which the best run is taken.
 USE := PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.inference
@@ -64,11 +66,11 @@ embed: .venv/ready ## embeddings of a folder's images by a finished run, as Parq
 
 .PHONY: search
 search: .venv/ready ## the pictures nearest to one, as ranks and a page: RUN= QUERY=picture.jpg FOLDER= (K=10, OUTPUT=)
-	@$(call named,RUN QUERY FOLDER) $(USE) search $(if $(K),--k="$(K)") $(OPTIONS) -- "$$RUN" "$$QUERY" "$$FOLDER"
+	@$(call named,RUN QUERY FOLDER) $(USE) search $${K:+--k="$$K"} $(OPTIONS) -- "$$RUN" "$$QUERY" "$$FOLDER"
 
 .PHONY: export
 export: .venv/ready ## the network of a finished run: RUN= (KIND=safetensors, torchscript or onnx; OUTPUT=)
-	@$(call named,RUN) $(USE) export $(if $(KIND),--kind="$(KIND)") $(OPTIONS) -- "$$RUN"
+	@$(call named,RUN) $(USE) export $${KIND:+--kind="$$KIND"} $(OPTIONS) -- "$$RUN"
 
 .PHONY: test
 test: .venv/ready ## the fast tests

@@ -79,6 +79,7 @@ def test_a_folder_is_embedded_and_searched(folder, called):
 ODD = [
     """it's "quoted" & <b>: \\ # 50% {x} $HOME `date` $(date) [a-b]*? Ümläut 日本""",
     "-dash",
+    "~no user",
     "dot.",
     "a.parquet",
     "line\nbreak",
@@ -109,6 +110,16 @@ def test_folders_and_pictures_of_any_name_are_embedded_searched_and_exported(fol
     called("export", f"--output={output}", "--", DIGEST)
     assert "2 images" in called("embed", "--output=again.parquet", "--", output, name)
     assert pq.read_table("again.parquet").equals(pq.read_table(vectors))
+
+
+def test_home_is_found_where_the_shell_does_not_replace_its_sign(folder, called, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    run = f"~/results/runs/toy/seed0-{DIGEST}"
+    assert "5 images" in called("embed", run, "~/pictures", "--output", "~/at_home.parquet")
+    assert (folder / "at_home.parquet").is_file()
+    found = called("search", run, "~/pictures/a.png", "~/at_home.parquet", "--output", "~/s.html")
+    assert "   4  " in found
+    assert "   5  " not in found
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.data.generate import generate
 from dmlbench.errors import UserError
-from dmlbench.plan.contents import Contents
+from dmlbench.plan.contents import Contents, contents_digest
 from dmlbench.plan.new_study import Pictures, write_study
 from PIL import Image
 
@@ -165,6 +165,18 @@ def test_a_folder_is_surveyed(tmp_path):
     shutil.unpack_archive(drawn, folder / "test")
     with pytest.raises(UserError, match="`layout: subset_folders`"):
         new_study.surveyed(str(folder), "class_folders")
+
+
+def test_home_is_found_where_the_shell_does_not_replace_its_sign(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for folder in ("birds", "~no user"):
+        generate("glyphs", tmp_path / "a.zip", characters=9, images_per_character=3, size=16)
+        shutil.unpack_archive(tmp_path / "a.zip", tmp_path / folder)
+    for given in ("~/birds", "~no user"):
+        found, _ = new_study.surveyed(given, "class_folders")
+        assert (found.folder, len(found.train)) == (given, 5)
+        assert contents_digest(given, tmp_path / "memory")
 
 
 def test_a_folder_without_images_names_what_is_an_image(tmp_path):

@@ -11,7 +11,7 @@ from dmlbench.errors import UserError
 from dmlbench.networks.entry import as_text, entry_of
 from dmlbench.plan.choices import IDENTIFIER
 from dmlbench.plan.read import read_mapping
-from dmlbench.program import errors_in_one_line
+from dmlbench.program import errors_in_one_line, path_of_user
 
 NETWORKS = Path(__file__).resolve().parents[2] / "config" / "networks.yaml"
 
@@ -21,7 +21,9 @@ def main() -> None:
     parser.add_argument("model", help="timm/<name> or torchvision/<name>")
     parser.add_argument("--name", help="of the entry; default: the model's")
     parser.add_argument("--size", type=int, help="side of the images; default: the model's")
-    parser.add_argument("--weights", type=Path, help="a file; default: the published weights")
+    parser.add_argument(
+        "--weights", type=path_of_user, help="a file; default: the published weights"
+    )
     given = parser.parse_args()
     name = given.name or re.sub(r"\W+", "_", given.model.partition("/")[2].lower())
     if not re.fullmatch(IDENTIFIER, name) or name in read_mapping(NETWORKS):

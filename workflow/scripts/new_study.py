@@ -16,7 +16,7 @@ from dmlbench.errors import UserError
 from dmlbench.image_folder import IMAGE_SUFFIXES, require_utf_8
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.new_study import Pictures, write_study
-from dmlbench.program import errors_in_one_line
+from dmlbench.program import errors_in_one_line, path_of_user
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -25,7 +25,7 @@ def surveyed(
     folder: str, layout: str, options: dict[str, str] | None = None
 ) -> tuple[Pictures, dict[str, str]]:
     """What is in a folder of images, or in a zip or tar of it, and the account of it."""
-    with Archive(Path(folder).expanduser()) as archive:
+    with Archive(path_of_user(folder)) as archive:
         rows = registry.build("data/layouts", layout, **(options or {}))([archive])
         rows, found = described(rows, [archive])
     if rows.empty:
@@ -83,7 +83,7 @@ def main() -> None:
         named = {"label": given.label, "box": given.box, "group": given.group}
         layout, options = "listed", {"file": given.list}
         options |= {option: column for option, column in named.items() if column}
-    stem = Path(given.folder).expanduser().resolve().stem
+    stem = path_of_user(given.folder).resolve().stem
     name = given.name or re.sub(r"\W+", "_", stem.lower())
     pictures, lines = surveyed(given.folder, layout, options)
     written = write_study(CONFIG, name, given.network, pictures, features_of, frozen=given.frozen)

@@ -1,10 +1,18 @@
-"""How a program that a user calls ends."""
+"""What the programs that a user calls share: how they read a path, and how they end."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from dmlbench.errors import UserError
+
+
+def path_of_user(text: str) -> Path:
+    """A path as a user writes it; `~` is home, which not every shell replaces after FOLDER=."""
+    # Unlike pathlib's, it keeps the ~ of a name that is no user's.
+    return Path(os.path.expanduser(text))
 
 
 @contextlib.contextmanager

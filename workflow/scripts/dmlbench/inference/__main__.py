@@ -6,6 +6,7 @@ python -m dmlbench.inference export RUN [--kind safetensors] [--output model.saf
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -18,7 +19,7 @@ from dmlbench.inference.gallery import Gallery, write_gallery
 from dmlbench.inference.model import Model, load
 from dmlbench.inference.page import write_page
 from dmlbench.inference.pictures import in_folder
-from dmlbench.program import errors_in_one_line
+from dmlbench.program import errors_in_one_line, path_of_user
 
 
 def embed(model: Model, given: argparse.Namespace) -> list[str]:
@@ -74,16 +75,26 @@ def main(arguments: list[str] | None = None) -> None:
     for command in (embed, search, export):
         added = commands.add_parser(command.__name__, help=command.__doc__.partition(";")[0])
         added.set_defaults(command=command)
-        added.add_argument("run", help="a run's folder or digest, an exported file, or a study")
+        added.add_argument(
+            "run",
+            type=os.path.expanduser,
+            help="a run's folder or digest, an exported file, or a study",
+        )
         if command is search:
-            added.add_argument("query", type=Path, help="a picture")
+            added.add_argument("query", type=path_of_user, help="a picture")
             added.add_argument("--k", type=int, default=10, help="how many pictures")
         if command is export:
             added.add_argument("--kind", default="safetensors", help=", ".join(KINDS))
         else:
-            added.add_argument("folder", type=Path, help="of pictures, or what embed wrote of it")
-        added.add_argument("--output", type=Path, help="default: a file in <results>/use/<run>")
-        added.add_argument("--weights", type=Path, help="of a frozen network, if not in results")
+            added.add_argument(
+                "folder", type=path_of_user, help="of pictures, or what embed wrote of it"
+            )
+        added.add_argument(
+            "--output", type=path_of_user, help="default: a file in <results>/use/<run>"
+        )
+        added.add_argument(
+            "--weights", type=path_of_user, help="of a frozen network, if not in results"
+        )
     given = parser.parse_args(arguments)
     folder, said = run_folder(given.run, given.results)
     if said:

@@ -62,7 +62,7 @@ def read_contents(folder: str, memory: Path = MEMORY, *, lists: str | None = Non
         AbsentError: the folder, or the target of a link in it, is not there and was never read.
         UserError: it cannot be read, or has no images.
     """
-    root = Path(folder).expanduser()
+    root = Path(os.path.expanduser(folder))  # keeps the ~ of a name that is no user's
     kept = memory / f"{hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]}.json"
     known, absent = _recall(kept), None
     try:
