@@ -1,6 +1,7 @@
 """The account of a user's folder: everything in it is used, or counted and named."""
 
 import io
+import os
 
 import numpy as np
 import pandas
@@ -74,6 +75,31 @@ def test_everything_in_a_folder_is_used_or_named(tmp_path):
         "Depth": "8 bits",
     }
     pack(tmp_path / "index", [folder], 4, "gray", tmp_path / "p.npy", tmp_path / "p.parquet")
+
+
+def test_what_is_no_file_and_values_of_several_depths_are_named(tmp_path):
+    folder = write_folder(
+        tmp_path / "photos",
+        {"iris/1.png": picture(1), "iris/2.png": picture(2, dtype=np.uint16)}
+        | {f"lily/{number}.png": picture(number) for number in range(3, 8)}
+        | {f"lily/{number}.raw": b"" for number in range(5)},
+    )
+    os.mkfifo(folder / "iris" / "pipe.png")
+    (folder / "iris" / "zero.png").symlink_to("/dev/zero")
+    (folder / "iris" / "all").symlink_to(folder)
+    (folder / "iris" / "gone.txt").symlink_to("nowhere")
+    (folder / "iris" / "bits").symlink_to(folder / "lily" / "3.png")
+    contents = contents_digest(str(folder), tmp_path / "memory")
+    index([folder], "class_folders", tmp_path / "index", contents=contents)
+    split(tmp_path / "index", "half", tmp_path / "split")
+    account = account_of(tmp_path / "index", tmp_path / "split")
+    assert account["Images"] == "7 of 2 classes"
+    assert account["Left out"] == (
+        "1 a link to a folder that it is in (iris/all/); 1 a link to nothing (iris/gone.txt); "
+        "2 a pipe, socket or device (iris/pipe.png, iris/zero.png); 5 not an image (.raw) "
+        "(lily/0.raw, lily/1.raw, lily/2.raw, ...); 1 not an image (no suffix) (iris/bits)"
+    )
+    assert account["Depth"] == "1 of 16 bits, 6 of 8 bits"
 
 
 def test_identical_images_on_both_sides_of_the_split_are_counted(tmp_path):

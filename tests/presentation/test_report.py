@@ -3,12 +3,16 @@
 import base64
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dmlbench.data.account import account_of
+from dmlbench.data.index import index
+from dmlbench.data.split import split
 from dmlbench.errors import UserError
 from dmlbench.presentation._templates import breakable
 from dmlbench.presentation.report import report
@@ -17,6 +21,7 @@ from dmlbench.presentation.terminal import summary
 from dmlbench.statistics.audit import audit
 from finished_study import make_study
 from html_page import Page
+from PIL import Image
 
 PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 
@@ -233,6 +238,31 @@ def test_own_studies_come_first_and_alone_have_their_own_title(study, tmp_path):
     assert text.index('<article id="mine">') < text.index('<article id="demo">')
     report([study, own], path)
     assert "<h1>Deep metric learning, reproduced</h1>" in path.read_text()
+
+
+def test_a_study_of_own_images_shows_their_account(study, tmp_path):
+    for number, name in enumerate(("a", "b", "c", "d <1> & 'e'")):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        for seed in range(number > 0, 2):
+            picture = Image.new("L", (4, 4), 10 * number + seed)
+            picture.save(tmp_path / "mine" / name / f"{seed}.png")
+    shutil.copy(tmp_path / "mine" / "a" / "1.png", tmp_path / "mine" / "b" / "2.png")
+    (tmp_path / "mine" / "notes <old>.txt").touch()
+    files = {"index": tmp_path / "index", "split": tmp_path / "split"}
+    index([tmp_path / "mine"], "class_folders", files["index"])
+    split(files["index"], "half", files["split"])
+    report([study | {"folders": {"Mine": files}}], tmp_path / "report.html")
+    words = Page(tmp_path / "report.html").words()
+    assert "The images of Mine" in words
+    lines = account_of(files["index"], files["split"])
+    assert list(lines) == [
+        *("Images", "Left out", "Classes with one image", "Identical images", "Links"),
+        *("Turned upright", "Depth"),
+    ]
+    for label, text in lines.items():
+        assert f"{label} {text}" in words
+    assert lines["Left out"].endswith("(notes <old>.txt)")
+    assert "d <1> & 'e'" in lines["Classes with one image"]
 
 
 def test_names_break_after_separators_only():

@@ -41,12 +41,29 @@ def new_study(project, *arguments):
     )
 
 
+def lines_of(project, target):
+    """What a target prints about the state of studies."""
+    lines = project.snakemake(target).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.endswith("no call is at work"))
+    printed = lines[start:]
+    return printed[: next((n for n, line in enumerate(printed) if line[:9] == "Complete "), None)]
+
+
 def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     named = ("--network", "convnet3", "--name", "my_pictures")
     done = new_study(project, str(project.folder / PICTURES), *named)
     assert done.returncode == 0, done.stderr
     assert "48 images of 8 classes train, 48 images of 8 classes test" in done.stdout
+    assert "  Images: 96 of 16 classes\n  Left out: nothing\n" in done.stdout
     folder = project.folder / "results" / "studies" / "my_pictures"
+
+    begun, untouched = (lines_of(project, target) for target in ("my_pictures_status", "status"))
+    assert begun[1:3] == ["", "my_pictures: not begun, 0 of 12 runs scored"]
+    assert not any("demo" in line for line in begun)
+    studies = {file.stem for file in (project.folder / "config" / "studies").glob("*.yaml")}
+    (line,) = untouched[2:]
+    assert set(line.partition(": ")[2].split(", ")) == studies
+    assert line.startswith(f"not begun, {len(studies)}: ")
 
     # The score before any training, which trains nothing.
     assert "snakemake --cores all my_pictures_table_raw" in done.stdout
@@ -60,13 +77,48 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     assert said[-1].startswith("dmlbench: 11 trainings")
     assert len(planned) < 30
 
-    project.snakemake("my_pictures")
+    begun, rest = (lines_of(project, target) for target in ("my_pictures_status", "status"))
+    assert begun[2] == "my_pictures: unfinished, 1 of 12 runs scored"
+    assert begun[4].startswith("  left     11 trainings (2 of networks that stay untrained): about")
+    assert rest[:-2] == begun
+    assert rest[-1].startswith(f"not begun, {len(studies) - 1}: ")
+    assert "my_pictures" not in rest[-1]
+
+    printed = project.snakemake("my_pictures")
+    assert not re.search("jobid|Finished job", printed)
+    runs = re.findall(
+        r"^dmlbench: (\w+), seed (\d): loss [\d.]+, R@1 [\d.]+ % \| (\d+) of 11 runs, .* of \d+ jobs",
+        printed,
+        re.M,
+    )
+    assert len({(loss, seed) for loss, seed, _ in runs}) == len(runs) == 9
+    assert [int(count) for *_, count in runs] == sorted(int(count) for *_, count in runs)
     after = pd.read_csv(folder / "tables" / "retrieval.csv")
     assert len(after) == 4
     page = html.unescape((project.folder / "results" / "report.html").read_text())
     assert "Losses on my_pictures" in page
+    assert re.search(r"<dt>Images</dt><dd>96 of 16 classes</dd>", page)
     assert re.search(r"Training adds .* points \[.*\] of R@1 over the network's own", page)
-    assert "my_pictures: done, 12 of 12 runs scored" in project.snakemake("status")
+    assert lines_of(project, "my_pictures_status")[2:] == [
+        "my_pictures: done, 12 of 12 runs scored"
+    ]
+
+    # Its disk is unplugged: only what needs the images stops.
+    (project.folder / PICTURES).rename(project.folder / "unplugged")
+    warning = r"dmlbench: warning: data set my_pictures: .*; what was made of it can be used"
+    for target in ("help", "status", "my_pictures", "my_pictures_table_raw"):
+        assert re.search(warning, project.snakemake(target)), target
+    assert project.planned("my_pictures") == {}
+    assert project.planned("demo_table_recall")["train"] == 20
+    (folder / "tables" / "raw.csv").unlink()
+    project.snakemake("my_pictures")
+    assert (folder / "tables" / "raw.csv").is_file()
+    needed = project.snakemake("my_pictures", "--forcerun", "index", check=False)
+    (line,) = (line for line in needed.splitlines() if "its images are needed now" in line)
+    assert line.startswith("dmlbench: data set my_pictures: ")
+    assert "Traceback" not in needed
+    (project.folder / "unplugged").rename(project.folder / PICTURES)
+    assert project.planned("my_pictures") == {}
 
 
 @pytest.mark.parametrize(
