@@ -1,6 +1,7 @@
 """An entry of networks.yaml for a model of timm or torchvision, by what the package knows of it."""
 
 import importlib.util
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,6 +115,9 @@ def _of_the_hub(name: str, repository: str | None) -> dict[str, Any]:
     except (OSError, *hub.errors.HfHubHTTPError.__bases__) as error:
         reason = str(error).partition("\n")[0][:100]
         raise UserError(f"timm/{name}: {url} cannot be reached ({reason}); {allowed}") from None
+    # The digest of a large file; a server that is not quite the hub may name it otherwise.
+    if not re.fullmatch("[0-9a-f]{64}", found.etag or ""):
+        raise UserError(f"timm/{name}: {url} states no SHA-256 digest; {allowed}")
     file = f"{repository.rpartition('/')[2]}.safetensors"
     return {"file": file, "sha256": found.etag, "urls": [url], "bytes": found.size}
 
