@@ -186,13 +186,37 @@ def test_a_folder_without_images_names_what_is_an_image(tmp_path):
         new_study.surveyed(str(tmp_path), "class_folders")
 
 
+@pytest.mark.parametrize("tests", [["test"], ["query", "gallery"]])
 @pytest.mark.parametrize(("tested", "split"), [("b", "official"), ("a", "official_closed")])
-def test_subsets_are_split_as_they_come(tmp_path, tested, split):
-    for folder in ("train/a", f"test/{tested}"):
+def test_subsets_are_split_as_they_come(tmp_path, tests, tested, split):
+    for folder in ("train/a", *(f"{each}/{tested}" for each in tests)):
         (tmp_path / folder).mkdir(parents=True)
         Image.new("L", (1, 1)).save(tmp_path / folder / "1.png")
     found, _ = new_study.surveyed(str(tmp_path), "subset_folders")
-    assert (found.split, found.train, found.test) == (split, [1], [1])
+    assert (found.split, found.train, found.test) == (split, [1], [len(tests)])
+
+
+def test_a_list_with_every_column_is_surveyed_and_written(config, tmp_path):
+    """Split, roles, boxes and groups of the list; the second column of classes is another task."""
+    rows = ["path;species;color;split;role;box;scene"]
+    for number in range(48):
+        species, side = number % 12, "train" if number % 12 < 8 else "test"
+        role = ("query", "gallery")[number // 24] if side == "test" else ""
+        box = "1 2 7 8" if number % 2 else ""
+        rows.append(f"{number}.png;s{species};c{species % 8};{side};{role};{box};g{species}")
+        Image.new("L", (8, 9), number).save(tmp_path / f"{number}.png")
+    (tmp_path / "birds.csv").write_text("\n".join(rows))
+    options = {"file": "birds.csv", "label": "species", "box": "box", "group": "scene"}
+    found, account = new_study.surveyed(str(tmp_path), "listed", options)
+    assert (found.split, found.train, found.test) == ("official", [4] * 8, [4] * 4)
+    assert account["Images"] == "48 of 12 classes"
+    write_study(config, "birds", "convnet3", found, width)
+    written = loaded(config, "birds").datasets["birds"].layout
+    assert (written.name, written.hyperparameters) == ("listed", options)
+    colors, _ = new_study.surveyed(
+        str(tmp_path), "listed", options | {"label": "color", "group": None}
+    )
+    assert colors.split == "official_closed"
 
 
 def test_networks_with_published_weights_are_offered():

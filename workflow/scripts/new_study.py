@@ -12,6 +12,7 @@ from dmlbench import registry
 from dmlbench.data.account import account
 from dmlbench.data.archives import Archive
 from dmlbench.data.index import described
+from dmlbench.data.splits._classes import TEST
 from dmlbench.errors import UserError
 from dmlbench.image_folder import IMAGE_SUFFIXES, require_utf_8
 from dmlbench.plan.catalogues import Network
@@ -35,7 +36,9 @@ def surveyed(
         )
     split = "half"
     if set(rows["subset"]) != {"all"}:
-        shared = rows.groupby("label")["subset"].nunique().max() > 1
+        # Queries and the gallery that they search are one role: they share their classes.
+        roles = rows["subset"].replace(dict.fromkeys(TEST, "test"))
+        shared = roles.groupby(rows["label"]).nunique().max() > 1
         split = "official_closed" if shared else "official"
     rows.insert(0, "image_id", range(len(rows)))
     roles = registry.build("data/splits", split)(rows)
@@ -93,7 +96,8 @@ def main() -> None:
     for label, text in lines.items():
         print(f"  {label}: {text}")
     print("written:", *(path.relative_to(CONFIG.parent) for path in written))
-    print(f"other pretrained networks (NETWORK=...): {', '.join(pretrained())}")
+    others = [network for network in pretrained() if network != given.network]
+    print(f"other pretrained networks (NETWORK=...): {', '.join(others)}")
     print(f"before any training:     snakemake --cores all {name}_table_raw")
     print(f"what the rest will take: snakemake {name} -nq")
     print(f"trained and reported:    snakemake --cores all {name}")
