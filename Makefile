@@ -80,6 +80,19 @@ test: .venv/ready ## the fast tests
 test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
 	@$(PYTEST) -rs -m '(slow or workflow) and not cluster' $(call marked,slow|workflow)
 
+# Packages that studies do not need have an environment of their own, on top of .venv.
+.venv-optional/ready: tests/optional.lock .venv/ready
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-optional
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> "$$(.venv-optional/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth"
+	@$(BIN)/uv pip install --quiet --python .venv-optional/bin/python --no-deps --require-hashes -r $<
+	@touch $@
+
+.PHONY: test-optional
+test-optional: .venv-optional/ready ## what takes timm and ONNX: any network, weights of the hub, exports
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(subst $(BIN)/,.venv-optional/bin/,$(PYTEST)) -rs -m "not evidence" \
+		tests/networks/test_any_backbone.py tests/networks/test_hub.py tests/inference/test_model.py
+
 .PHONY: test-cluster
 CLUSTER ?= cluster
 # The tests start their own Slurm, whatever the caller's setting.
@@ -198,5 +211,11 @@ lock: ## resolve the dependencies again, for pip and for conda
 	@$(BIN)/uv pip compile pyproject.toml --extra workflow --group test --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --quiet --output-file requirements.lock
 	@$(BIN)/python envs/from_lock.py
+	@$(BIN)/uv pip compile pyproject.toml --extra timm --extra onnx --group optional \
+		--constraint requirements.lock --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --quiet --output-file tests/optional.lock
+	@awk '/^[^ ]/ {split($$1, name, "=="); again = NR != FNR && name[1] in locked; locked[name[1]]} \
+		NR != FNR && !again' requirements.lock tests/optional.lock > tests/above.lock
+	@mv tests/above.lock tests/optional.lock
 	@$(BIN)/uv pip compile --group docs --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --quiet --output-file docs/requirements.lock

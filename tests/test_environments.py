@@ -11,6 +11,7 @@ import yaml
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOCK = (REPOSITORY / "requirements.lock").read_text()
 SITE = (REPOSITORY / "docs" / "requirements.lock").read_text()
+OPTIONAL = (REPOSITORY / "tests" / "optional.lock").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_conda_and_pip_install_the_same_versions():
                 assert f"\n{package}=={version} " in f"\n{LOCK}", package
 
 
-@pytest.mark.parametrize(("lock", "fewest"), [(LOCK, 100), (SITE, 20)])
+@pytest.mark.parametrize(("lock", "fewest"), [(LOCK, 100), (SITE, 20), (OPTIONAL, 10)])
 def test_every_locked_package_has_a_hash_and_no_address(lock, fewest):
     entries = re.split(r"\n(?=\S)", lock.strip())
     assert len(entries) > fewest
@@ -61,3 +62,14 @@ def test_the_site_has_a_lock_of_its_own():
     for package in groups["docs"]:
         assert f"\n{package}==" in f"\n{SITE}"
         assert f"\n{package}==" not in f"\n{LOCK}"
+
+
+def test_optional_packages_are_on_top_of_the_environment():
+    """None is in it twice, and what pyproject offers as an extra of its own is among them."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*extras["timm"], *extras["onnx"], *project["dependency-groups"]["optional"]]
+    assert len(wanted) >= 4
+    locked, added = (set(re.findall(r"^([\w-]+)==", lock, re.M)) for lock in (LOCK, OPTIONAL))
+    assert {re.match(r"[\w-]+", package)[0] for package in wanted} <= added
+    assert not locked & added

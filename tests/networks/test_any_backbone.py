@@ -17,7 +17,7 @@ from dmlbench.plan.spec import SpecNetwork, SpecWeights
 from torchvision import models
 
 HAS_TIMM = importlib.util.find_spec("timm") is not None
-with_timm = pytest.mark.skipif(not HAS_TIMM, reason="needs timm: .venv/bin/pip install timm")
+with_timm = pytest.mark.skipif(not HAS_TIMM, reason="needs timm: make test-optional")
 
 
 def backbone(package, model, **options):
