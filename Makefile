@@ -77,7 +77,7 @@ test: .venv/ready ## the fast tests
 	@$(PYTEST)
 
 .PHONY: test-slow
-test-slow: .venv/ready ## the slow tests, and whole workflows at toy size
+test-slow: .venv/ready .venv-docs/ready ## the slow tests, and whole workflows at toy size
 	@$(PYTEST) -rs -m '(slow or workflow) and not cluster' $(call marked,slow|workflow)
 
 # Packages that studies do not need have an environment of their own, on top of .venv.
