@@ -39,14 +39,14 @@ include: "rules/collect.smk"
 
 
 onstart:
-    # Read-only calls need no claim.
-    if not LOOKING.issuperset(workflow.dag_settings.targets or ["all"]):
-        try:
+    try:
+        # Read-only calls need no claim.
+        if not only_looks():
             claim(RESULTS)
             RUNS.write()
-            show_progress()
-        except UserError as error:
-            sys.exit(f"dmlbench: {error}")
+        show_progress()
+    except UserError as error:
+        sys.exit(f"dmlbench: {error}")
     # With its default limit, Snakemake's scheduler reconsiders all waiting jobs once a second for
     # every finished job: hours into a study that takes a whole core.
     limit = workflow.scheduling_settings.max_jobs_per_timespan

@@ -6,6 +6,11 @@
 LOOKING = {"help", "status", "verify", *(f"{study}_status" for study in PLAN.studies)}
 
 
+def only_looks():
+    """Whether this call only prints what there is."""
+    return LOOKING.issuperset(workflow.dag_settings.targets or ["all"])
+
+
 rule help:
     localrule: True
     params:

@@ -1,4 +1,5 @@
-# Needs:  PLAN and RUNS of common.smk, name_of_search of lookups.smk, on_a_gpu of costs.smk
+# Needs:  PLAN and RUNS of common.smk, name_of_search of lookups.smk, on_a_gpu of costs.smk, only_looks of
+#         overview.smk
 # Leaves: lines of progress on the terminal instead of Snakemake's lines about single jobs. No rules.
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
@@ -29,4 +30,5 @@ def show_progress():
     asked = workflow.output_settings
     silent = {Quietness.ALL, Quietness.PROGRESS}.intersection(asked.quiet or ())
     if not (asked.verbose or asked.printshellcmds or silent):
-        replace_lines(logger, tasks_ahead())
+        # What a call prints that only looks is all of it.
+        replace_lines(logger, {} if only_looks() else tasks_ahead())

@@ -53,6 +53,16 @@ def test_neighbors_are_right_or_wrong_by_word_and_by_frame(opened):
         assert all(text.startswith(sign) for text in found.all_text_contents())
         style = "image => getComputedStyle(image).borderTopStyle"
         assert found.locator("img").first.evaluate(style) == frame
+    # The name of a class, which may begin with a number, is whole, and below the distance.
+    lines = page.locator(".browser .neighbors .wrong").first.inner_text().splitlines()
+    assert len(lines) == 2
+    assert re.fullmatch(r"\N{BALLOT X} [\d.e-]+", lines[0])
+    assert re.fullmatch(r"class \d+|\S.*", lines[1])
+    name = "001.Black_footed_Albatross" + 40 * "x"
+    put = "(all, name) => all.forEach(each => { each.lastChild.textContent = name; })"
+    page.eval_on_selector_all(".browser .neighbors .wrong", put, name)
+    clipped = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).length"
+    assert page.eval_on_selector_all(".browser .neighbors li", clipped) == 0
 
 
 def test_columns_are_sorted_both_ways(opened):
