@@ -88,7 +88,7 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     printed = project.snakemake("my_pictures")
     assert not re.search("jobid|Finished job", printed)
     runs = re.findall(
-        r"^dmlbench: (\w+), seed (\d): loss [\d.]+, R@1 [\d.]+ % \| (\d+) of 11 runs, \d+ of ",
+        r"^dmlbench: (\w+), seed (\d): loss [-\d.e]+, R@1 [\d.]+ % \| (\d+) of 11 runs, \d+ of ",
         printed,
         re.M,
     )
