@@ -50,7 +50,8 @@ def targets():
     """Every target by name."""
     loaded = every_study()
     rules = (REPOSITORY / "rules").glob("*.smk")
-    found = {name for file in rules for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
+    begin = r"^(?:rule|use rule \w+ as) (\w+)(?::| with:)"
+    found = {name for file in rules for name in re.findall(begin, file.read_text(), re.M)}
     found |= {f"search_{name}" for name in loaded.searches}
     found |= {f"experiment_{name}" for name in loaded.experiments}
     for study in loaded.studies:

@@ -5,13 +5,14 @@ import pytest
 import torch
 from dmlbench.evaluation import products
 from dmlbench.evaluation.inputs import read_space
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
 @settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), dim=st.integers(1, 300))
+@example(seed=231313, dim=1)  # the Euclidean term in bfloat16, rounded twice more
 def test_products_err_by_no_more_than_they_say(dtype, seed, dim):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(40, dim)) * np.exp(3 * rng.normal(size=(40, dim)))

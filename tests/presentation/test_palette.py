@@ -19,13 +19,7 @@ NEIGHBORS = 11.0
 PALETTES = {
     "methods": list(style.PALETTE.values()),
     "spare": list(style._SPARE),
-    **{
-        name: [
-            color
-            for color, _ in importlib.import_module(f"{style.__package__}.figures.{name}")._LOOKS
-        ]
-        for name in ("scores_by_axis", "recall_by_network")
-    },
+    "by place": [color for color, _ in style._BY_PLACE],
     **{
         name: list(importlib.import_module(f"{style.__package__}.figures.{name}")._COLORS)
         for name in ("force_field", "point_spaces")

@@ -66,8 +66,9 @@ def test_pairs_that_vary_together_stay_pairs_and_others_are_two_samples():
 @given(differences, margins)
 def test_nothing_is_shown_to_be_within_and_beyond_a_margin(difference, margin):
     assert max(equivalence_p(difference, margin), beyond_p(difference, margin)) > 0.05
-    assert equivalence_p(difference, 2 * margin) <= equivalence_p(difference, margin)
-    assert beyond_p(difference, 2 * margin) >= beyond_p(difference, margin)
+    assert equivalence_p(difference, 2 * margin) <= equivalence_p(difference, margin) + 1e-12
+    # To rounding: both are 1 where the difference is as good as none.
+    assert beyond_p(difference, 2 * margin) >= beyond_p(difference, margin) - 1e-12
 
 
 def test_a_known_difference_is_within_or_beyond():

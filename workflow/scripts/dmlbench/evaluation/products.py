@@ -127,8 +127,10 @@ class Products:
         queries, gallery, lost = self._rounded_by(
             torch.bfloat16, torch.Tensor.bfloat16, torch.Tensor.float
         )
-        # The result, at most 1 + 2 `lost`, is rounded to bfloat16, whose unit roundoff is 2^-8.
-        error = (2.02 + lost) * lost + 2.0**-8 + self._summation() + _SLACK
+        # The result, at most 1 + 2 `lost`, is rounded to bfloat16, whose unit roundoff is 2^-8; so
+        # are the Euclidean term, at most 1/2, and the sum of both, less than 2.
+        rounding = 2.0**-8 if self._bias is None else 2.0**-8 + 2.0**-10 + 2.0**-8
+        error = (2.02 + lost) * lost + rounding + self._summation() + _SLACK
         return _Operands(queries, gallery, error)
 
     def _whole_numbers(self) -> "_Operands":
