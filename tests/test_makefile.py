@@ -85,10 +85,13 @@ def make(folder: Path, target: str, values: dict[str, str], **environment: str):
     """Call a target; the call, and the arguments of its program."""
     arguments = folder / "arguments"
     arguments.unlink(missing_ok=True)
+    # Without what a `make test` around this passes on to the calls below it.
+    passed_on = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"}.union(*TARGETS.values())
+    own = {key: value for key, value in os.environ.items() if key not in passed_on}
     done = subprocess.run(
         ["make", "-o", ".venv/ready", target, *(f"{key}={value}" for key, value in values.items())],
         cwd=folder,
-        env=os.environ | environment | {"ARGUMENTS": str(arguments)},
+        env=own | environment | {"ARGUMENTS": str(arguments)},
         capture_output=True,
         text=True,
         errors="surrogateescape",
