@@ -1,8 +1,8 @@
 """A whole training, against a plain script with the libraries that everyone uses.
 
-    python benchmarks/training.py                            # all cases: two hours of one core
+    python benchmarks/training.py                            # all of a CPU: two hours of one core
     python benchmarks/training.py --case omniglot --rounds 1
-    python benchmarks/training.py --device cuda --case photographs --network real
+    python benchmarks/training.py --device cuda              # photographs: minutes of a GPU
 
 One run here (training with its evaluations, embeddings, scores of every query) against a script
 that does the same with pytorch-metric-learning's loss, miner, sampler and AccuracyCalculator,
@@ -71,16 +71,18 @@ class Case(NamedTuple):
 
 OMNIGLOT = ("omniglot/images_background.zip", "omniglot/images_evaluation.zip")
 GROCERY = ("grocery81/grocery81.zip",)
+# torch's own default for the convolutions of a script is TF32.
+SCRIPT_LIKE = {"precision": "tf32", "frozen_batchnorm": "none"}
 CASES = {
     "omniglot": Case("omniglot", OMNIGLOT, "omniglot", "official", (28, "gray"), 200, 2),
     "grocery": Case("grocery", GROCERY, "grocery", "half", (160, "rgb"), 20, 1),
     "grocery_96": Case("grocery", GROCERY, "grocery", "half", (160, "rgb"), 96, 1),
+    "photographs": Case(
+        "psomas2020", (), "class_folders", "half", (256, "rgb"), 192, 2, "resnet50", SCRIPT_LIKE
+    ),
 }
-# torch's own default for the convolutions of a script is TF32.
-SCRIPT_LIKE = {"precision": "tf32", "frozen_batchnorm": "none"}
-CASES["photographs"] = Case(
-    "psomas2020", (), "class_folders", "half", (256, "rgb"), 192, 2, "resnet50", SCRIPT_LIKE
-)
+OF_DEVICE = {"cpu": ("omniglot", "grocery", "grocery_96"), "cuda": ("photographs",)}
+"""The cases that are measured unless others are asked for."""
 
 
 def draw_photographs(archive: Path) -> None:
@@ -243,7 +245,7 @@ def compared(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--case", nargs="+", choices=CASES, help="default: all of the device")
     parser.add_argument("--network", nargs="+", choices=["real", "free"], default=["real", "free"])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=2)
@@ -258,7 +260,8 @@ def main() -> None:
         return
     place = slug() if options.device == "cpu" else f"gpu-{slug(torch.cuda.get_device_name())}"
     output = options.output or REPOSITORY / f"results/benchmarks/training-{place}.json"
-    for name in options.case:
+    names = options.case or OF_DEVICE[options.device]
+    for name in names:
         for archive in CASES[name].archives:
             if not (options.data / archive).is_file():
                 parser.error(f"--data: {options.data / archive}: no such file")
@@ -267,7 +270,7 @@ def main() -> None:
     weights = options.data / "weights" / "mobilenet_v2_tf-a3761d30.pth"
     report = json.loads(output.read_text()) if output.exists() else {}
     print(f"{'case':11} {'net':5} {'side':9} {'seconds':>8} {'peak GB':>8}  scores")
-    for name in options.case:
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
             prepare(CASES[name], options.data, Path(folder))
             for network in options.network:

@@ -10,29 +10,34 @@ sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 
 from dmlbench.marked_text import write_marked  # noqa: E402
 
-MEASURED = HOME / "results" / "benchmarks" / "gpu-nvidia-h200.json"
+MEASURED = ("gpu-nvidia-h200.json", "gpu-nvidia-h200-steps.json")
+"""In results/benchmarks; a later run's number counts."""
 PAGE = HOME / "docs" / "gpu.md"
 PRECISIONS = ("float32", "tf32", "bfloat16")
 STEP = re.compile(r"(?P<network>\S+) (?P<pixels>\d+)px x(?P<batch>\d+) (?P<precision>\S+) eager")
 
 
+def measured() -> dict[str, float]:
+    """What was measured -> its value."""
+    files = [HOME / "results" / "benchmarks" / name for name in MEASURED]
+    findings = [each for file in files for each in json.loads(file.read_text())["findings"]]
+    return {each["what"]: each["value"] for each in findings if each["value"] is not None}
+
+
 def table() -> str:
     """Images per second of each network and batch, by precision."""
     rates: dict[tuple[str, int, int], dict[str, float]] = {}
-    for found in json.loads(MEASURED.read_text())["findings"]:
-        step = STEP.fullmatch(found["what"])
-        if step and found["part"] == "steps":
+    for what, rate in measured().items():
+        if step := STEP.fullmatch(what):
             where = (step["network"], int(step["pixels"]), int(step["batch"]))
-            rates.setdefault(where, {})[step["precision"]] = found["value"]
+            rates.setdefault(where, {})[step["precision"]] = rate
     lines = [
         "| network | pixels | batch | float32 | TF32 | bfloat16 |",
         "|---|---:|---:|---:|---:|---:|",
     ]
-    for (network, pixels, batch), by_precision in sorted(rates.items()):
-        shown = [
-            f"{by_precision[each]:,.0f}" if each in by_precision else "" for each in PRECISIONS
-        ]
-        lines.append(f"| {network} | {pixels} | {batch} | {' | '.join(shown)} |")
+    for where, rate in sorted(rates.items()):
+        shown = [f"{rate[each]:,.0f}" if each in rate else "" for each in PRECISIONS]
+        lines.append(f"| {' | '.join([*map(str, where), *shown])} |")
     return "\n".join(lines)
 
 

@@ -1,6 +1,5 @@
 """The time of a training: fitted to those that ran, or from operations and speeds."""
 
-import json
 import re
 from pathlib import Path
 
@@ -13,13 +12,15 @@ from dmlbench import registry
 from dmlbench.networks.embedder import Extractor
 from dmlbench.plan import cost_model
 from dmlbench.plan.catalogues import Network
+from dmlbench.plan.prior import Prior
 from dmlbench.plan.read import read_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import script_of_docs
 from torch.utils.flop_counter import FlopCounterMode
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-PRIOR = read_yaml(CONFIG / "costs.yaml", cost_model.Prior)
+PRIOR = read_yaml(CONFIG / "costs.yaml", Prior)
 NETWORKS = yaml.safe_load((CONFIG / "networks.yaml").read_text())
 
 
@@ -128,8 +129,7 @@ def test_the_prior_of_a_network_that_was_not_timed_by_hand():
 
 
 def test_the_prior_is_what_was_timed():
-    file = Path(__file__).resolve().parents[2] / "results/benchmarks/gpu-nvidia-h200.json"
-    found = {each["what"]: each["value"] for each in json.loads(file.read_text())["findings"]}
+    found = script_of_docs("from_gpu").measured()
     product = found["product of 8192, float32"]
     assert PRIOR.gpu.flops == pytest.approx(1e12 * product, rel=1e-3)
     for network, times in PRIOR.gpu.networks.items():

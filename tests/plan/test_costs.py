@@ -8,11 +8,12 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.plan import cost_model, costs
+from dmlbench.plan.prior import Prior
 from dmlbench.plan.read import read_yaml
 from dmlbench.plan.searches import trial_specs
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-PRIOR = read_yaml(CONFIG / "costs.yaml", cost_model.Prior)
+PRIOR = read_yaml(CONFIG / "costs.yaml", Prior)
 
 
 @pytest.fixture

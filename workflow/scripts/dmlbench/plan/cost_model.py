@@ -5,15 +5,13 @@ import csv
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from typing import NamedTuple
 
 from dmlbench.errors import UserError
 from dmlbench.machine import usable_cores
 from dmlbench.plan import paths
-from dmlbench.plan.choices import Identifier, Model
 from dmlbench.plan.plan import Plan
+from dmlbench.plan.prior import Prior
 from dmlbench.plan.read import read_yaml
 from dmlbench.plan.run import ANY_FOLDER
 from dmlbench.plan.spec import Spec
@@ -26,122 +24,6 @@ _MOST = 500
 
 _IDLE = "if nothing else is running"
 """What times assumed for a CPU rest on; those of trainings here include the load they had."""
-
-
-class StepTime(Model):
-    """Milliseconds of a training step: `step` whatever its batch, and `image` for each image."""
-
-    step: NonNegativeFloat
-    image: NonNegativeFloat
-
-
-class StepTimes(Model):
-    """Steps of a network on images with sides of `pixels`, in the precisions that were timed."""
-
-    pixels: PositiveInt
-    float32: StepTime
-    tf32: StepTime | None = None
-    bfloat16: StepTime | None = None
-
-
-class Gpu(Model):
-    """A GPU on which steps were timed.
-
-    Attributes:
-        start: seconds of a training before its first step.
-        step: milliseconds that a step takes at least, for networks that were not timed.
-        flops: operations per second of a large product in float32.
-        share: of `flops`, that networks reach which were not timed.
-        faster: how many times faster those train in other precisions.
-    """
-
-    title: str
-    start: PositiveFloat
-    step: PositiveFloat
-    flops: PositiveFloat
-    share: float = Field(gt=0, le=1)
-    faster: dict[Literal["tf32", "bfloat16"], PositiveFloat]
-    networks: dict[Identifier, StepTimes]
-
-
-class Work(Model):
-    """Billions of multiply-adds for one image with sides of `pixels`."""
-
-    pixels: PositiveInt
-    multiply_adds: PositiveFloat
-
-
-class Timing(Model):
-    """Milliseconds to train on one image with sides of `pixels`, its share of the rest included."""
-
-    pixels: PositiveInt
-    milliseconds: PositiveFloat
-
-
-class Cpu(Model):
-    """Trainings that were timed on one core.
-
-    Attributes:
-        start: seconds of a training before its first step.
-        flops: operations per second of one core, for networks that were not timed.
-    """
-
-    title: str
-    start: PositiveFloat
-    flops: PositiveFloat
-    networks: dict[Identifier, Timing]
-
-
-class Prior(Model):
-    """config/costs.yaml: what is assumed, or was timed elsewhere, before anything has run here."""
-
-    gpu: Gpu
-    networks: dict[Identifier, Work]
-    cpu: Cpu
-
-    def seconds_on_a_core(self, network: str, pixels: int, images: float) -> float | None:
-        """Seconds of a training; None for a network that was not timed."""
-        if network not in self.cpu.networks:
-            return None
-        timing = self.cpu.networks[network]
-        an_image = timing.milliseconds / 1000 * (pixels / timing.pixels) ** 2
-        return self.cpu.start + an_image * images
-
-    def seconds_on_cores(
-        self, network: str, pixels: int, images: float, cores: int
-    ) -> float | None:
-        """Seconds of a training by its operations; None for an unknown network."""
-        operations = self._operations(network, pixels)
-        if operations is None:
-            return None
-        return self.cpu.start + images * operations / (self.cpu.flops * cores)
-
-    def seconds_on_the_gpu(self, network: str, spec: Spec, images: float) -> float | None:
-        """Seconds of a training on the GPU; None for an unknown network."""
-        gpu, operations = self.gpu, self._operations(network, spec.pixels)
-        if operations is None:
-            return None
-        if time := self._step_time(network, spec.precision):
-            area = (spec.pixels / gpu.networks[network].pixels) ** 2
-            step, an_image = time.step, time.image * area
-        else:
-            faster = gpu.faster.get(spec.precision, 1)
-            step, an_image = gpu.step, 1000 * operations / (gpu.flops * gpu.share * faster)
-        return gpu.start + images * (step / spec.batch_size + an_image) / 1000
-
-    def is_timed_on_the_gpu(self, network: str, precision: str) -> bool:
-        """Whether steps of a network were timed in a precision."""
-        return self._step_time(network, precision) is not None
-
-    def _step_time(self, network: str, precision: str) -> StepTime | None:
-        return getattr(self.gpu.networks.get(network), precision, None)
-
-    def _operations(self, network: str, pixels: int) -> float | None:
-        """Operations for an image: forward and backward, which is three times forward."""
-        if network not in self.networks:
-            return None
-        work = self.networks[network]
-        return 3 * 2e9 * work.multiply_adds * (pixels / work.pixels) ** 2
 
 
 class Fit(NamedTuple):
@@ -221,7 +103,8 @@ class CostModel:
         if self.gpu:
             if on_a_gpu is None:
                 return unknown
-            return Estimate(on_a_gpu, self._timed(network, spec), start=self.prior.gpu.start)
+            source = self.prior.source_on_the_gpu(network, spec.precision)
+            return Estimate(on_a_gpu, source, start=self.prior.gpu.start)
         on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
         if on_a_core is not None:
             return Estimate(on_a_core, f"as timed on {cpu.title}, {_IDLE}", on_a_gpu, cpu.start)
@@ -230,16 +113,6 @@ class CostModel:
         source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
         source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}, {_IDLE}"
         return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu, cpu.start)
-
-    def _timed(self, network: str, spec: Spec) -> str:
-        """Where the seconds of a training on the prior's GPU come from."""
-        gpu = self.prior.gpu
-        if self.prior.is_timed_on_the_gpu(network, spec.precision):
-            return f"as timed on one {gpu.title}"
-        source = f"assumed: {gpu.share:.0%} of what large products reach on one {gpu.title}"
-        if spec.precision in gpu.faster:
-            source += f", {gpu.faster[spec.precision]:g} times as fast in {spec.precision}"
-        return source
 
     def _fits(self) -> dict[tuple, Fit]:
         points: dict[tuple, list[tuple[float, float]]] = {}
