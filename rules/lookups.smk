@@ -188,6 +188,13 @@ def asked_targets():
     return set(workflow.dag_settings.targets) or {"all"}
 
 
+def only_looks():
+    """Whether this call only prints what there is."""
+    return asked_targets() <= {"help", "status", "verify"} | {
+        f"{study}_status" for study in PLAN.studies
+    }
+
+
 def asked_for(study):
     """Whether this call makes all of a study."""
     return bool(asked_targets() & {study, "all"})

@@ -3,13 +3,6 @@
 #         <study>_status) and whether their files are what they should be (target: verify). All work while
 #         another call is running.
 
-LOOKING = {"help", "status", "verify", *(f"{study}_status" for study in PLAN.studies)}
-
-
-def only_looks():
-    """Whether this call only prints what there is."""
-    return LOOKING.issuperset(workflow.dag_settings.targets or ["all"])
-
 
 rule help:
     localrule: True

@@ -1,5 +1,4 @@
-# Needs:  PLAN and RUNS of common.smk, name_of_search of lookups.smk, on_a_gpu of costs.smk, only_looks of
-#         overview.smk
+# Needs:  PLAN and RUNS of common.smk, name_of_search and only_looks of lookups.smk, on_a_gpu of costs.smk
 # Leaves: lines of progress on the terminal instead of Snakemake's lines about single jobs. No rules.
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
