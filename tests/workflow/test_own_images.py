@@ -104,6 +104,26 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
         "my_pictures: done, 12 of 12 runs scored"
     ]
 
+    # Its disk is unplugged: only what needs the images stops.
+    (project.folder / PICTURES).rename(project.folder / "unplugged")
+    warning = r"warning: data set my_pictures: .*; what was made of it can be used"
+    for target in ("help", "status", "my_pictures", "my_pictures_table_raw"):
+        assert re.search(warning, project.snakemake(target)), target
+    assert project.planned("my_pictures") == {}
+    assert project.planned("demo_table_recall")["train"]
+    (folder / "tables" / "raw.csv").unlink()
+    project.snakemake("my_pictures")
+    assert (folder / "tables" / "raw.csv").is_file()
+    (index,) = (project.folder / "results" / "data").glob("my_pictures-*/images.parquet")
+    index.rename(index.with_name("kept"))
+    needed = project.snakemake(str(index.relative_to(project.folder)), check=False)
+    (line,) = (line for line in needed.splitlines() if "its images are needed now" in line)
+    assert line.startswith("dmlbench: data set my_pictures: ")
+    assert "Traceback" not in needed
+    index.with_name("kept").rename(index)
+    (project.folder / "unplugged").rename(project.folder / PICTURES)
+    assert project.planned("my_pictures") == {}
+
 
 @pytest.mark.parametrize(
     ("folder", "said"),

@@ -45,8 +45,11 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
     rows += [(name, title, "") for name, title in _OTHERS.items()]
     width = max(len(name) for name, _, _ in rows)
     return [
-        f"{name:<{width}}  {_short(title):<{_TITLE}}  {state}".rstrip()
-        for name, title, state in rows
+        *(
+            f"{name:<{width}}  {_short(title):<{_TITLE}}  {state}".rstrip()
+            for name, title, state in rows
+        ),
+        *plan.warnings_of_absent_images(),
     ]
 
 
@@ -88,7 +91,8 @@ def status(plan: Plan, *, gpu: bool, only: str | None = None) -> list[str]:
         lines += ["", f"not begun, {len(untouched)}: {', '.join(untouched)}"]
     if only:
         broken = {study: problem for study, problem in broken.items() if study == only}
-    return [*lines, *(f"{study}: cannot be used: {problem}" for study, problem in broken.items())]
+    lines += [f"{study}: cannot be used: {problem}" for study, problem in broken.items()]
+    return lines + plan.warnings_of_absent_images()
 
 
 def of_one(plan: Plan, study: str, *, gpu: bool) -> Iterator[str]:

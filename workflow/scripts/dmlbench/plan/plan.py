@@ -99,7 +99,11 @@ class Plan:
             for study, problem in self.broken.items()
             if study not in self.told
         ]
-        return left_out + [
+        return left_out + self.warnings_of_absent_images()
+
+    def warnings_of_absent_images(self) -> list[str]:
+        """A line for each data set whose images were looked for in vain."""
+        return [
             f"warning: data set {name}: {problem}; what was made of it can be used"
             for name, problem in self.absent.items()
         ]
