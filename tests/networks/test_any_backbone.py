@@ -11,6 +11,7 @@ from dmlbench.files import digest
 from dmlbench.networks.embedder import Extractor
 from dmlbench.networks.entry import as_text, entry_of
 from dmlbench.networks.weights import load_weights
+from dmlbench.networks.work import work_of
 from dmlbench.plan import catalogues
 from dmlbench.plan.catalogues import Network
 from dmlbench.plan.spec import SpecNetwork, SpecWeights
@@ -148,6 +149,19 @@ def test_statistics_of_torchvision_are_those_of_its_weights():
     assert preset.url.endswith(f"-{values['weights']['sha256']}.pth")
     # A recipe crops 7/8 of it.
     assert 7 * values["pixels"] // 8 == preset.transforms().crop_size[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "tolerance"),
+    # torchvision counts MobileNetV3's squeezes and hard swishes, too.
+    [("vit_b_32", 2e-3), ("regnet_y_400mf", 2e-3), ("swin_t", 2e-3), ("mobilenet_v3_small", 0.03)],
+)
+def test_multiply_adds_are_those_that_torchvision_publishes(model, tolerance, tmp_path):
+    (tmp_path / "w.pth").touch()
+    network = Network.model_validate(entry_of(f"torchvision/{model}", weights=tmp_path / "w.pth"))
+    published = models.get_model_weights(model).DEFAULT
+    found = work_of(network, published.transforms().crop_size[0])
+    assert found.multiply_adds == pytest.approx(published.meta["_ops"], rel=tolerance)
 
 
 @with_timm

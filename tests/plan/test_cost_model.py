@@ -9,10 +9,9 @@ import step_memory
 import torch
 import yaml
 from dmlbench import registry
-from dmlbench.networks.embedder import Extractor
+from dmlbench.networks.work import as_line
 from dmlbench.plan import cost_model
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.prior import Prior
+from dmlbench.plan.prior import Prior, Work
 from dmlbench.plan.read import read_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,29 +83,27 @@ def test_multiply_adds_are_what_torch_counts(network):
     assert work.multiply_adds == pytest.approx(per_image / 1e9, rel=5e-3)
 
 
-@pytest.mark.parametrize(
-    "network",
-    [
-        key
-        for key, entry in NETWORKS.items()
-        # The catalog's own entry of EfficientNet-Lite0 is for heads of other sizes as well.
-        if "weights" in entry and "frozen" not in entry and f"{key}_frozen" not in NETWORKS
-    ],
-)
-def test_heads_of_make_study_have_a_prior(network):
-    frozen = f"{network}_frozen"
-    values = Network.model_validate(NETWORKS[network])
-    features = Extractor(values).width
-    work, timing = PRIOR.networks[frozen], PRIOR.cpu.networks[frozen]
-    assert work.pixels == timing.pixels == values.pixels
-    assert work.multiply_adds == pytest.approx(features**2 / 1e9, rel=5e-3)
-    assert timing.milliseconds == pytest.approx(0.07 * features / 512, abs=6e-3)
-
-
 def a_spec(name, pixels=28, **changes):
     spec = step_memory.spec(name)
     network = spec.network.model_copy(update={"pixels": pixels})
     return spec.model_copy(update={"network": network, **changes})
+
+
+def test_the_prior_of_any_frozen_network_by_hand():
+    network = step_memory.spec("resnet50").network.model_copy(update={"frozen": []})
+    for dimensions, milliseconds in ((64, 0.013 + 0.00704), (2048, 0.013 + 0.22528)):
+        spec = a_spec("resnet50", network=network, embedding_dim=dimensions, batch_size=100)
+        expected = 6 + 10_000 * milliseconds / 1000
+        assert PRIOR.seconds_on_a_core("unheard_of", spec, 10_000) == pytest.approx(expected)
+        on_the_gpu = 16 + 10_000 * (0.006 / 100 + 6 * dimensions**2 / (0.4 * 51.1e12))
+        assert PRIOR.seconds_on_the_gpu("unheard_of", spec, 10_000) == pytest.approx(on_the_gpu)
+
+
+def test_make_network_can_add_a_line_to_the_priors():
+    written = (CONFIG / "costs.yaml").read_text()
+    added = yaml.safe_load(written + as_line("mine", Work(pixels=224, multiply_adds=0.4014)))
+    assert added["networks"].pop("mine") == {"pixels": 224, "multiply_adds": 0.4014}
+    assert added == yaml.safe_load(written)
 
 
 def test_the_prior_of_a_timed_network_by_hand():

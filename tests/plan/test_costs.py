@@ -231,7 +231,8 @@ def test_a_worker_of_a_search_starts_once(loaded):
     model = cost_model.CostModel(birds, Path(birds.configuration.pathvars.results), gpu=False)
     # Two trainings a trial: 1,000 batches of 128, and 5,894 embedded at a third of the cost.
     images = 128_000 + 5_894 / 3
-    steps = 24 * images * PRIOR.cpu.networks["efficientnet_lite0_frozen"].milliseconds / 1000
+    head = PRIOR.cpu.head
+    steps = 24 * images * (head.image + head.dimension * 128) / 1000
     assert costs.seconds_of_search(model, name) == pytest.approx(PRIOR.cpu.start + steps)
 
 

@@ -1,4 +1,4 @@
-"""Add a model of timm or torchvision to config/networks.yaml.
+"""Add a model of timm or torchvision to config/networks.yaml, and its cost to config/costs.yaml.
 
 python workflow/scripts/new_network.py timm/vit_small_patch14_dinov2.lvd142m [--name dinov2]
 """
@@ -9,11 +9,14 @@ from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.networks.entry import as_text, entry_of
+from dmlbench.networks.work import as_line, work_of
+from dmlbench.plan.catalogues import Network
 from dmlbench.plan.choices import IDENTIFIER
 from dmlbench.plan.read import read_mapping
 from dmlbench.program import errors_in_one_line, path_of_user
 
-NETWORKS = Path(__file__).resolve().parents[2] / "config" / "networks.yaml"
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+NETWORKS, COSTS = CONFIG / "networks.yaml", CONFIG / "costs.yaml"
 
 
 def main() -> None:
@@ -28,7 +31,12 @@ def main() -> None:
     name = given.name or re.sub(r"\W+", "_", given.model.partition("/")[2].lower())
     if not re.fullmatch(IDENTIFIER, name) or name in read_mapping(NETWORKS):
         raise UserError(f"NAME={name}; allowed: a new name of letters a to z, digits and _")
-    text = as_text(name, entry_of(given.model, given.size, given.weights))
+    values = entry_of(given.model, given.size, given.weights)
+    network, text = Network.model_validate(values), as_text(name, values)
+    # A recipe crops 7/8 of the packed pixels.
+    work = work_of(network, 7 * network.pixels // 8)
+    if name not in read_mapping(COSTS)["networks"]:
+        COSTS.write_text(f"{COSTS.read_text().rstrip()}\n{as_line(name, work)}")
     NETWORKS.write_text(f"{NETWORKS.read_text().rstrip()}\n\n{text}")
     print(text, end="")
     print(f"written: config/networks.yaml; next: make study FOLDER=... NETWORK={name} FROZEN=1")

@@ -97,7 +97,7 @@ class CostModel:
         return _kind(spec) in self.fits
 
     def _before_any_has_run(self, network: str, spec: Spec, images: float) -> Estimate:
-        cpu, pixels = self.prior.cpu, spec.pixels
+        cpu = self.prior.cpu
         on_a_gpu = self.prior.seconds_on_the_gpu(network, spec, images)
         unknown = Estimate(None, "nothing like it has run here", on_a_gpu)
         if self.gpu:
@@ -105,11 +105,11 @@ class CostModel:
                 return unknown
             source = self.prior.source_on_the_gpu(network, spec.precision)
             return Estimate(on_a_gpu, source, start=self.prior.gpu.start)
-        on_a_core = self.prior.seconds_on_a_core(network, pixels, images)
+        on_a_core = self.prior.seconds_on_a_core(network, spec, images)
         if on_a_core is not None:
             return Estimate(on_a_core, f"as timed on {cpu.title}, {_IDLE}", on_a_gpu, cpu.start)
         cores = min(self.plan.threads(spec), usable_cores())
-        on_cores = self.prior.seconds_on_cores(network, pixels, images, cores)
+        on_cores = self.prior.seconds_on_cores(network, spec, images, cores)
         source = f"assumed before any has run: {cpu.flops / 1e9:.0f} billion operations per "
         source += f"second on each of {cores} {'core' if cores == 1 else 'cores'}, {_IDLE}"
         return unknown if on_cores is None else Estimate(on_cores, source, on_a_gpu, cpu.start)

@@ -58,17 +58,26 @@ class Timing(Model):
     milliseconds: PositiveFloat
 
 
+class HeadTime(Model):
+    """Milliseconds to train a head on one image's features: `image`, and for each `dimension`."""
+
+    image: NonNegativeFloat
+    dimension: PositiveFloat
+
+
 class Cpu(Model):
     """Trainings that were timed on one core.
 
     Attributes:
         start: seconds of a training before its first step.
         flops: operations per second of one core, for networks that were not timed.
+        head: of all frozen networks.
     """
 
     title: str
     start: PositiveFloat
     flops: PositiveFloat
+    head: HeadTime
     networks: dict[Identifier, Timing]
 
 
@@ -79,26 +88,26 @@ class Prior(Model):
     networks: dict[Identifier, Work]
     cpu: Cpu
 
-    def seconds_on_a_core(self, network: str, pixels: int, images: float) -> float | None:
+    def seconds_on_a_core(self, network: str, spec: Spec, images: float) -> float | None:
         """Seconds of a training; None for a network that was not timed."""
-        if network not in self.cpu.networks:
+        if spec.network.frozen is not None:
+            an_image = self.cpu.head.image + self.cpu.head.dimension * spec.embedding_dim
+        elif timing := self.cpu.networks.get(network):
+            an_image = timing.milliseconds * (spec.pixels / timing.pixels) ** 2
+        else:
             return None
-        timing = self.cpu.networks[network]
-        an_image = timing.milliseconds / 1000 * (pixels / timing.pixels) ** 2
-        return self.cpu.start + an_image * images
+        return self.cpu.start + an_image / 1000 * images
 
-    def seconds_on_cores(
-        self, network: str, pixels: int, images: float, cores: int
-    ) -> float | None:
+    def seconds_on_cores(self, network: str, spec: Spec, images: float, cores: int) -> float | None:
         """Seconds of a training by its operations; None for an unknown network."""
-        operations = self._operations(network, pixels)
+        operations = self._operations(network, spec)
         if operations is None:
             return None
         return self.cpu.start + images * operations / (self.cpu.flops * cores)
 
     def seconds_on_the_gpu(self, network: str, spec: Spec, images: float) -> float | None:
         """Seconds of a training on the GPU; None for an unknown network."""
-        gpu, operations = self.gpu, self._operations(network, spec.pixels)
+        gpu, operations = self.gpu, self._operations(network, spec)
         if operations is None:
             return None
         if time := self._step_time(network, spec.precision):
@@ -122,9 +131,12 @@ class Prior(Model):
     def _step_time(self, network: str, precision: str) -> StepTime | None:
         return getattr(self.gpu.networks.get(network), precision, None)
 
-    def _operations(self, network: str, pixels: int) -> float | None:
+    def _operations(self, network: str, spec: Spec) -> float | None:
         """Operations for an image: forward and backward, which is three times forward."""
+        if spec.network.frozen is not None:
+            # A head, on as many features as its embedding has dimensions.
+            return 3 * 2 * spec.embedding_dim**2
         if network not in self.networks:
             return None
         work = self.networks[network]
-        return 3 * 2e9 * work.multiply_adds * (pixels / work.pixels) ** 2
+        return 3 * 2e9 * work.multiply_adds * (spec.pixels / work.pixels) ** 2
