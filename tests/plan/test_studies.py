@@ -1,7 +1,10 @@
 """Optional parts of a study, required parts of its views, and experiments."""
 
+from dataclasses import replace
+
 import pytest
 from dmlbench import registry
+from dmlbench.errors import UserError
 from dmlbench.plan import pages, views
 
 EXPERIMENTS = {
@@ -55,6 +58,45 @@ def test_a_study_without_a_tournament_ranks_nothing(configured):
     assert loaded.rows("mine")
     assert "metric" not in pages.page(loaded, "mine")
     assert views.ranked_methods(loaded, "mine") == []
+
+
+def test_a_study_on_a_base_has_its_rows_with_another_data_set(configured):
+    changes = {"base": "mine", "dataset": "cub200", "title": "On birds"}
+    configured.write("studies/other", changes)
+    loaded = configured.load("mine", "other")
+    base, other = loaded.studies["mine"], loaded.studies["other"]
+    assert (other.title, other.question) == ("On birds", base.question)
+    assert other.tournament == base.tournament
+    moved = [replace(row, study="other", dataset="cub200") for row in loaded.rows("mine")]
+    assert loaded.rows("other") == moved
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"base": "nine"}, r"other\.yaml: base: unknown study 'nine'; did you mean 'mine'"),
+        ({"base": "other"}, r"other\.yaml: base: other builds on other; allowed: a study that"),
+        ({"base": "third"}, r"third\.yaml: base: other builds on third; allowed: a study that"),
+        (
+            {"base": "mine", "runs": [{"dataset": "glyphs"}]},
+            r"other\.yaml: runs\.0\.",
+        ),
+        ({"base": "broken", "dataset": "omniglot"}, r"broken\.yaml: runs: 3: "),
+        ({"base": ["mine"]}, r"other\.yaml: base: unknown study"),
+    ],
+)
+def test_a_base_that_does_not_fit_is_one_line(configured, changes, said):
+    configured.write("studies/third", {"base": "other"})
+    configured.write("studies/broken", {"base": "mine", "runs": 3})
+    configured.write("studies/other", changes)
+    with pytest.raises(UserError, match=said):
+        configured.load("other")
+
+
+def test_a_data_set_of_all_rows_needs_a_base(configured):
+    configured.edit("studies/mine", lambda study: study.update(dataset="omniglot"))
+    with pytest.raises(UserError, match=r"mine\.yaml: dataset: is for a study with a base"):
+        configured.load()
 
 
 def folder(points):

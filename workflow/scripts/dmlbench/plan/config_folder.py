@@ -16,7 +16,7 @@ from dmlbench.plan.read import checked, read_mapping, read_yaml
 from dmlbench.plan.recipes import Method, Recipe, built_on_bases
 from dmlbench.plan.search_lists import expanded
 from dmlbench.plan.searches import Search
-from dmlbench.plan.studies import Study
+from dmlbench.plan.studies import Study, built_on_base
 from dmlbench.plan.variants import Variant
 
 CATALOGUES = {
@@ -63,7 +63,7 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
     """A study; its own variants take precedence over these.
 
     Raises:
-        UserError: as `read_yaml`, or a study whose name no target can have.
+        UserError: as `read_yaml`, a study whose name no target can have, or an unfitting base.
     """
     file = study_file(folder, study)
     if not re.fullmatch(IDENTIFIER, study):
@@ -76,9 +76,24 @@ def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Stu
             f"{file}: {study!r} is the name of a rule; allowed: all names but "
             f"{', '.join(sorted(RULES))}"
         )
-    as_written = read_yaml(file, Study)
-    own = with_optima(as_written.variants, folder)
-    return as_written.model_copy(update={"variants": {**variants, **own}})
+    complete = checked(_with_base(folder, study), Study, where=str(file))
+    own = with_optima(complete.variants, folder)
+    return complete.model_copy(update={"variants": {**variants, **own}})
+
+
+def _with_base(folder: Path, study: str, above: tuple[str, ...] = ()) -> Any:
+    """A study as written, on its base as written."""
+    file = study_file(folder, study)
+    values = read_mapping(file)
+    if not isinstance(values, dict) or "base" not in values:
+        return values
+    base = values["base"]
+    check_known(f"{file}: base", "study", [base], study_files(folder))
+    if base in (study, *above):
+        raise UserError(f"{file}: base: {base} builds on {study}; allowed: a study that does not")
+    below = _with_base(folder, base, (study, *above))
+    checked(below, Study, where=str(study_file(folder, base)))
+    return built_on_base(values, below)
 
 
 def study_file(folder: Path, study: str) -> Path:

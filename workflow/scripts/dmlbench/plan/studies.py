@@ -1,8 +1,8 @@
 """The schema of a file in config/studies: runs, and views of their scores."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from dmlbench.plan.choices import FigureKind, Identifier, Model, RankingMetric, TableKind, ViewName
 from dmlbench.plan.rows import OPTIONAL, Combined, model_of_rows, one_or_more
@@ -97,6 +97,8 @@ class Study(Model):
     """One study: its rows and the views of their scores.
 
     Attributes:
+        base: another study, whose keys it has where it has none of its own.
+        dataset: of the base's rows, instead of their own.
         source: the paper that it reproduces: authors, title, where and when it appeared.
         audit: the folder of config/reference whose printed numbers its page checks.
         variants: by name, what grids may vary.
@@ -109,6 +111,8 @@ class Study(Model):
             tournament, or the first table of differences.
     """
 
+    base: Identifier | None = None
+    dataset: Identifier | None = None
     title: str
     question: str
     description: str
@@ -124,3 +128,17 @@ class Study(Model):
     tables: dict[ViewName, Table] = {}
     figures: dict[ViewName, Figure] = {}
     embedding_maps: dict[ViewName, EmbeddingMap] = {}
+
+    @model_validator(mode="after")
+    def _changes_a_base(self) -> "Study":
+        if self.dataset is not None and self.base is None:
+            raise ValueError("dataset: is for a study with a base; allowed: in runs")
+        return self
+
+
+def built_on_base(study: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """A study as written in YAML, with what its base says and it does not."""
+    if "dataset" in study:
+        moved = [grid | {"dataset": study["dataset"]} for grid in base["runs"]]
+        base = base | {"runs": moved}
+    return base | study
