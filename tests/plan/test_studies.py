@@ -71,6 +71,11 @@ def test_a_study_on_a_base_has_its_rows_with_another_data_set(configured):
     assert loaded.rows("other") == moved
 
 
+def test_a_base_without_runs_has_no_rows_to_move(points):
+    points.write("studies/other", {"base": "mine", "dataset": "cub200"})
+    assert points.load("other").rows("other") == []
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -139,6 +139,6 @@ class Study(Model):
 def built_on_base(study: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
     """A study as written in YAML, with what its base says and it does not."""
     if "dataset" in study:
-        moved = [grid | {"dataset": study["dataset"]} for grid in base["runs"]]
+        moved = [grid | {"dataset": study["dataset"]} for grid in base.get("runs", [])]
         base = base | {"runs": moved}
     return base | study
