@@ -12,7 +12,8 @@ import torch
 from dmlbench.data.index import index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
-from dmlbench.plan.spec import Spec, merged
+from dmlbench.plan.places import merged
+from dmlbench.plan.spec import Spec
 from dmlbench.plan.versions import versions
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.version import VERSION as SEARCH

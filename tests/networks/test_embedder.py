@@ -6,8 +6,9 @@ import torch
 from dmlbench.errors import UserError
 from dmlbench.networks.embedder import POOLING, Embedder
 from dmlbench.plan.catalogues import Network
+from dmlbench.plan.places import merged
 from dmlbench.plan.read import checked
-from dmlbench.plan.spec import Spec, SpecNetwork, merged
+from dmlbench.plan.spec import Spec, SpecNetwork
 
 NETWORK = {
     "backbone": {"name": "convnet", "widths": [4]},

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from dmlbench.plan.places import merged
 from dmlbench.plan.recipes import Optimizer
-from dmlbench.plan.spec import merged
 from dmlbench.training import loop
 from dmlbench.training.optimization import build_optimizer
 from toy_training import VALUES, outputs

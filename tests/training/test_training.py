@@ -12,7 +12,8 @@ import yaml
 from dmlbench.errors import UserError
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata
-from dmlbench.plan.spec import Spec, complete, merged
+from dmlbench.plan.places import merged
+from dmlbench.plan.spec import Spec, complete
 from dmlbench.training.data import read_roles
 from dmlbench.training.selection import Selection
 from pydantic import ValidationError

@@ -1,10 +1,9 @@
 """The plan: the rows that the studies list, and the run of each row."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
-from dmlbench.errors import UserError, check_known, entry, located, unknown
+from dmlbench.errors import UserError, check_known, entry, unknown
 from dmlbench.plan import grids, rehearsal, searches, variants
 from dmlbench.plan.catalogues import Weights
 from dmlbench.plan.choices import SplitRule
@@ -22,14 +21,12 @@ from dmlbench.plan.data import Data, data_of
 from dmlbench.plan.defaults import complete as complete_choice
 from dmlbench.plan.naming import slug
 from dmlbench.plan.once import once
-from dmlbench.plan.places import merged
-from dmlbench.plan.read import checked
+from dmlbench.plan.resolution import spec_of, versions_of
 from dmlbench.plan.rows import Row
 from dmlbench.plan.run import Run, folder_of
 from dmlbench.plan.searches import Search
-from dmlbench.plan.spec import Spec, complete, on_features, resolve, without_training
+from dmlbench.plan.spec import Spec
 from dmlbench.plan.studies import Study
-from dmlbench.plan.versions import versions
 from dmlbench.plan.where import Where
 
 
@@ -131,71 +128,13 @@ class Plan:
             UserError: values that no training accepts; the message names recipe and row.
         """
         spec, data = self.spec(row), self.data(row.dataset).folder
-        run = Run(spec, folder_of(spec, data=data, versions=self._versions(self._alike(row))))
+        run = Run(spec, folder_of(spec, data=data, versions=versions_of(self, row)))
         self.known.setdefault(run.folder, row)
         return run
 
     def spec(self, row: Row) -> Spec:
         """The spec of a row's run, which excludes data and code; raises as `run`."""
-        chosen = {"seed": row.seed, "fold": row.fold}
-        if toy := self.configuration.rehearsal:
-            chosen = rehearsal.trained(toy, **chosen)
-        return self._spec(self._alike(row)).model_copy(update=chosen)
-
-    def _alike(self, row: Row) -> Row:
-        """A row that represents all seeds, so that thousands of seeds are checked once."""
-        changes = [*self.recipes[row.recipe].overrides]
-        changes += [c for each in self.variants_of(row.study).values() for c in each.overrides]
-        if any(change.where.seed is not None for change in changes):
-            return row
-        return replace(row, seed=0)
-
-    @once
-    def _versions(self, row: Row) -> dict[str, int]:
-        return versions(self._spec(row).as_dict())
-
-    @once
-    def _spec(self, row: Row) -> Spec:
-        recipe, named = self.recipes[row.recipe], self.variants_of(row.study)
-        values = resolve(
-            row,
-            dataset=rehearsal.TOY if self.configuration.rehearsal else row.dataset,
-            split=self.datasets[row.dataset].splits[row.split],
-            network=self.networks[row.network],
-            method=self.methods[row.method],
-            recipe=recipe,
-        )
-        where = own = f"{self.folder / 'recipes.yaml'}: {row.recipe}"
-        stages = {where: values}
-        for position, override in enumerate(recipe.overrides):
-            if override.where.holds(row):
-                values = merged(values, override.set)
-                where = f"{own}.overrides.{position}"
-                stages[where] = values
-        toy, variant = self.configuration.rehearsal, row.variant
-        if toy:
-            values |= {"sampler": toy.sampler.model_dump()}
-            variant = variants.rehearsed(variant, named)
-        values = variants.changed(values, variant, named, row)
-        if toy:
-            values = merged(values, toy.set)
-        if row.variant:
-            shared = variants.is_defined(row.variant, self.variants, named)
-            file = self.folder / "variants.yaml" if shared else self.file(row.study)
-            where = f"{file}: variants: {row.variant}"
-        if search := variants.search_of(row.variant, named, row):
-            check_known(f"{where}, for row {row.label}", "search", [search], self.searches)
-            values |= {"search": searches.identity(searches.search_facts(self, search))}
-        if self.methods[row.method].loss is None:
-            values = without_training(values)
-        stages[where] = values
-        try:
-            return _completed(values, where, row)
-        except UserError:
-            # What was set first is to blame.
-            for place, before in stages.items():
-                _completed(before, place, row)
-            raise
+        return spec_of(self, row)
 
     def search_of(self, row: Row) -> str | None:
         """The search whose best values a row's run uses; None for most."""
@@ -289,13 +228,3 @@ class Plan:
         if toy and toy.searches:
             return {name: searches.rehearsed(search, toy) for name, search in found.items()}
         return {name: searches.with_trials(search, trials) for name, search in found.items()}
-
-
-def _completed(values: dict, where: str, row: Row) -> Spec:
-    """A spec from its values, every option of its parts explicit."""
-    where = f"{where}, for row {row.label}"
-    if values["network"]["frozen"] is not None:
-        values = on_features(values)
-    with located(where):
-        values = complete(values)
-    return checked(values, Spec, where=where)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from dmlbench import registry
-from dmlbench.plan.catalogues import Network, Pooling, check_installed, check_network
+from dmlbench.plan.catalogues import Pooling, check_installed, check_network
 from dmlbench.plan.choices import (
     Backbone,
     Choice,
@@ -23,9 +23,8 @@ from dmlbench.plan.choices import (
 from dmlbench.plan.defaults import with_defaults
 from dmlbench.plan.identity import identified
 from dmlbench.plan.naming import digest_of
-from dmlbench.plan.places import merged
-from dmlbench.plan.recipes import Method, Recipe, check_objective
 from dmlbench.plan.recipes import Training as _Training
+from dmlbench.plan.recipes import check_objective
 from dmlbench.values import Added
 
 
@@ -161,46 +160,6 @@ class Spec(_Training):
     def digest(self) -> str:
         """Sixteen hexadecimal digits; equal specs have equal digests, on every machine."""
         return digest_of(self.identity, 16)
-
-
-def resolve(
-    row, *, dataset: str, split: SplitRule, network: Network, method: Method, recipe: Recipe
-) -> dict:
-    """The values of a row's spec before overrides and variants: recipe, method and network."""
-    shown = {"title", "sampling", "methods", "overrides", "base"}
-    values = recipe.model_dump(exclude=shown)
-    values |= {
-        "dataset": dataset,
-        "network": network.model_dump(
-            exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}
-        ),
-        "embedding_dim": row.embedding_dim,
-        "loss": method.loss and method.loss.model_dump(),
-        "miner": method.miner and method.miner.model_dump(),
-        "regularizers": [regularizer.model_dump() for regularizer in method.regularizers],
-        "sampler": recipe.sampling[method.sampling].model_dump(),
-        "split": split.model_dump(),
-        "fold": row.fold,
-        "seed": row.seed,
-        "search": None,
-    }
-    values = merged(values, method.set)
-    return merged(values, recipe.methods.get(row.method, {}))
-
-
-def without_training(values: dict) -> dict:
-    """The values of a spec whose network is scored untrained."""
-    nothing = {"loss": None, "miner": None, "regularizers": [], "memory": None, "epoch_metrics": []}
-    return values | nothing | {"epochs": 0, "warmup_epochs": 0}
-
-
-def on_features(values: dict) -> dict:
-    """The values of a spec whose head learns from the features of a frozen backbone.
-
-    What acts on images or on the backbone is left out, so that equal trainings have equal specs.
-    """
-    nothing = {"warmup_epochs": 0, "frozen_batchnorm": "none"}
-    return values | nothing | {"transforms": {"train": [], "test": []}}
 
 
 def complete(values: dict) -> dict:
