@@ -28,7 +28,7 @@ def surveyed(
     """What is in a folder of images, or in a zip or tar of it, and the account of it."""
     with Archive(path_of_user(folder)) as archive:
         rows = registry.build("data/layouts", layout, **(options or {}))([archive])
-        rows, found = described(rows, [archive])
+        rows, findings = described(rows, [archive])
     if rows.empty:
         raise UserError(
             f"{folder}: no image found with the layout {layout}; allowed: files that end in "
@@ -47,7 +47,7 @@ def surveyed(
     tested = counts.loc[test].groupby("label").sum()
     trained = counts.loc["train"] if "train" in counts.index else []
     pictures = Pictures(folder, layout, split, list(trained), list(tested), options or {})
-    return pictures, account(rows, roles, found)
+    return pictures, account(rows, roles, findings)
 
 
 def pretrained() -> list[str]:

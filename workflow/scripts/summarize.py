@@ -27,8 +27,8 @@ NEXT = [
 def snakemake() -> str:
     """Snakemake as it is called from here, whether or not its environment is activated."""
     command = Path(sys.executable).with_name("snakemake")
-    found = shutil.which("snakemake")
-    if found and Path(found).samefile(command):
+    executable = shutil.which("snakemake")
+    if executable and Path(executable).samefile(command):
         return "snakemake"
     return shlex.quote(os.path.relpath(command))
 

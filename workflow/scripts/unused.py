@@ -7,11 +7,11 @@ from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.unused import remove, report, unused
 
 with job(snakemake):
-    found = unused(Configuration.model_validate(snakemake.config), Path(snakemake.params.folder))
-    lines = report(found)
+    folders = unused(Configuration.model_validate(snakemake.config), Path(snakemake.params.folder))
+    lines = report(folders)
     if snakemake.params.delete:
-        remove(found)
+        remove(folders)
         lines.append("removed")
-    elif found:
+    elif folders:
         lines.append("to remove them: snakemake --cores 1 unused --config remove=true")
     print_on_terminal(lines)

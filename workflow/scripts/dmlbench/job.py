@@ -102,9 +102,9 @@ def _check_inputs(snakemake) -> None:
     """Compare the inputs with their records; raises a DamagedError."""
     large = {
         file
-        for name, found in snakemake.input.items()
+        for name, files in snakemake.input.items()
         if name in _CHECKED_BY_READERS
-        for file in ([found] if isinstance(found, str) else found)
+        for file in ([files] if isinstance(files, str) else files)
     }
     for file in snakemake.input:
         if file not in large:

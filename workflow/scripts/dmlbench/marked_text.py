@@ -17,7 +17,7 @@ def read_marked(page: Path, name: str) -> str:
 def write_marked(page: Path, name: str, text: str) -> None:
     """Put a text between the comments of a name."""
     new = re.sub(
-        _MARKED.format(name), lambda found: found[1] + text + found[3], _text(page), flags=re.DOTALL
+        _MARKED.format(name), lambda match: match[1] + text + match[3], _text(page), flags=re.DOTALL
     )
     with atomic_write(page) as unfinished:
         unfinished.write_text(new, encoding="utf-8")

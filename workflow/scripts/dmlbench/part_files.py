@@ -28,8 +28,8 @@ def annotation(package: str, name: str, function: str, argument: str) -> str | N
         return None
     arguments = {argument.arg: argument.annotation for argument in signature.args.args}
     arguments["return"] = signature.returns
-    found = arguments.get(argument)
-    return ast.unparse(found) if found else None
+    node = arguments.get(argument)
+    return ast.unparse(node) if node else None
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def constant(package: str, name: str, key: str) -> Any:
     """
     for node in _tree(_file(package, name)).body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == key:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == key:
                 return ast.literal_eval(value)
             case ast.ImportFrom(module=module, names=names):
                 # From another part of the package.

@@ -125,11 +125,11 @@ def digests_of_inputs(paths: Iterable[str], results: str) -> dict[str, str]:
         results: the folder of results; other files, such as printed tables, are named without their
             folder.
     """
-    found = dict(_named(paths, f"{results}/"))
-    if len(found) <= _LISTED:
-        return found
-    lines = "\n".join(f"{name} {known}" for name, known in sorted(found.items()))
-    return {f"{len(found)} files": _sha256(lines)}
+    digests = dict(_named(paths, f"{results}/"))
+    if len(digests) <= _LISTED:
+        return digests
+    lines = "\n".join(f"{name} {known}" for name, known in sorted(digests.items()))
+    return {f"{len(digests)} files": _sha256(lines)}
 
 
 def digest_of_params(params: Mapping[str, Any]) -> str:
@@ -162,13 +162,13 @@ def _of_bytes(path: str, *version: int) -> str:
 
 @functools.lru_cache(maxsize=1 << 17)
 def _parsed(path: str, *version: int) -> dict[str, Record]:
-    found = {}
+    records = {}
     lines = Path(path).read_bytes().split(b"\n")
     for line in lines[:-1]:
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             record = Record(**json.loads(line))
-            found |= dict.fromkeys(record.files, record)
-    return found
+            records |= dict.fromkeys(record.files, record)
+    return records
 
 
 def _sha256(text: str) -> str:

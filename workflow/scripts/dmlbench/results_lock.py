@@ -118,6 +118,6 @@ def _holders(path: Path) -> list[int]:
     """The processes of this machine that hold a lock of a file, as Linux lists them."""
     inode = str(path.stat().st_ino)
     with contextlib.suppress(OSError):
-        found = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
-        return sorted({int(each[4]) for each in found if each[5].rpartition(":")[2] == inode})
+        entries = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        return sorted({int(each[4]) for each in entries if each[5].rpartition(":")[2] == inode})
     return []

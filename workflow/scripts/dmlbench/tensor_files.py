@@ -45,8 +45,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _digest(tensors: Mapping[str, Tensor]) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name, values in sorted(tensors.items()):
-        found.update(f"{name} {values.dtype} {list(values.shape)}\n".encode())
-        found.update(values.reshape(-1).view(torch.uint8).numpy())
-    return found.hexdigest()
+        hasher.update(f"{name} {values.dtype} {list(values.shape)}\n".encode())
+        hasher.update(values.reshape(-1).view(torch.uint8).numpy())
+    return hasher.hexdigest()

@@ -68,10 +68,10 @@ def checked_labels(labels, embeddings: Tensor) -> Tensor:
 
 def integers(name: str, values) -> np.ndarray:
     """Integers of any type as int64, otherwise as `array`."""
-    found = array(name, values)
-    if found.size and not np.issubdtype(found.dtype, np.integer):
-        raise UserError(f"{name}: {found.dtype}; allowed: integers")
-    return found.astype(np.int64)
+    numbers = array(name, values)
+    if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
+        raise UserError(f"{name}: {numbers.dtype}; allowed: integers")
+    return numbers.astype(np.int64)
 
 
 def array(name: str, values) -> np.ndarray:

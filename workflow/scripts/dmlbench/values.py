@@ -167,11 +167,15 @@ class PartThat:
     annotation: str
 
     def names(self) -> list[str]:
-        found = {
+        annotations = {
             name: part_files.annotation(self.package, name, self.function, self.argument)
             for name in part_files.available(self.package)
         }
-        return [name for name, annotation in found.items() if self.annotation in (annotation or "")]
+        return [
+            name
+            for name, annotation in annotations.items()
+            if self.annotation in (annotation or "")
+        ]
 
     def holds(self, name: str) -> bool:
         return name in self.names()

@@ -13,35 +13,35 @@ from dmlbench.parquet import read_table
 _NAMED = 3
 
 
-def account(rows: pandas.DataFrame, roles: pandas.DataFrame, found: Mapping[str, Any]) -> dict:
+def account(rows: pandas.DataFrame, roles: pandas.DataFrame, findings: Mapping[str, Any]) -> dict:
     """A short account of the images of a data set, label -> text.
 
     Args:
         rows: an index, with the column sha256.
         roles: image_id, role and fold of a split.
-        found: what else `index.described` has found.
+        findings: what else `index.described` has found.
     """
     classes = rows.groupby("label").agg(name=("class_name", "first"), images=("member", "size"))
     single = classes["name"][classes["images"] == 1]
-    depths = [f"{images:,} of {bits} bits" for bits, images in found["depths"].items()]
+    depths = [f"{images:,} of {bits} bits" for bits, images in findings["depths"].items()]
     only = len(depths) == 1
     return {
         "Images": f"{len(rows):,} of {len(classes):,} classes",
-        "Left out": _left_out(found["left_out"]),
+        "Left out": _left_out(findings["left_out"]),
         "Classes with one image": f"{len(single):,} ({_some(list(single), len(single))})"
         if len(single)
         else "none",
         "Identical images": _identical(rows, roles),
-        "Links": f"{found['links']:,}",
-        "Turned upright": f"{found['turned']:,}",
-        "Depth": f"{next(iter(found['depths']))} bits" if only else ", ".join(depths),
+        "Links": f"{findings['links']:,}",
+        "Turned upright": f"{findings['turned']:,}",
+        "Depth": f"{next(iter(findings['depths']))} bits" if only else ", ".join(depths),
     }
 
 
 def account_of(index: Path, split: Path) -> dict:
     """The account of an index and a split of it; empty for indices of earlier versions."""
-    found = table_facts(index).get("found")
-    return account(read_index(index), read_table(split).to_pandas(), found) if found else {}
+    findings = table_facts(index).get("found")
+    return account(read_index(index), read_table(split).to_pandas(), findings) if findings else {}
 
 
 def _left_out(reasons: Mapping[str, Mapping[str, Any]]) -> str:

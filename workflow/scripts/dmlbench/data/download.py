@@ -127,16 +127,16 @@ def _fetch_checked(
 def _problem(part: Path, hashes: set[str], published: str | None, size: int | None) -> str | None:
     """What is wrong with a complete file, or None."""
     found_size = part.stat().st_size
-    found = {kind: digest(part, kind) for kind in sorted({_kind(hash) for hash in hashes})}
-    if hashes and not any(found[_kind(hash)].startswith(hash) for hash in hashes):
+    digests = {kind: digest(part, kind) for kind in sorted({_kind(hash) for hash in hashes})}
+    if hashes and not any(digests[_kind(hash)].startswith(hash) for hash in hashes):
         expected = " or ".join(
             f"{kind} {' or '.join(sorted(hash for hash in hashes if _kind(hash) == kind))}"
-            for kind in found
+            for kind in digests
         )
-        named = ", ".join(found.values())
+        named = ", ".join(digests.values())
         return f"expected {expected}, found {named} ({found_size} bytes)"
     is_published = not hashes or (
-        published is not None and found[_kind(published)].startswith(published)
+        published is not None and digests[_kind(published)].startswith(published)
     )
     if size is not None and found_size != size and is_published:
         return f"expected {size} bytes, found {found_size}"

@@ -48,14 +48,14 @@ def write_embeddings(
 def read_embeddings(path: Path) -> dict[str, dict[str, Embedded]]:
     """The images of a file by selection and role."""
     table = read_table(path)
-    found = {}
+    by_selection = {}
     for selection in table["selection"].unique().to_pylist():
         selected = table.filter(pc.equal(table["selection"], selection))
-        found[selection] = {
+        by_selection[selection] = {
             role: _embedded(selected.filter(pc.equal(selected["role"], role)))
             for role in selected["role"].unique().to_pylist()
         }
-    return found
+    return by_selection
 
 
 def _table(images: Embedded, role: str, selection: str) -> pa.Table:

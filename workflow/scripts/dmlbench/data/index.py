@@ -77,7 +77,7 @@ def index(
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
         rows = registry.build("data/layouts", layout, **(options or {}))(opened)
         _check_counts(rows, layout, archives, images, classes)
-        rows, found = described(rows, opened)
+        rows, findings = described(rows, opened)
         digests = {archive.name: archive.digest() for archive in opened}
         if (
             contents is not None
@@ -87,7 +87,7 @@ def index(
                 f"{archives[0]}: has changed since this call began; run the same command again"
             )
     rows.insert(0, "image_id", range(len(rows)))
-    facts = {"layout": layout, "archives": digests, "found": found}
+    facts = {"layout": layout, "archives": digests, "found": findings}
     own = [field for field in _OF_LISTS if field.name in rows]
     _tables.write(rows, pa.schema([*SCHEMA, *own]), facts, output)
 
@@ -161,16 +161,16 @@ def _in_pixels(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 def _left_out(archives: list[Archive], used: set[tuple[str, str]]) -> dict[str, dict]:
     """Reason -> number of files that are not used for it, and some of their names."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for archive in archives:
         for name, why in archive.not_used().items():
-            found.setdefault(why, []).append(readable(name))
+            by_reason.setdefault(why, []).append(readable(name))
         for name in archive.images():
             if (archive.name, name) not in used:
-                found.setdefault("not in the layout's list", []).append(name)
+                by_reason.setdefault("not in the layout's list", []).append(name)
     return {
         why: {"count": len(names), "names": sorted(names)[:_NAMED]}
-        for why, names in sorted(found.items())
+        for why, names in sorted(by_reason.items())
     }
 
 
@@ -203,12 +203,12 @@ def _check_counts(
     where = ", ".join(str(path) for path in archives)
     if rows.empty:
         raise UserError(f"{where}: no image found with the layout {layout}")
-    for what, expected, found in (
+    for what, expected, actual in (
         ("images", images, len(rows)),
         ("classes", classes, rows["label"].nunique()),
     ):
-        if expected is not None and found != expected:
-            raise UserError(f"{where}: expected {expected} {what}, found {found}")
+        if expected is not None and actual != expected:
+            raise UserError(f"{where}: expected {expected} {what}, found {actual}")
 
 
 def refuse_damaged(damaged: list[str]) -> None:

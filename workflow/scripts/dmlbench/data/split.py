@@ -50,11 +50,11 @@ def split(index: Path, rule: str, output: Path, **hyperparameters) -> None:
 
 
 def _check_roles(labeled: pandas.DataFrame, rule: str, index: Path) -> None:
-    for fold, found in labeled.groupby("fold")["role"].unique().items():
-        scored = ("query", "gallery") if {"query", "gallery"} & set(found) else ("test",)
+    for fold, roles in labeled.groupby("fold")["role"].unique().items():
+        scored = ("query", "gallery") if {"query", "gallery"} & set(roles) else ("test",)
         watched = () if fold == -1 else ("validation",)
         for role in ("train", *watched, *scored):
-            if role not in found:
+            if role not in roles:
                 of_fold = "" if fold == -1 else f" of fold {fold}"
                 raise UserError(f"split {rule} of {index}: no image{of_fold} has the role {role}")
 

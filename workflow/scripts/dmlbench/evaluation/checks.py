@@ -136,16 +136,16 @@ def check_device(device, embeddings) -> str:
     import torch
 
     try:
-        found = torch.device(device)
+        parsed = torch.device(device)
     except (RuntimeError, TypeError):
-        found = None
+        parsed = None
     gpus = torch.cuda.device_count()
-    if found is None or not (
-        found.type == "cpu" or (found.type == "cuda" and (found.index or 0) < gpus)
+    if parsed is None or not (
+        parsed.type == "cpu" or (parsed.type == "cuda" and (parsed.index or 0) < gpus)
     ):
         allowed = ", ".join(["cpu", *(f"cuda:{number}" for number in range(gpus))])
         raise UserError(f"device {str(device)!r}: torch cannot rank there; allowed: {allowed}")
-    return str(found)
+    return str(parsed)
 
 
 def check_memory(memory, device: str) -> int:

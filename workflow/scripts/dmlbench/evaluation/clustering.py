@@ -87,10 +87,10 @@ def cluster_scores(
     if not metrics:
         return {}
     classes = len(np.unique(labels))
-    found = (
+    clusterings = (
         kmeans(vectors, classes, seed=seed, restarts=restarts, device=device) for seed in seeds
     )
-    tables = [contingency(labels, one.assignment) for one in found]
+    tables = [contingency(labels, one.assignment) for one in clusterings]
     return {name: np.array([AGREEMENT[name](table) for table in tables]) for name in metrics}
 
 

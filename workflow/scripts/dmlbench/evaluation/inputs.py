@@ -151,10 +151,10 @@ def _itself(queries: Side, gallery: Side, ids, gallery_ids) -> Runs:
         return Runs(nowhere, nowhere)
     codes, gallery_codes = joint_codes(ids[queries.row], gallery_ids[gallery.row], "ids")
     by_code = np.argsort(gallery_codes, kind="stable")
-    found = Runs(
+    same_id = Runs(
         *(np.searchsorted(gallery_codes[by_code], codes, side) for side in ("left", "right"))
     )
-    query, entry = found.entries()
+    query, entry = same_id.entries()
     other = queries.classes[query] != gallery.classes[by_code[entry]]
     if other.any():
         raise UserError(
@@ -162,17 +162,17 @@ def _itself(queries: Side, gallery: Side, ids, gallery_ids) -> Runs:
             f"with different labels ({len(np.unique(query[other]))} such queries); "
             "allowed: equal ids for the same image only"
         )
-    begin = np.where(found.length > 0, by_code[np.minimum(found.begin, len(by_code) - 1)], 0)
-    return Runs(begin, begin + found.length)
+    begin = np.where(same_id.length > 0, by_code[np.minimum(same_id.begin, len(by_code) - 1)], 0)
+    return Runs(begin, begin + same_id.length)
 
 
 def count_copies(rows, gallery) -> int:
     """Number of rows of an array or tensor that are in the gallery digit for digit."""
-    wanted, found = (
+    wanted, gallery_hashes = (
         [hash(row.tobytes()) for _, part in chunks(side) for row in part.astype(np.float64) + 0.0]
         for side in (rows, gallery)
     )
-    return int(np.isin(wanted, found).sum())
+    return int(np.isin(wanted, gallery_hashes).sum())
 
 
 def typical_distance(rows, space: Space) -> float:
@@ -183,9 +183,9 @@ def typical_distance(rows, space: Space) -> float:
     """
     some = space.queries.row[:: max(1, len(rows) // _SAMPLE)]
     some = _shortened(rows[some], space.scale)
-    found = np.median(np.linalg.norm(some - np.roll(some, len(some) // 2, axis=0), axis=1))
+    median = np.median(np.linalg.norm(some - np.roll(some, len(some) // 2, axis=0), axis=1))
     # Dividing by norms makes such differences, dividing by a power of two none.
-    return 0.0 if space.scale is None and found < _NOISE else float(found)
+    return 0.0 if space.scale is None and median < _NOISE else float(median)
 
 
 def about_mean(rows, gallery, space: Space) -> tuple[np.ndarray, np.ndarray | None]:

@@ -72,13 +72,13 @@ def kmeans(
         raise UserError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     points = _points(engine, vectors, device)
     generator = np.random.default_rng(seed)
-    found = None
+    best = None
     for _ in range(restarts):
         first = np.sort(generator.choice(len(vectors), clusters, replace=False))
         one = _lloyd(points, vectors[first], iterations)
-        if found is None or one.inertia < found.inertia:
-            found = one
-    return found
+        if best is None or one.inertia < best.inertia:
+            best = one
+    return best
 
 
 def _points(engine: str, vectors: np.ndarray, device) -> Points:

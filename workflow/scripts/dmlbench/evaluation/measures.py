@@ -39,7 +39,7 @@ def write_measure(
         UserError: there are no embeddings of the role.
     """
     limit_threads(threads)
-    rows, found = [], {}
+    rows, measured = [], {}
     for selection, roles in read_embeddings(embeddings).items():
         if role not in roles:
             raise UserError(f"{embeddings}: no {role} images; it has {', '.join(sorted(roles))}")
@@ -49,10 +49,10 @@ def write_measure(
         )
         warn_of_caveats(result, f"{role}, {selection}")
         rows += score_rows(result.scores, role, selection)
-        found |= {f"{selection}/{name}": ARRAYS[name](images) for name in arrays}
+        measured |= {f"{selection}/{name}": ARRAYS[name](images) for name in arrays}
     write_rows(rows, output)
     with atomic_write(arrays_output) as unfinished, open(unfinished, "wb") as file:
-        np.savez(file, **found)
+        np.savez(file, **measured)
 
 
 def _unit(images: Embedded) -> np.ndarray:

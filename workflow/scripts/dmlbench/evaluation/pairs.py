@@ -41,12 +41,12 @@ def find_pairs(space: Space, begin: int, end: int, keep: np.ndarray, memory: int
         # By torch: after a product, NumPy's threads would spin next to torch's.
         queries, others = space.queries.vectors[begin + rows], space.gallery.vectors[gallery]
         both = (torch.from_numpy(some).double() for some in (queries, others))
-        found = similarity(*both, space.distance).numpy()
+        scores = similarity(*both, space.distance).numpy()
         mine = itself.of(rows[..., None])
-        found[(mine.begin <= gallery[:, None, :]) & (gallery[:, None, :] < mine.end)] = -np.inf
-        found, order = _descending(found, int(keep[rows[0, 0]]))
-        place = start[rows][..., None] + np.arange(found.shape[-1])
-        values[place] = found
+        scores[(mine.begin <= gallery[:, None, :]) & (gallery[:, None, :] < mine.end)] = -np.inf
+        scores, order = _descending(scores, int(keep[rows[0, 0]]))
+        place = start[rows][..., None] + np.arange(scores.shape[-1])
+        values[place] = scores
         columns[place] = first[rows][..., None] + order
     return Pairs(start, values, columns)
 

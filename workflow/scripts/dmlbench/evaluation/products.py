@@ -151,15 +151,15 @@ class Products:
         |x y - x' y'| <= |x - x'| |y| + |x'| |y - y'| <= lost |y| + (|x| + lost) lost.
         """
         sides = self._vectors()[: 1 if self.space.own else 2]
-        found, lost = [], 0.0
+        rounded_sides, lost = [], 0.0
         for side in sides:
-            found.append(torch.empty_like(side, dtype=dtype))
+            rounded_sides.append(torch.empty_like(side, dtype=dtype))
             step = max(1, (1 << 20) // side.shape[1])
-            for part, codes in zip(side.split(step), found[-1].split(step), strict=True):
+            for part, codes in zip(side.split(step), rounded_sides[-1].split(step), strict=True):
                 codes.copy_(rounded(part))
                 difference = torch.linalg.vector_norm(part - widened(codes), dim=1)
                 lost = max(lost, float(difference.max()))
-        return found[0], found[-1], lost
+        return rounded_sides[0], rounded_sides[-1], lost
 
     def _vectors(self) -> tuple[torch.Tensor, torch.Tensor]:
         return self.space.queries.vectors, self.space.gallery.vectors

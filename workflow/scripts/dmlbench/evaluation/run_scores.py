@@ -49,7 +49,7 @@ def write_scores(
         epoch_metrics: those of the history that are shown at their own best epoch.
     """
     limit_threads(threads)
-    rows, found = [], []
+    rows, tables = [], []
     for selection, embedded in read_embeddings(embeddings).items():
         for role, space in spaces(embedded).items():
             result = evaluate(**space, metrics=dict.fromkeys([*metrics, *_OF_A_QUERY]))
@@ -57,11 +57,11 @@ def write_scores(
             scores = {metric: result.scores[metric] for metric in metrics}
             rows += score_rows(scores, role, selection)
             images = embedded[scored(embedded)[role][0]]
-            found.append(_per_query(result, images, role, selection))
+            tables.append(_per_query(result, images, role, selection))
     if epoch_metrics:
         rows += score_rows(_own_best(history, epoch_metrics), "test", OWN_BEST)
     write_rows(rows, output)
-    write_table(pa.concat_tables(found), queries)
+    write_table(pa.concat_tables(tables), queries)
 
 
 def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[dict]:

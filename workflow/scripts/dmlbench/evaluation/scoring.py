@@ -73,30 +73,30 @@ def score(embeddings, labels, *, metrics, **options) -> dict[str, float]:
 
 def caveats(result: Evaluation) -> list[str]:
     """What a reader of the scores must know: queries left out, scores that depend on exact ties."""
-    found = []
+    notes = []
     if result.left_out:
-        found.append(
+        notes.append(
             f"{result.left_out} of {result.left_out + len(result.row)} queries have no other "
             "image of their class to find and are left out"
         )
     if result.copies:
-        found.append(
+        notes.append(
             f"{result.copies} of {result.left_out + len(result.row)} queries find an exact copy of "
             "themselves in the gallery; given ids and gallery_ids, equal ids are left out"
         )
     if result.unresolved:
         typical, resolved = result.unresolved
-        found.append(
+        notes.append(
             f"two embeddings are typically {typical:.1e} of the largest norm apart, and ranks "
             f"resolve distances from {resolved:.1e} of it: scores may be wrong; leave out rows "
             "that are far longer than the others"
         )
     for name, (lowest, highest) in result.tied.items():
-        found.append(
+        notes.append(
             f"{name} is {result.scores[name]:.6g} with exact ties broken by image id; other "
             f"orders give {lowest:.6g} to {highest:.6g}"
         )
-    return found
+    return notes
 
 
 def evaluate(
@@ -165,7 +165,7 @@ def evaluate(
     per_seed = cluster_scores(
         vectors, classes, of_kind["clustering"], seeds=seeds, restarts=restarts, device=device
     )
-    scores = result.scores | {name: float(found.mean()) for name, found in per_seed.items()}
+    scores = result.scores | {name: float(values.mean()) for name, values in per_seed.items()}
     scores |= structure_scores(vectors, classes, of_kind["structure"])
     return result._replace(scores={name: scores[name] for name in metrics}, per_seed=per_seed)
 
@@ -184,16 +184,16 @@ def _apart(space: Space, rows, gallery, read: Callable[..., Space]):
 
 
 def _retrieve(space: Space, metrics: list[str], memory: int, device) -> Evaluation:
-    found = find_ranks(space, metrics, memory=memory, device=device)
-    if len(found.row) == 0:
+    ranking = find_ranks(space, metrics, memory=memory, device=device)
+    if len(ranking.row) == 0:
         raise UserError("no query has another image of its class to find; allowed: at least 1")
-    values = {name: per_query(name, found.ranks) for name in metrics}
+    values = {name: per_query(name, ranking.ranks) for name in metrics}
     scores = {name: float(some.mean()) for name, some in values.items()}
     tied = {}
-    if found.best is not None:
+    if ranking.best is not None:
         for name in metrics:
-            bounds = [float(per_query(name, some).mean()) for some in (found.worst, found.best)]
+            bounds = [float(per_query(name, some).mean()) for some in (ranking.worst, ranking.best)]
             if any(bound != scores[name] for bound in bounds):
                 tied[name] = (min(*bounds, scores[name]), max(*bounds, scores[name]))
-    left_out = len(space.queries.vectors) - len(found.row)
-    return Evaluation(scores, values, found.row, left_out, {}, tied)
+    left_out = len(space.queries.vectors) - len(ranking.row)
+    return Evaluation(scores, values, ranking.row, left_out, {}, tied)

@@ -56,12 +56,12 @@ def walk_ranks(
                 walk.rows(board, part)
             parts.append([ranks.cpu().numpy() for ranks in board.ranks()])
     kept = np.arange(keep.sum()) + np.repeat(np.cumsum(positives - keep) - (positives - keep), keep)
-    found = []
+    rankings = []
     for some in zip(*parts, strict=True):
         ranks = np.full(positives.sum(), FAR)
         ranks[kept] = np.concatenate(some)
-        found.append(ranks)
-    return tuple(found)
+        rankings.append(ranks)
+    return tuple(rankings)
 
 
 def _tile_side(memory: int, device) -> int:

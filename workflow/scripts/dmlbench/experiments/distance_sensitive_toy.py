@@ -101,8 +101,10 @@ class DistanceSensitiveToy:
         for (method, variant), network in spaces.items():
             with torch.no_grad():
                 embeddings = self._embed(network, points).numpy()
-            found = evaluate(embeddings, arrays["labels"], metrics=METRICS, distance="euclidean")
-            parts.append(rows(found.scores, method=method, variant=variant))
+            evaluation = evaluate(
+                embeddings, arrays["labels"], metrics=METRICS, distance="euclidean"
+            )
+            parts.append(rows(evaluation.scores, method=method, variant=variant))
             arrays[f"{method} {variant}".strip()] = embeddings
         table = pd.concat(parts, ignore_index=True)
         common = {"dataset": "toy", "network": "mlp", "embedding_dim": self.embedding_dim}

@@ -71,8 +71,8 @@ class GaussianClasses:
             (self.classes, f"classes={self.classes}"),
         ):
             some = labels < classes
-            found = evaluate(points[some], labels[some], metrics=METRICS, distance="euclidean")
-            parts.append(rows(found.scores, variant=variant))
+            evaluation = evaluate(points[some], labels[some], metrics=METRICS, distance="euclidean")
+            parts.append(rows(evaluation.scores, variant=variant))
         table = pd.concat(parts, ignore_index=True)
         common = {"dataset": "toy", "embedding_dim": 3, "method": "input_space", "role": "train"}
         return Outcome(table.assign(**common), {"points": points, "labels": labels})

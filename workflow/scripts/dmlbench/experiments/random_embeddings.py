@@ -65,9 +65,9 @@ class RandomEmbeddings:
         for number in self.classes:
             labels = np.empty(self.points, np.int64)
             labels[order] = np.arange(self.points) % number
-            found = evaluate(embeddings, labels, metrics=METRICS, seeds=(seed,))
+            evaluation = evaluate(embeddings, labels, metrics=METRICS, seeds=(seed,))
             variant = f"classes={number}"
-            parts.append(rows(found.scores, method="random", variant=variant))
+            parts.append(rows(evaluation.scores, method="random", variant=variant))
             per_class = self.points / number
             if per_class <= number:
                 closed = {"nmi": shuffled_nmi(number, per_class)}

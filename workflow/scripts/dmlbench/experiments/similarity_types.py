@@ -82,10 +82,10 @@ class SimilarityTypes:
         return Outcome(pd.concat(parts, ignore_index=True).assign(dataset="pairs"), arrays)
 
     def _weights(self, loss: nn.Module, miner, moved: tuple[int, int]) -> np.ndarray:
-        found = []
+        weights = []
         for similarity in np.linspace(-0.2, 0.8, self.steps):
-            found.append(_weight(loss, miner, _USUAL | {moved: similarity}))
-        return np.array(found)
+            weights.append(_weight(loss, miner, _USUAL | {moved: similarity}))
+        return np.array(weights)
 
 
 def _weight(loss: nn.Module, miner, similarities: dict[tuple[int, int], float]) -> float:

@@ -111,7 +111,7 @@ class TripletForces:
         return Outcome(table.assign(dataset="triplets", role="train"), arrays)
 
     def _regions(self) -> dict[str, np.ndarray]:
-        found = {
+        arrays = {
             "points_3_5": np.array([(0, 0), (0.5, 0)], float),
             "extent_3_5": np.array([-1.5, 2.0, -1.75, 1.75]),
             "points_b_1": np.array([(0, 0), (1, 0)], float),
@@ -119,20 +119,20 @@ class TripletForces:
         }
 
         def region(figure: str, loss: nn.Module, anchor: int = 0) -> np.ndarray:
-            points = torch.from_numpy(found[f"points_{figure}"])
+            points = torch.from_numpy(arrays[f"points_{figure}"])
             pair = points if anchor == 0 else points.flip(0)
-            return kept_region(loss, pair, found[f"extent_{figure}"], self.grid)
+            return kept_region(loss, pair, arrays[f"extent_{figure}"], self.grid)
 
         for r, m1, m2 in ((-1, 2.5, 2.0), (0, 2.5, 2.0), (2, -3.5, 20.0), (3, -3.5, 20.0)):
             loss = _loss("distance_sensitive", s=0, r=r, rho=_IDEAL, m1=m1, m2=m2)
-            found[f"region_3_5_r={r}"] = region("3_5", loss)
+            arrays[f"region_3_5_r={r}"] = region("3_5", loss)
         ranking = _loss("ranking", margin=0.1)
-        found["region_b_1_ranking, anchor A"] = region("b_1", ranking)
-        found["region_b_1_ranking, anchor P"] = region("b_1", ranking, anchor=1)
+        arrays["region_b_1_ranking, anchor A"] = region("b_1", ranking)
+        arrays["region_b_1_ranking, anchor P"] = region("b_1", ranking, anchor=1)
         for label, m1 in (("printed", 4.6381), ("least", ellipse_bounds(1.0, 0.1, _IDEAL)[1])):
             ellipse = _loss("distance_sensitive", s=0, r=0, rho=_IDEAL, m1=m1, m2=1e6)
-            found[f"region_b_1_m1={m1:.4f} ({label})"] = region("b_1", ellipse)
-        return found
+            arrays[f"region_b_1_m1={m1:.4f} ({label})"] = region("b_1", ellipse)
+        return arrays
 
 
 def ellipse_bounds(d: float, margin: float, rho: float) -> tuple[float, float, float]:

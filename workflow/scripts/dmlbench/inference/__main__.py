@@ -25,25 +25,27 @@ from dmlbench.program import errors_in_one_line, path_of_user
 def embed(model: Model, given: argparse.Namespace) -> list[str]:
     """Write the embeddings of a folder's images; what is printed about it."""
     pictures, others = in_folder(given.folder)
-    found = Gallery(list(map(str, pictures)), model.embed(pictures))
+    gallery = Gallery(list(map(str, pictures)), model.embed(pictures))
     # Longer names leave no room for those of unfinished files.
     name = given.folder.resolve().name.encode()[:200].decode(errors="ignore")
     output = given.output or _folder(given, model) / f"{name}.parquet"
-    write_gallery(found, model.origin, output)
+    write_gallery(gallery, model.origin, output)
     left_out = f"; {others} other files left out" if others else ""
-    return [f"{len(pictures)} images, {found.embeddings.shape[1]} numbers each{left_out}: {output}"]
+    return [
+        f"{len(pictures)} images, {gallery.embeddings.shape[1]} numbers each{left_out}: {output}"
+    ]
 
 
 def search(model: Model, given: argparse.Namespace) -> list[str]:
     """Rank a folder's images by their distance from the query; what is printed about it."""
     gallery = model.gallery(given.folder).without(given.query)
-    found = gallery.nearest(model.embed([given.query])[0], given.k)
+    neighbors = gallery.nearest(model.embed([given.query])[0], given.k)
     output = given.output or _folder(given, model) / "search.html"
     title = f"{len(gallery.pictures)} pictures of {given.folder}, by {model.run}"
-    write_page(given.query, found, title, output)
+    write_page(given.query, neighbors, title, output)
     ranks = [
         f"{place:4}  {each.distance:.4f}  {each.picture}"
-        for place, each in enumerate(found, start=1)
+        for place, each in enumerate(neighbors, start=1)
     ]
     return ["rank  distance  picture", *ranks, f"with pictures: {output}"]
 

@@ -31,14 +31,14 @@ def run_folder(name: str, results: Path) -> tuple[Path, str]:
         if path.exists():
             return path, ""
     specs = runs.rglob(f"*-{glob.escape(name)}/{SPEC}") if name else ()
-    found = sorted({file.parent for file in specs})
-    if len(found) != 1:
+    folders = sorted({file.parent for file in specs})
+    if len(folders) != 1:
         raise UserError(
-            f"RUN={name}: {len(found)} runs; allowed: the folder of a finished run below {runs}, "
+            f"RUN={name}: {len(folders)} runs; allowed: the folder of a finished run below {runs}, "
             f"the digest at its end, or a finished study ({results}/studies/<study>/runs.csv "
             "lists its runs)"
         )
-    return found[0], f"run: {found[0]}"
+    return folders[0], f"run: {folders[0]}"
 
 
 def _best(scores: Path, runs: Path) -> tuple[Path, str]:

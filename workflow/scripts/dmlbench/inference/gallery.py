@@ -107,8 +107,8 @@ def _cosines(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Cosine similarities of rows [N, D] and a query [D]; 0 for vectors without a direction."""
     rows, query = rows.astype(np.float64), query.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(query)
-    found = np.divide(rows @ query, lengths, out=np.zeros(len(rows)), where=lengths > 0)
-    return found.clip(-1, 1)
+    cosines = np.divide(rows @ query, lengths, out=np.zeros(len(rows)), where=lengths > 0)
+    return cosines.clip(-1, 1)
 
 
 def _is(one: Path, other: Path) -> bool:

@@ -95,8 +95,8 @@ class Model:
             return Gallery(list(map(str, pictures)), self.embed(pictures))
         if Path(pictures).suffix == ".parquet" and not Path(pictures).is_dir():
             return read_gallery(Path(pictures), self.origin)
-        found, _ = in_folder(Path(pictures))
-        return Gallery(list(map(str, found)), self.embed(found))
+        images, _ = in_folder(Path(pictures))
+        return Gallery(list(map(str, images)), self.embed(images))
 
     def neighbors(
         self,
@@ -143,5 +143,5 @@ class Model:
         if not file.is_file():
             raise UserError(f"{file}: no such file; allowed: name the pictures to search (`among`)")
         roles = read_embeddings(file)[self.spec.selection]
-        found = roles[scored(roles)["test"][-1]]
-        return Gallery(found.image_ids.tolist(), found.embeddings, found.labels.tolist())
+        images = roles[scored(roles)["test"][-1]]
+        return Gallery(images.image_ids.tolist(), images.embeddings, images.labels.tolist())

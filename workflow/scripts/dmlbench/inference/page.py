@@ -23,17 +23,17 @@ figcaption { font-size: 0.85rem; }
 """
 
 
-def write_page(query: Path, found: Sequence[Neighbor], title: str, output: Path) -> None:
+def write_page(query: Path, neighbors: Sequence[Neighbor], title: str, output: Path) -> None:
     """Write the query and what was found, the nearest first; it loads nothing from elsewhere.
 
     Args:
         query: the picture that was asked for.
-        found: pictures by their paths.
+        neighbors: pictures by their paths.
         title: which run searched what.
     """
     items = "\n".join(
         f"<li>{_figure(Path(each.picture), f'{place}. {each.distance:.4f}')}</li>"
-        for place, each in enumerate(found, start=1)
+        for place, each in enumerate(neighbors, start=1)
     )
     with atomic_write(output) as unfinished:
         unfinished.write_text(

@@ -25,11 +25,11 @@ def in_folder(folder: Path) -> tuple[list[Path], int]:
     Raises:
         UserError: no folder, or no image in it.
     """
-    found = walk(folder)
-    images = [folder / name for name in found.files if is_image(name)]
+    contents = walk(folder)
+    images = [folder / name for name in contents.files if is_image(name)]
     if not images:
-        raise UserError(f"{folder}: has no image ({len(found.files)} other files)")
-    return images, len(found.files) - len(images) + len(found.left_out)
+        raise UserError(f"{folder}: has no image ({len(contents.files)} other files)")
+    return images, len(contents.files) - len(images) + len(contents.left_out)
 
 
 class Pictures:

@@ -51,8 +51,8 @@ def read_run(run: Path, weights: Path | None) -> tuple[Spec, ImageEmbedder]:
         return spec, network
     for file in (SPEC, MODEL):
         if not (run / file).is_file():
-            found = "has not finished training" if run.is_dir() else "no such folder"
-            raise UserError(f"{run}: {found}; allowed: a finished run, whose folder has {file}")
+            problem = "has not finished training" if run.is_dir() else "no such folder"
+            raise UserError(f"{run}: {problem}; allowed: a finished run, whose folder has {file}")
         provenance.check(run / file)
     spec = checked(read_mapping(run / SPEC), Spec, where=str(run / SPEC))
     tensors, _ = _read(run / MODEL)
@@ -70,11 +70,11 @@ def read_run(run: Path, weights: Path | None) -> tuple[Spec, ImageEmbedder]:
 
 def digest_of(tensors: Mapping[str, Tensor]) -> str:
     """Hexadecimal SHA-256 digest of tensors with their names and shapes."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {list(tensor.shape)}".encode())
-        found.update(tensor.cpu().contiguous().numpy())
-    return found.hexdigest()
+        hasher.update(f"{name} {list(tensor.shape)}".encode())
+        hasher.update(tensor.cpu().contiguous().numpy())
+    return hasher.hexdigest()
 
 
 def _weights(run: Path, spec: Spec) -> Path | None:
@@ -82,13 +82,13 @@ def _weights(run: Path, spec: Spec) -> Path | None:
     if spec.network.weights is None:
         return None
     name = paths.made("weights", file=spec.network.weights.file)
-    found = [above / name for above in run.resolve().parents if (above / name).is_file()]
-    if not found:
+    files = [above / name for above in run.resolve().parents if (above / name).is_file()]
+    if not files:
         raise UserError(
             f"{run}: its network is frozen, and {name} is in no folder above; allowed: the file as "
             "`weights`, or a .safetensors that was exported where it is"
         )
-    return found[0]
+    return files[0]
 
 
 def _read(file: Path) -> tuple[dict[str, Tensor], dict]:

@@ -41,10 +41,10 @@ def _first_two_of_each_class(labels: Tensor) -> tuple[Tensor, Tensor]:
     y = labels[order]
     next_is_same = torch.cat([y[:-1] == y[1:], y[:1] != y[:1]])
     starts = torch.cat([y[:1] == y[:1], y[:-1] != y[1:]])
-    found = starts & next_is_same
+    first_of_pair = starts & next_is_same
     # shapes must not depend on the data: classes without a pair go to the last place
     last = len(labels) // 2
-    place = torch.where(found, found.cumsum(0) - 1, last).expand(2, -1)
+    place = torch.where(first_of_pair, first_of_pair.cumsum(0) - 1, last).expand(2, -1)
     pairs = order.new_zeros(2, last + 1)
     pairs.scatter_(1, place, torch.stack([order, order.roll(-1)]))
-    return pairs, torch.arange(last + 1, device=labels.device) < found.sum()
+    return pairs, torch.arange(last + 1, device=labels.device) < first_of_pair.sum()

@@ -110,16 +110,16 @@ def _of_the_hub(name: str, repository: str | None) -> dict[str, Any]:
         raise UserError(f"timm/{name}: has no weights on the hub; {allowed}")
     url = hub.hf_hub_url(repository, "model.safetensors")
     try:
-        found = hub.get_hf_file_metadata(url)
+        metadata = hub.get_hf_file_metadata(url)
     # Its own errors, and those of the HTTP library, another one from version to version.
     except (OSError, *hub.errors.HfHubHTTPError.__bases__) as error:
         reason = str(error).partition("\n")[0][:100]
         raise UserError(f"timm/{name}: {url} cannot be reached ({reason}); {allowed}") from None
     # The digest of a large file; a server that is not quite the hub may name it otherwise.
-    if not re.fullmatch("[0-9a-f]{64}", found.etag or ""):
+    if not re.fullmatch("[0-9a-f]{64}", metadata.etag or ""):
         raise UserError(f"timm/{name}: {url} states no SHA-256 digest; {allowed}")
     file = f"{repository.rpartition('/')[2]}.safetensors"
-    return {"file": file, "sha256": found.etag, "urls": [url], "bytes": found.size}
+    return {"file": file, "sha256": metadata.etag, "urls": [url], "bytes": metadata.size}
 
 
 def _torchvision(name: str) -> Known:

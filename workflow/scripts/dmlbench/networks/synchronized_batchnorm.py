@@ -28,10 +28,10 @@ class SynchronizedBatchNorm(_BatchNorm):
         centered = values - mean.view(kept)
         variance = summed(centered.square().sum(others)) / count
         self._follow(mean.detach(), variance.detach() * (count / (count - 1)))
-        found = centered * (variance + self.eps).rsqrt().view(kept)
+        normalized = centered * (variance + self.eps).rsqrt().view(kept)
         if self.affine:
-            found = found * self.weight.view(kept) + self.bias.view(kept)
-        return found.to(x.dtype)
+            normalized = normalized * self.weight.view(kept) + self.bias.view(kept)
+        return normalized.to(x.dtype)
 
     def _check_input_dim(self, x: Tensor) -> None:
         """Any number of dimensions."""

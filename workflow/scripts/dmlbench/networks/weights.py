@@ -49,15 +49,15 @@ def load_weights(backbone: nn.Module, weights: SpecWeights | None, path: Path | 
     }
     own = backbone.body.state_dict()
     _refuse(path, "of other shapes", [n for n in own if _differs(own[n], tensors.get(n))])
-    found = backbone.body.load_state_dict(tensors, strict=False)
-    _refuse(path, "missing", found.missing_keys)
-    _refuse(path, "unexpected", found.unexpected_keys)
+    incompatible = backbone.body.load_state_dict(tensors, strict=False)
+    _refuse(path, "missing", incompatible.missing_keys)
+    _refuse(path, "unexpected", incompatible.unexpected_keys)
 
 
 def _check_digest(path: Path, expected: str) -> None:
-    found = digest(path)
-    if not found.startswith(expected):
-        words = f"expected weights of sha256 {expected[:16]}, found {found[:16]}"
+    actual = digest(path)
+    if not actual.startswith(expected):
+        words = f"expected weights of sha256 {expected[:16]}, found {actual[:16]}"
         raise DamagedError(path, ValueError(words))
 
 

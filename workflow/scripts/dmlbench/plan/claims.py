@@ -188,19 +188,19 @@ def read_claims(folder: Path) -> Claims:
             table prints.
     """
     file = folder / FILE
-    found = read_yaml(file, Claims)
+    content = read_yaml(file, Claims)
     cells = cells_of(folder)
     with located(f"{file}: smallest"):
-        for metric in found.smallest:
+        for metric in content.smallest:
             check_metric(metric)
-    for claim in found.claims:
+    for claim in content.claims:
         where = f"{file}: claim {claim.id}"
         filters = [claim.arm, claim.control_filter(), claim.but, claim.less]
         for filtered in filters if not claim.out_of_scope else ():
             _check_filter(filtered or {}, cells, where, unprinted=claim.unprinted)
         if not claim.out_of_scope and not arms(claim, cells):
             raise UserError(f"{where}: no cell fits its arm; allowed: at least 1")
-    return found
+    return content
 
 
 def cells_of(folder: Path) -> list[Cell]:

@@ -69,12 +69,14 @@ def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
     """
     model = CostModel(plan, Path(plan.configuration.pathvars.results), gpu=gpu)
     parts = costs(model, ahead)
-    found = [f"  {part.what}: {_in_words(part, model)}" for part in parts]
+    part_lines = [f"  {part.what}: {_in_words(part, model)}" for part in parts]
     if ahead.downloads:
-        found.append(f"  {counted(len(ahead.downloads), 'download')}: {_bytes(ahead.downloads)}")
+        part_lines.append(
+            f"  {counted(len(ahead.downloads), 'download')}: {_bytes(ahead.downloads)}"
+        )
     if gpu:
-        found += [f"  {line}" for line in [*faster(model, ahead), *too_large(plan, ahead)]]
-    return [*found, f"{_what(ahead)}: {total(model, parts)}"] if found else []
+        part_lines += [f"  {line}" for line in [*faster(model, ahead), *too_large(plan, ahead)]]
+    return [*part_lines, f"{_what(ahead)}: {total(model, parts)}"] if part_lines else []
 
 
 def faster(model: CostModel, ahead: Ahead) -> list[str]:
@@ -160,7 +162,7 @@ def _what(ahead: Ahead) -> str:
         counted(sum(ahead.others.values()), "other job"): ahead.others,
         f"{_bytes(ahead.downloads)} to download": ahead.downloads,
     }
-    return ", ".join(what for what, found in counts.items() if found)
+    return ", ".join(what for what, jobs in counts.items() if jobs)
 
 
 def costs(model: CostModel, ahead: Ahead) -> list[Cost]:

@@ -100,10 +100,10 @@ class Inputs:
     def searched(self, folder: str) -> Search:
         """The search of a folder."""
         name = folder.rpartition("-")[0]
-        found = entry("search", name, self.plan.searches)
+        search = entry("search", name, self.plan.searches)
         if self._search(name) != folder:
             raise UserError(f"search {folder}: is now {self._search(name)}")
-        return found
+        return search
 
     def evaluate(self, run: str) -> Files:
         files = {"embeddings": made("embed", run=run)}

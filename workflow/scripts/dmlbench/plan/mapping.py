@@ -195,9 +195,9 @@ class Mapping(Model):
         columns["split"] = ""
         columns["variant"] = self._variant(cell["variant"])
         for rule in self.rules:
-            found = rule.when.match(cell)
-            if found is not None:
-                values = {**{name: cell[name] for name in CELL}, **found}
+            matched = rule.when.match(cell)
+            if matched is not None:
+                values = {**{name: cell[name] for name in CELL}, **matched}
                 columns |= {
                     column: _NAME.sub(lambda name, values=values: _value(name, values), template)
                     for column, template in rule.then

@@ -147,8 +147,8 @@ def pairs(known: Known) -> None:
         for row in rows
     ):
         wanted = ", ".join(sorted({reference(row) or "base" for row in rows}))
-        found = ", ".join(sorted({getattr(row, between) or "base" for row in rows}))
-        refuse(f"no row of {between} {wanted} to compare with ({found})")
+        present = ", ".join(sorted({getattr(row, between) or "base" for row in rows}))
+        refuse(f"no row of {between} {wanted} to compare with ({present})")
 
 
 def equal_methods(known: Known) -> None:
@@ -216,9 +216,9 @@ def one_row_per_cell(known: Known) -> None:
     for key in keys:
         at = [getattr(key, axis, None) or parts(key.variant).get(axis, "") for axis in axes]
         cells[(*at, key.method, without(key.variant, axes))].add(key)
-    for cell, found in cells.items():
+    for cell, cell_keys in cells.items():
         for column in PLACED:
-            values = sorted({str(getattr(key, column)) for key in found})
+            values = sorted({str(getattr(key, column)) for key in cell_keys})
             if len(values) > 1:
                 refuse(
                     f"{cell[-2]} has several values of {column} ({', '.join(values)}) in one cell; "

@@ -52,8 +52,8 @@ def _ranking(plan: Plan, study: str) -> dict:
 
 def files(plan: Plan, study: str) -> list[str]:
     """Every file of a study's page."""
-    found = _content(plan, study)
-    made = [found[kind] for kind in ("browser", "document") if found[kind]]
+    page_files = _content(plan, study)
+    made = [page_files[kind] for kind in ("browser", "document") if page_files[kind]]
     return content(plan, study) + made
 
 
@@ -145,15 +145,15 @@ def papers(plan: Plan, those: Sequence[str], what: str) -> list[str]:
 
 def to_read(plan: Plan, asked: Iterable[str]) -> list[str]:
     """The files that a user reads first after a call: the report, or a table or figure."""
-    found = []
+    documents = []
     for name in asked:
         if name in plan.studies:
-            found.append(f"{plan.configuration.pathvars.results}/{paths.made('report')}")
+            documents.append(f"{plan.configuration.pathvars.results}/{paths.made('report')}")
         for study in plan.studies:
             if name.startswith((f"{study}_table_", f"{study}_figure_")):
                 files = targets(plan, study).get(name, ())
-                found += [file for file in files if file.endswith((".md", ".png"))]
-    return list(dict.fromkeys(found))
+                documents += [file for file in files if file.endswith((".md", ".png"))]
+    return list(dict.fromkeys(documents))
 
 
 def _content(plan: Plan, study: str) -> dict:

@@ -157,16 +157,16 @@ class Plan:
         """
         name = folder.rpartition("-")[0]
         names = [name] if name in self.datasets else list(self.datasets)
-        found = [self.data(each) for each in names]
-        for data in found:
+        candidates = [self.data(each) for each in names]
+        for data in candidates:
             if data.folder == folder:
                 return data
-        if len(found) == 1 and found[0].entry.folder:
+        if len(candidates) == 1 and candidates[0].entry.folder:
             raise UserError(
-                f"{found[0].entry.folder}: is now the data set {found[0].folder} and not {folder}, "
-                "as it has changed; run the same command again"
+                f"{candidates[0].entry.folder}: is now the data set {candidates[0].folder} and not "
+                f"{folder}, as it has changed; run the same command again"
             )
-        raise unknown("data set", folder, [data.folder for data in found])
+        raise unknown("data set", folder, [data.folder for data in candidates])
 
     def split_rule(self, name: str) -> SplitRule:
         """The rule of a split's file: the inverse of `naming.slug` for rules of the catalogue."""
@@ -222,9 +222,11 @@ class Plan:
         ]
         return list(dict.fromkeys(rows))
 
-    def _shortened(self, found: dict[str, Search]) -> dict[str, Search]:
+    def _shortened(self, full_searches: dict[str, Search]) -> dict[str, Search]:
         """The searches, shortened for a rehearsal or with the budget of the call."""
         toy, trials = self.configuration.rehearsal, self.configuration.search_trials
         if toy and toy.searches:
-            return {name: searches.rehearsed(search, toy) for name, search in found.items()}
-        return {name: searches.with_trials(search, trials) for name, search in found.items()}
+            return {name: searches.rehearsed(search, toy) for name, search in full_searches.items()}
+        return {
+            name: searches.with_trials(search, trials) for name, search in full_searches.items()
+        }

@@ -63,9 +63,9 @@ def lines(files: Iterable[str], results: str) -> Iterator[str]:
         files: a file of each finished job.
         results: the folder of results.
     """
-    found = {file: provenance.record_of(file) for file in files if file.startswith(f"{results}/")}
-    recorded = {file: record for file, record in found.items() if record is not None}
-    unproven = [file for file in found if file not in recorded and os.path.exists(file)]
+    records = {file: provenance.record_of(file) for file in files if file.startswith(f"{results}/")}
+    recorded = {file: record for file, record in records.items() if record is not None}
+    unproven = [file for file in records if file not in recorded and os.path.exists(file)]
     yield from _edited(recorded.values())
     yield from _tuned(recorded, results)
     if unproven:

@@ -46,16 +46,16 @@ def unused(configuration: Configuration, folder: Path) -> list[Unused]:
     results = Path(configuration.pathvars.results)
     named = set(_named(plan, results))
     return [
-        Unused(found, _size(found))
+        Unused(path, _size(path))
         for pattern in _PATTERNS
-        for found in sorted(results.glob(pattern))
-        if found.is_dir() and found.relative_to(results).as_posix() not in named
+        for path in sorted(results.glob(pattern))
+        if path.is_dir() and path.relative_to(results).as_posix() not in named
     ]
 
 
-def remove(found: list[Unused]) -> None:
+def remove(folders: list[Unused]) -> None:
     """Remove folders, and parent folders that become empty."""
-    for folder, _ in found:
+    for folder, _ in folders:
         shutil.rmtree(folder)
         for above in list(folder.parents)[:-1]:
             if any(above.iterdir()):
@@ -63,14 +63,14 @@ def remove(found: list[Unused]) -> None:
             above.rmdir()
 
 
-def report(found: list[Unused]) -> list[str]:
+def report(folders: list[Unused]) -> list[str]:
     """One line per folder with its size, the largest first, and the sum."""
     lines = [
         f"{_in_words(size):>10}  {folder}"
-        for folder, size in sorted(found, key=lambda each: -each.bytes)
+        for folder, size in sorted(folders, key=lambda each: -each.bytes)
     ]
-    total = _in_words(sum(size for _, size in found))
-    return [*lines, f"{total:>10}  in {len(found)} folders that no study names"]
+    total = _in_words(sum(size for _, size in folders))
+    return [*lines, f"{total:>10}  in {len(folders)} folders that no study names"]
 
 
 def _named(plan: Plan, results: Path) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _named(plan: Plan, results: Path) -> Iterator[str]:
 
 def _size(folder: Path) -> int:
     files = (Path(where, name) for where, _, names in os.walk(folder) for name in names)
-    status = {(found.st_dev, found.st_ino): found.st_size for found in map(os.lstat, files)}
-    return sum(status.values())
+    sizes = {(stat.st_dev, stat.st_ino): stat.st_size for stat in map(os.lstat, files)}
+    return sum(sizes.values())
 
 
 def _in_words(size: float) -> str:

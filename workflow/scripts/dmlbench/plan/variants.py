@@ -105,7 +105,7 @@ def expand(items: Sequence[str], variants: Variants) -> list[str]:
     Raises:
         UserError: a name that the study does not define, or a value that cannot be read.
     """
-    return list(dict.fromkeys(found for item in items for found in _expanded(item, variants)))
+    return list(dict.fromkeys(variant for item in items for variant in _expanded(item, variants)))
 
 
 def is_defined(variant: str, catalog: Variants, variants: Variants) -> bool:

@@ -66,9 +66,9 @@ class Findings:
     @property
     def verdict(self) -> str:
         """In words: complete or incomplete, and what is wrong."""
-        found = [kind for kind in ("damaged", "stale", "mixed", "edited") if getattr(self, kind)]
+        problems = [kind for kind in ("damaged", "stale", "mixed", "edited") if getattr(self, kind)]
         whole = f"incomplete ({self.missing} jobs are missing)" if self.missing else "complete"
-        return ", ".join([*found, whole, *(["partly unproven"] if self.unproven else [])])
+        return ", ".join([*problems, whole, *(["partly unproven"] if self.unproven else [])])
 
 
 def verify(plan: Plan, sources: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -88,16 +88,19 @@ def verify(plan: Plan, sources: Mapping[str, str]) -> tuple[list[str], list[str]
         except UserError as error:
             lines.append(f"{study}: cannot be used: {error}")
             continue
-        found = examined(stages, results, sources, pages.files(plan, study))
-        if not found.has_begun:
+        findings = examined(stages, results, sources, pages.files(plan, study))
+        if not findings.has_begun:
             continue
-        lines += [f"{study}: {found.verdict}; {found.files} files read", *_details(found)]
-        bad += [study] * found.is_bad
+        lines += [f"{study}: {findings.verdict}; {findings.files} files read", *_details(findings)]
+        bad += [study] * findings.is_bad
     shared = [os.path.join(results, paths.first(rule)) for rule in _OF_ALL]
-    found = examined([], results, sources, shared)
-    if found.files:
-        lines += [f"of all studies: {found.verdict}; {found.files} files read", *_details(found)]
-        bad += ["of all studies"] * found.is_bad
+    findings = examined([], results, sources, shared)
+    if findings.files:
+        lines += [
+            f"of all studies: {findings.verdict}; {findings.files} files read",
+            *_details(findings),
+        ]
+        bad += ["of all studies"] * findings.is_bad
     return lines, bad
 
 
@@ -112,7 +115,7 @@ def examined(
         sources: as in `verify`.
         shown: files of pages; it is no fault if they are missing.
     """
-    found, codes = Findings(), {}
+    findings, codes = Findings(), {}
     causes: dict[tuple[str, str], list[str]] = {}
     records: dict[str, Record] = {}
     folders = set()
@@ -120,11 +123,11 @@ def examined(
         file = os.path.join(results, stage.output)
         record = provenance.record_of(file)
         if not os.path.exists(file):
-            found.missing += 1
+            findings.missing += 1
             continue
-        found.runs += stage.rule not in OF_IMAGES
+        findings.runs += stage.rule not in OF_IMAGES
         if record is None:
-            found.unproven.append(file)
+            findings.unproven.append(file)
         else:
             records[file] = record
             folders |= {os.path.dirname(file)} if stage.rule in _OWNERS else set()
@@ -140,8 +143,8 @@ def examined(
     }
     named.update(file for folder in folders for file in _recorded_below(folder))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found.damaged += [line for line in pool.map(_damage, sorted(named)) if line]
-    found.files = len(named)
+        findings.damaged += [line for line in pool.map(_damage, sorted(named)) if line]
+    findings.files = len(named)
     for file, record in records.items():
         for why in _stale(record, results, sources):
             causes.setdefault(("stale", why), []).append(file)
@@ -152,11 +155,11 @@ def examined(
             codes.setdefault((record.rule, module), {}).setdefault(code, []).append(file)
     for (kind, why), files in causes.items():
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        getattr(found, kind).append(f"{files[0]}{more}: {why}")
+        getattr(findings, kind).append(f"{files[0]}{more}: {why}")
     for (rule, module), by_code in codes.items():
         if len(by_code) > 1:
             fewest = min(by_code.values(), key=len)
-            found.mixed.append(
+            findings.mixed.append(
                 f"{rule} ran {len(by_code)} states of its code{f' of {module}' if module else ''}; "
                 f"{len(fewest)} of {sum(map(len, by_code.values()))} files are like {fewest[0]}"
             )
@@ -165,8 +168,8 @@ def examined(
         for stage in stages
         if stage.rule == "train"
     ]
-    found.differ = differences(histories)
-    return found
+    findings.differ = differences(histories)
+    return findings
 
 
 def differences(histories: list[str]) -> list[str]:
@@ -243,10 +246,10 @@ def _codes(record: Record) -> list[tuple[str, str]]:
 _OWN_CODE = ("embed", "embed_train")
 
 
-def _details(found: Findings) -> Iterator[str]:
+def _details(findings: Findings) -> Iterator[str]:
     for kind in ("damaged", "stale", "mixed", "edited", "unproven"):
-        lines = getattr(found, kind)
+        lines = getattr(findings, kind)
         yield from (f"  {kind:8}  {line}" for line in lines[:_SHOWN])
         if len(lines) > _SHOWN:
             yield f"  {kind:8}  and {len(lines) - _SHOWN} more"
-    yield from (f"  differs   {line}" for line in found.differ)
+    yield from (f"  differs   {line}" for line in findings.differ)

@@ -210,7 +210,7 @@ def keys_of(rows: Sequence[Row], known: Known, role: str, *, by_recipe: bool = F
             folds[number.split].add(number.fold)
     keys = {row: of_row(row, folds[row.split]) for row in known.rows}
     if not by_recipe:
-        for same in groups({key for found in keys.values() for key in found}, *PLACED):
+        for same in groups({key for row_keys in keys.values() for key in row_keys}, *PLACED):
             check_one(same, "recipe")
     ours = [key for row in rows for key in keys[row]]
     recipes = sorted({row.recipe for row in known.rows}) if by_recipe else [""]

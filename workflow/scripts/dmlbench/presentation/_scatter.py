@@ -9,18 +9,18 @@ _SIDE, _LEFT, _BELOW = 320, 44, 36
 """Units of the plot's side, and space for its scales."""
 
 
-def scatter(found: pd.DataFrame, titles) -> str:
+def scatter(rows: pd.DataFrame, titles) -> str:
     """An SVG element: a mark for each printed number next to ours, on the line where they agree.
 
     Args:
-        found: rows with `printed` and `ours` in one unit, `method`, `metric` and `verdict`; rows
+        rows: rows with `printed` and `ours` in one unit, `method`, `metric` and `verdict`; rows
             without ours are left out.
         titles: (method, metric) -> the names of a mark.
 
     Returns:
         Marks whose class is the verdict's first word; empty if nothing ran.
     """
-    both = found.dropna(subset=["printed", "ours"])
+    both = rows.dropna(subset=["printed", "ours"])
     if both.empty:
         return ""
     values = both[["printed", "ours"]].to_numpy(float)

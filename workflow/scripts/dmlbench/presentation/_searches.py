@@ -15,14 +15,14 @@ def strategy_title(strategy: str) -> str:
     return _STRATEGIES.get(strategy, strategy.replace("_", " "))
 
 
-def by_method(searches: Mapping[str, dict], found: Iterable[str]) -> dict[str, dict[str, str]]:
+def by_method(searches: Mapping[str, dict], existing: Iterable[str]) -> dict[str, dict[str, str]]:
     """Method -> strategy -> search, for the searches that exist, in the order of `searches`.
 
     Raises:
         UserError: a method is searched twice by one strategy.
     """
     methods: dict[str, dict[str, str]] = {}
-    for search in (search for search in searches if search in set(found)):
+    for search in (search for search in searches if search in set(existing)):
         method, strategy = searches[search]["method"], searches[search]["strategy"]
         others = methods.setdefault(method, {})
         if strategy in others:

@@ -28,8 +28,8 @@ def _of_differences(frame: pd.DataFrame, options: Mapping[str, Any], study: Stud
     if len(options["metrics"]) > 1:
         frame = frame[frame["panel"].str.endswith(metric)]
     by_dataset = [
-        _on_one_dataset(found, _on(panel, metric), metric, unit, options, study)
-        for panel, found in frame.groupby("panel", sort=False)
+        _on_one_dataset(rows, _on(panel, metric), metric, unit, options, study)
+        for panel, rows in frame.groupby("panel", sort=False)
     ]
     # Rows of all losses come first, whatever the data set.
     longest = max(map(len, by_dataset))
@@ -59,20 +59,22 @@ def _on_one_dataset(
     sentences = []
     if len(together):
         count = losses["Loss"].str.partition(", ")[0].nunique()
-        found = [(row["Loss"].removeprefix("All losses, "), row) for _, row in together.iterrows()]
-        said = _differences(found, unit, tested)
+        combined = [
+            (row["Loss"].removeprefix("All losses, "), row) for _, row in together.iterrows()
+        ]
+        said = _differences(combined, unit, tested)
         sure = "95 % interval" if tested else "one pair of trainings each"
         sentences.append(
             f"{on}{metric} changes by {said}, compared with {against} (mean over {count} losses, "
             f"{sure})."
         )
-    found = [(row["Loss"], row) for _, row in losses.iterrows()]
+    by_loss = [(row["Loss"], row) for _, row in losses.iterrows()]
     if options.get("between") == "method" and options["against"] == _RAW:
         return _added_by_training(
-            found, on, metric, unit, _seeds_of_features(study) if tested else 1
+            by_loss, on, metric, unit, _seeds_of_features(study) if tested else 1
         )
     if not tested:
-        said = _differences(found, unit, tested)
+        said = _differences(by_loss, unit, tested)
         return [
             *sentences,
             f"{on}{metric} changes by {said}, compared with {against}, in one pair of trainings.",
@@ -84,20 +86,20 @@ def _on_one_dataset(
         f"{_are(up)} significantly higher in {metric}, {_count(len(sure) - up)} significantly "
         f"lower and {_count(len(losses) - len(sure))} not significantly different "
         f"(p < {SIGNIFICANT:g} after Holm's correction"
-        f"{_possible(losses.drop(sure.index), unit)}); {_range(found, unit)}."
+        f"{_possible(losses.drop(sure.index), unit)}); {_range(by_loss, unit)}."
     )
     return sentences
 
 
 def _added_by_training(
-    found: Sequence[tuple[str, pd.Series]], on: str, metric: str, unit: str, seeds: int
+    by_loss: Sequence[tuple[str, pd.Series]], on: str, metric: str, unit: str, seeds: int
 ) -> list[str]:
     """What the best loss adds to the features of its network, and which losses are below them."""
-    ordered = sorted(found, key=lambda item: -float(item[1]["difference"]))
+    ordered = sorted(by_loss, key=lambda item: -float(item[1]["difference"]))
     best, row = ordered[0]
     tested = seeds > 1
     sure = f"95 % interval over {seeds} seeds" if tested else "one seed, so no interval"
-    among = f"{best}, the best of {len(found)} losses" if len(found) > 1 else best
+    among = f"{best}, the best of {len(by_loss)} losses" if len(by_loss) > 1 else best
     below = [
         f"{label} ({_change(each, unit, tested)})"
         for label, each in ordered
@@ -147,26 +149,26 @@ def _reference(options: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     return label if options.get("between") == "method" else f'"{label}"'
 
 
-def _differences(found: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -> str:
-    if len(found) > _MANY:
-        return _extremes(found, unit, tested)
-    return listed([f"{_change(row, unit, tested)} {_with(label)}" for label, row in found])
+def _differences(differences: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -> str:
+    if len(differences) > _MANY:
+        return _extremes(differences, unit, tested)
+    return listed([f"{_change(row, unit, tested)} {_with(label)}" for label, row in differences])
 
 
 def _with(label: str) -> str:
     return label if label.startswith("with") else f"with {label}"
 
 
-def _extremes(found: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -> str:
-    ordered = sorted(found, key=lambda item: float(item[1]["difference"]))
+def _extremes(differences: Sequence[tuple[str, pd.Series]], unit: str, tested: bool) -> str:
+    ordered = sorted(differences, key=lambda item: float(item[1]["difference"]))
     ends = dict.fromkeys([0, len(ordered) - 1])
     said = [f"{_change(ordered[i][1], unit, tested)} ({ordered[i][0]})" for i in ends]
     return f"from {' to '.join(said)}" if len(said) > 1 else said[0]
 
 
-def _range(found: Sequence[tuple[str, pd.Series]], unit: str) -> str:
-    said = _extremes(found, unit, tested=True)
-    return f"differences range {said}" if len(found) > 1 else f"the difference is {said}"
+def _range(differences: Sequence[tuple[str, pd.Series]], unit: str) -> str:
+    said = _extremes(differences, unit, tested=True)
+    return f"differences range {said}" if len(differences) > 1 else f"the difference is {said}"
 
 
 def _change(row: pd.Series, unit: str, tested: bool) -> str:
@@ -181,7 +183,7 @@ def _of_correlations(
     if "panel" not in frame:
         return [_on_one_cloud(frame, "")]
     by_dataset = frame.groupby("panel", sort=False)
-    return [" ".join(_on_one_cloud(found, _on(panel, "")) for panel, found in by_dataset)]
+    return [" ".join(_on_one_cloud(rows, _on(panel, "")) for panel, rows in by_dataset)]
 
 
 def _on_one_cloud(frame: pd.DataFrame, on: str) -> str:
@@ -193,13 +195,14 @@ def _on_one_cloud(frame: pd.DataFrame, on: str) -> str:
         f"{frame[label][index]} {_bounds(frame.loc[index])}" for index in order if index not in sure
     ]
     metric, count = label.removeprefix("With "), frame["points"].iloc[0]
-    found = "does not correlate significantly"
+    verdict = "does not correlate significantly"
     if sure:
         said = listed([_correlation(frame.loc[index], label) for index in sure])
-        found = f"correlates with {said}"
+        verdict = f"correlates with {said}"
     unsure = f"; with {listed(rest)} the interval includes 0" if rest else ""
     return (
-        f"{on}{metric} {found}{unsure} (Pearson's correlation over {count} points, 95 % interval)."
+        f"{on}{metric} {verdict}{unsure} "
+        f"(Pearson's correlation over {count} points, 95 % interval)."
     )
 
 
@@ -230,19 +233,19 @@ def _of_spread(frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage
 def _of_shares(frame: pd.DataFrame, options: Mapping[str, Any], study: StudyPage) -> list[str]:
     metric = options["metrics"][0]
     titles, sentences = study["titles"], []
-    for panel, found in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
+    for panel, rows in frame.groupby("panel", sort=False) if "panel" in frame else [("", frame)]:
         # The numbers of levels follow the names, in brackets.
-        sources = found["Source"].str.partition(" (")
+        sources = rows["Source"].str.partition(" (")
         said = [
             f"{row[f'{metric}_share']} %{_interval(row, metric)} is explained by the {source}"
-            for (_, row), source in zip(found.iterrows(), sources[0], strict=True)
+            for (_, row), source in zip(rows.iterrows(), sources[0], strict=True)
         ]
         losses = sources[2].iloc[0].removesuffix(")")
         of = f"of {losses} losses" + (f" on {panel}" if panel else "")
         sentences.append(f"of the variance of {name(titles, metric)} {of}, {listed(said)}")
     sure = " (95 % intervals over seeds)" if f"{metric}_low" in frame else ""
-    found = "; ".join(sentences)
-    return [f"{found[0].upper()}{found[1:]}{sure}."]
+    sentence = "; ".join(sentences)
+    return [f"{sentence[0].upper()}{sentence[1:]}{sure}."]
 
 
 def _interval(row: pd.Series, stem: str) -> str:

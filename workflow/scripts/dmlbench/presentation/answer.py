@@ -59,13 +59,13 @@ def _of_tournament(study: StudyPage) -> list[str]:
         sentences = [_test(board, lead, seeds)]
     trend = rank_by_year(board, study["years"])
     if trend is not None:
-        found = "no significantly better or worse ranks"
+        ranks = "no significantly better or worse ranks"
         missed = f"; weaker ones than {rounded(trend.detectable, 2)} may be missed"
         if trend.p_value < SIGNIFICANT:
-            found = f"significantly {'better' if trend.correlation < 0 else 'worse'} ranks"
+            ranks = f"significantly {'better' if trend.correlation < 0 else 'worse'} ranks"
             missed = ""
         sentences.append(
-            f"Later losses have {found}: Spearman's correlation of year and mean rank is "
+            f"Later losses have {ranks}: Spearman's correlation of year and mean rank is "
             f"{_signed(trend.correlation)}, p = {trend.p_value:.3g}, {trend.losses} losses "
             f"(below 0: later is better{missed})."
         )
@@ -81,12 +81,12 @@ def _test(board: pd.DataFrame, lead: str, seeds: str) -> str:
     test = f"p = {p_value:.3g}, Kendall's W = {rounded(best.concordance, 2)}"
     among = f"{len(board)} losses in {best.experiments} experiments"
     if not p_value < SIGNIFICANT:
-        found = f": {test}" if p_value == p_value else ""
+        statistic = f": {test}" if p_value == p_value else ""
         apart = (
             "" if pd.isna(difference) else f"; mean ranks {rounded(difference, 2)} apart would be"
         )
         return (
-            f"No significant difference between {among} (Friedman test{found}{apart}). "
+            f"No significant difference between {among} (Friedman test{statistic}{apart}). "
             f"{rank}, which may be due to chance{seeds}."
         )
     limit = f"critical difference {rounded(difference, 2)}"

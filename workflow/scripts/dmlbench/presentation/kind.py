@@ -71,7 +71,7 @@ class Kind:
         return selected(self.selection)
 
     def __call__(self, scores: pd.DataFrame):
-        """The table or figure of a long table of scores (kinds of searches: of `views.Searched`).
+        """The table or figure of a long table of scores; kinds of searches: of `Searched`.
 
         Raises:
             UserError: no scores fit; they mix what the kind shows one of (data sets, networks,

@@ -49,10 +49,10 @@ def write_neighbors(
         needed = [Path(results, file) for file in own]
         needed += [pixels.with_suffix(".npy"), pixels.with_suffix(".parquet")]
         if all(file.is_file() for file in needed):
-            found = nearest(*needed[:2], each["selection"])
+            neighbors = nearest(*needed[:2], each["selection"])
             sheet = f"{each['run'].rpartition('-')[2]}.webp"
-            _draw(found, output / sheet, *needed[2:])
-            tables.append(found.assign(run=each["run"], sheet=sheet))
+            _draw(neighbors, output / sheet, *needed[2:])
+            tables.append(neighbors.assign(run=each["run"], sheet=sheet))
     shown = pd.concat(tables) if tables else pd.DataFrame(columns=_COLUMNS)
     with atomic_write(output / NEIGHBORS) as unfinished:
         shown[list(_COLUMNS)].to_parquet(unfinished, index=False)
@@ -60,11 +60,11 @@ def write_neighbors(
 
 def nearest(queries: Path, embeddings: Path, rule: str) -> pd.DataFrame:
     """Queries and the images nearest to them: query, image_id, label, place, distance."""
-    found, worst, best = extreme_queries(queries, rule)
+    test_queries, worst, best = extreme_queries(queries, rule)
     roles = read_embeddings(embeddings)[rule]
     asking, *others = scored(roles)["test"]
     gallery = roles[others[0]] if others else roles[asking]
-    asked = _chosen(roles[asking], found["image_id"].to_numpy()[[*worst, *best]])
+    asked = _chosen(roles[asking], test_queries["image_id"].to_numpy()[[*worst, *best]])
     return pd.DataFrame(_rows(asked, gallery, own=not others))
 
 

@@ -67,13 +67,13 @@ def write_again(plan: Plan, study: str, folder: Path) -> Iterator[str]:
     if not scores.exists():
         raise UserError(f"{scores}: missing; allowed: a folder with published scores")
     written = 0
-    for name, found in tables_again(plan, study, read_scores(scores)):
-        if isinstance(found, str):
-            yield f"{study}: table {name} stays as it is, because the scores lack {found}"
+    for name, table_or_gap in tables_again(plan, study, read_scores(scores)):
+        if isinstance(table_or_gap, str):
+            yield f"{study}: table {name} stays as it is, because the scores lack {table_or_gap}"
             continue
         made = {end: paths.made("table", end, study=study, table=name) for end in FORMATS}
         files = {end: _in(folder, file) for end, file in made.items()}
-        table.write(found, **files)
+        table.write(table_or_gap, **files)
         written += 1
     yield f"{study}: {written} tables in {folder}"
 

@@ -137,16 +137,16 @@ def _trained_on(study: StudyPage) -> list[str]:
 
     Trainings without a history, or without this record, are left out.
     """
-    found: Counter[tuple] = Counter()
+    trainings: Counter[tuple] = Counter()
     for history in _histories(study):
         known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
         if known:
             where = json.loads(known)
             keys = ("device", "machine", "threads", "resumed", "software", "lock", "commit")
-            found[tuple(where.get(key, "") for key in keys)] += 1
+            trainings[tuple(where.get(key, "") for key in keys)] += 1
     return [
         f"{count} on {device}: {_on(on, threads, resumed)}; {_versions(made_with, locked, code)}"
-        for (device, on, threads, resumed, made_with, locked, code), count in found.items()
+        for (device, on, threads, resumed, made_with, locked, code), count in trainings.items()
     ]
 
 

@@ -77,9 +77,9 @@ def ending_of(history: Path) -> Ending:
     return _ending(_history(history)) if history.is_file() else Ending()
 
 
-def endings(found: Sequence[Ending]) -> dict[str, int]:
+def endings(all_endings: Sequence[Ending]) -> dict[str, int]:
     """How many runs were watched in several epochs, and how many of these end at their best."""
-    watched = [ending for ending in found if ending.scored > 1]
+    watched = [ending for ending in all_endings if ending.scored > 1]
     return {"watched": len(watched), "last": sum(ending.last for ending in watched)}
 
 
@@ -97,20 +97,20 @@ def _ending(history: pd.DataFrame) -> Ending:
     return Ending(best, several and best == int(scored["epoch"].iloc[-1]), len(scored))
 
 
-def _add_queries(found: Found, file: Path, rule: str) -> None:
+def _add_queries(facts: Found, file: Path, rule: str) -> None:
     """The worst and best queries, and the classes with the lowest and the highest recall@1."""
     queries, worst, best = extreme_queries(file, rule)
-    found.worst, found.best = (queries.iloc[rows].to_dict("records") for rows in (worst, best))
+    facts.worst, facts.best = (queries.iloc[rows].to_dict("records") for rows in (worst, best))
     labels, ranks = queries["label"].to_numpy(), queries["first_rank"].to_numpy()
     names, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     means = np.bincount(places, weights=ranks == 1, minlength=len(names)) / np.maximum(sizes, 1)
     rising = np.argsort(means, kind="stable")
     if len(rising) > 2 * _ENDS:
         rising = np.concatenate([rising[:_ENDS], rising[-_ENDS:]])
-    found.classes = [
+    facts.classes = [
         {"label": int(names[i]), "mean": float(means[i]), "size": int(sizes[i])} for i in rising
     ]
-    found.class_count = len(names)
+    facts.class_count = len(names)
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, str]:

@@ -80,14 +80,14 @@ def write_runs(
     """
     results, folder = Path(results), Path(output).parent
     pictures = _pictures(Path(neighbors), folder)
-    found = {run: look(results, run, rule) for run, rule in _rules(rows).items()}
-    common = _common([each.settings for each in found.values()])
+    facts_by_run = {run: look(results, run, rule) for run, rule in _rules(rows).items()}
+    common = _common([each.settings for each in facts_by_run.values()])
     scores, costs = _scores(study["scores"], rows), _costs(study["timings"])
     titles, named = study["titles"], _class_names(images)
-    columns = _varying(rows, found)
+    columns = _varying(rows, facts_by_run)
     shown = []
     for row in rows:
-        each, run = found[row["run"]], row["run"]
+        each, run = facts_by_run[row["run"]], row["run"]
         values = {column: _cell(row, each, column, titles) for column in columns}
         shown.append(
             {
@@ -113,15 +113,15 @@ def write_runs(
         .render(
             study=study,
             rows=shown,
-            trainings=len(found),
+            trainings=len(facts_by_run),
             before={column: _COLUMNS[column] for column in columns if column not in _AFTER},
             after={column: _COLUMNS[column] for column in columns if column in _AFTER},
             metrics={metric: name(titles, metric) for metric in metrics},
             last=any(row["selection"] != "last_epoch" for row in rows),
             rules=[SELECTIONS[rule] for rule in dict.fromkeys(row["selection"] for row in rows)],
             common=common,
-            endings=endings([each.ending for each in found.values()]),
-            cost=_cost_by_method(rows, costs, found, titles),
+            endings=endings([each.ending for each in facts_by_run.values()]),
+            cost=_cost_by_method(rows, costs, facts_by_run, titles),
             report=Path(os.path.relpath(results / paths.made("report"), folder)).as_posix(),
             rehearsal=REHEARSAL if study["rehearsal"] else "",
         )
@@ -169,7 +169,7 @@ def _costs(file: str | os.PathLike | None) -> dict[str, float]:
     return spent.groupby("run")["seconds"].sum().to_dict()
 
 
-def _cost_by_method(rows, costs: Mapping[str, float], found, titles) -> list[dict]:
+def _cost_by_method(rows, costs: Mapping[str, float], facts_by_run, titles) -> list[dict]:
     """Seconds of each loss's runs, each run counted once, by training device."""
     spent: dict[str, dict] = {}
     for run, method in {row["run"]: row["method"] for row in rows}.items():
@@ -177,23 +177,25 @@ def _cost_by_method(rows, costs: Mapping[str, float], found, titles) -> list[dic
             line = spent.setdefault(method, {"runs": 0, "seconds": 0.0, "gpu": 0.0})
             line["runs"] += 1
             line["seconds"] += costs[run]
-            on_gpu = found[run].device not in ("", "cpu")
+            on_gpu = facts_by_run[run].device not in ("", "cpu")
             line["gpu"] += costs[run] if on_gpu else 0
     return [{"title": name(titles, method), **line} for method, line in spent.items()]
 
 
-def _varying(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Found]) -> list[str]:
+def _varying(rows: Sequence[Mapping[str, Any]], facts_by_run: Mapping[str, Found]) -> list[str]:
     """The columns in which runs differ, and the loss."""
-    values = {column: {_raw(row, found[row["run"]], column) for row in rows} for column in _COLUMNS}
+    values = {
+        column: {_raw(row, facts_by_run[row["run"]], column) for row in rows} for column in _COLUMNS
+    }
     return [column for column in _COLUMNS if column == "method" or len(values[column]) > 1]
 
 
-def _raw(row: Mapping[str, Any], found: Found, column: str) -> str:
-    return str(row[column]) if column in COORDINATES else found.settings.get(column, "")
+def _raw(row: Mapping[str, Any], facts: Found, column: str) -> str:
+    return str(row[column]) if column in COORDINATES else facts.settings.get(column, "")
 
 
-def _cell(row: Mapping[str, Any], found: Found, column: str, titles: Mapping[str, str]) -> str:
-    value = _raw(row, found, column)
+def _cell(row: Mapping[str, Any], facts: Found, column: str, titles: Mapping[str, str]) -> str:
+    value = _raw(row, facts, column)
     if column in ("method", "dataset", "network", "recipe", "variant"):
         return ", ".join(titles.get(part, part) for part in [value] if part)
     return value.replace("_", " ")
@@ -216,8 +218,8 @@ def _pictures(neighbors: Path, folder: Path) -> dict[str, list[list[dict]]]:
     where = Path(os.path.relpath(neighbors, folder)).as_posix()
     shown["sheet"] = where + "/" + shown["sheet"]
     return {
-        run: [images.to_dict("records") for _, images in found.groupby("query")]
-        for run, found in shown.groupby("run")
+        run: [images.to_dict("records") for _, images in rows.groupby("query")]
+        for run, rows in shown.groupby("run")
     }
 
 

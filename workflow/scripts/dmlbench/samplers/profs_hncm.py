@@ -78,5 +78,7 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
 
 def _smallest(cost: np.ndarray, count: int) -> np.ndarray:
     """Positions of the `count` smallest costs, in ascending order, in O(len(cost))."""
-    found = np.argpartition(cost, count - 1)[:count] if 0 < count < len(cost) else np.arange(count)
-    return found[np.argsort(cost[found], kind="stable")]
+    positions = (
+        np.argpartition(cost, count - 1)[:count] if 0 < count < len(cost) else np.arange(count)
+    )
+    return positions[np.argsort(cost[positions], kind="stable")]

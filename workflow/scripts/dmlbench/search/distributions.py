@@ -37,8 +37,8 @@ def distribution_around(parameter: Parameter, value: Value) -> BaseDistribution:
 
 def values_of(trial: FrozenTrial, parameters: Mapping[str, Parameter]) -> Values:
     """A trial's values by place; those of a grid exactly, integers as integers."""
-    found = {}
+    values = {}
     for place, parameter in parameters.items():
         value = trial.params[place]
-        found[place] = next((other for other in parameter.values or () if other == value), value)
-    return found
+        values[place] = next((other for other in parameter.values or () if other == value), value)
+    return values

@@ -33,16 +33,16 @@ def finalize(search: str, facts: dict, *, folder: Path, trials: Path, best: Path
     Raises:
         UserError: a worker was lost with its trial, or no trial is complete.
     """
-    found = open_trials(search, facts, folder)
-    running = found.get(TrialState.RUNNING)
+    recorded = open_trials(search, facts, folder)
+    running = recorded.get(TrialState.RUNNING)
     if running:
         numbers = ", ".join(str(trial.number) for trial in running)
         raise UserError(
             f"search {search}: trials {numbers} are not finished; remove "
             f"{Path(best).parent}/workers and run again"
         )
-    summary = _best(found, facts["trial_specs"])
-    write_table(trials_table(found), trials)
+    summary = _best(recorded, facts["trial_specs"])
+    write_table(trials_table(recorded), trials)
     write_best(best, summary)
 
 
@@ -55,19 +55,19 @@ def trials_table(trials: Trials) -> pa.Table:
     which are trained once), attempts (1 unless its worker was lost), seconds (of the last attempt),
     problem (why it failed).
     """
-    found = trials.get()
-    facts = [trial.user_attrs for trial in found]
-    values = [values_of(trial, trials.parameters) for trial in found]
-    complete = [trial.state == TrialState.COMPLETE for trial in found]
-    scores = [trial.value if done else None for trial, done in zip(found, complete, strict=True)]
+    frozen = trials.get()
+    facts = [trial.user_attrs for trial in frozen]
+    values = [values_of(trial, trials.parameters) for trial in frozen]
+    complete = [trial.state == TrialState.COMPLETE for trial in frozen]
+    scores = [trial.value if done else None for trial, done in zip(frozen, complete, strict=True)]
     return pa.table(
         {
-            "search": pa.array([trials.search] * len(found)),
-            "number": pa.array([trial.number for trial in found], pa.int64()),
-            "state": pa.array([STATES[trial.state] for trial in found]),
+            "search": pa.array([trials.search] * len(frozen)),
+            "number": pa.array([trial.number for trial in frozen], pa.int64()),
+            "state": pa.array([STATES[trial.state] for trial in frozen]),
             "values": pa.array([json.dumps(some) for some in values]),
             "validation": pa.array(scores, pa.float64()),
-            "epochs": pa.array([len(trial.intermediate_values) for trial in found], pa.int64()),
+            "epochs": pa.array([len(trial.intermediate_values) for trial in frozen], pa.int64()),
             "trained": pa.array(["duplicate_of" not in fact for fact in facts]),
             "attempts": pa.array([fact["attempts"] for fact in facts], pa.int64()),
             "seconds": pa.array([fact.get("seconds", 0.0) for fact in facts], pa.float64()),
@@ -78,8 +78,8 @@ def trials_table(trials: Trials) -> pa.Table:
 
 def _best(trials: Trials, specs: list[dict]) -> Best:
     states = Counter(STATES[trial.state] for trial in trials.get())
-    found = best_of(trials.get())
-    if found is None:
+    best = best_of(trials.get())
+    if best is None:
         counted = ", ".join(f"{count} {state}" for state, count in states.items())
         why = reasons(trials.get())
         raise UserError(
@@ -89,9 +89,9 @@ def _best(trials: Trials, specs: list[dict]) -> Best:
     return Best(
         search=trials.search,
         metric=specs[0]["selection_metric"],
-        validation=found.value,
+        validation=best.value,
         folds=None if specs[0]["fold"] is None else [spec["fold"] for spec in specs],
-        trial=found.number,
+        trial=best.number,
         trials=dict(states),
-        values=values_of(found, trials.parameters),
+        values=values_of(best, trials.parameters),
     )

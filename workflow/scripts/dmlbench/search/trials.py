@@ -146,11 +146,11 @@ def best_of(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
 
 def reasons(trials: Sequence[FrozenTrial]) -> str:
     """Why trials failed, on one line: the first few different reasons, each with its trial."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for trial in trials:
         if trial.state == TrialState.FAIL:
             # The rest lists the images of the batch.
-            found.setdefault(trial.user_attrs["problem"].split(";")[0], trial.number)
-    named = [f"trial {number}: {reason}" for reason, number in list(found.items())[:_REASONS]]
-    more = [f"and {len(found) - _REASONS} more"] if len(found) > _REASONS else []
+            numbers.setdefault(trial.user_attrs["problem"].split(";")[0], trial.number)
+    named = [f"trial {number}: {reason}" for reason, number in list(numbers.items())[:_REASONS]]
+    more = [f"and {len(numbers) - _REASONS} more"] if len(numbers) > _REASONS else []
     return "; ".join(named + more)

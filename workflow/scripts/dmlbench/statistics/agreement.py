@@ -54,20 +54,20 @@ def agreement(
     if recipe:
         scores = scores[scores["recipe"].isin([recipe, ""])]
     placed = with_margins(read_placed(printed), folder)
-    found = verdicts(
+    judged = verdicts(
         selected(scores, rows, placed),
         placed,
         pd.read_csv(findings, dtype=str, keep_default_na=False),
     )
     with atomic_write(output) as unfinished:
-        found.assign(note=note).to_csv(unfinished, index=False, float_format="%.6g")
+        judged.assign(note=note).to_csv(unfinished, index=False, float_format="%.6g")
 
 
-def summary(found: pd.DataFrame) -> dict[str, Any]:
+def summary(judged: pd.DataFrame) -> dict[str, Any]:
     """How far the numbers of one document were reproduced.
 
     Args:
-        found: as `verdicts` gives it.
+        judged: as `verdicts` gives it.
 
     Returns:
         `printed`, how many numbers there are, without cited ones; how many have each verdict, by
@@ -76,8 +76,8 @@ def summary(found: pd.DataFrame) -> dict[str, Any]:
         averaged over the `orders` with at least three methods that have both. Unknown values are
         None.
     """
-    counts = {verdict: int((found["verdict"] == verdict).sum()) for verdict in VERDICTS}
-    compared = found.dropna(subset=["difference"])
+    counts = {verdict: int((judged["verdict"] == verdict).sum()) for verdict in VERDICTS}
+    compared = judged.dropna(subset=["difference"])
     orders = [
         rows["ours"].rank().corr(rows["printed"].rank())
         for _, rows in compared.groupby(_ALIKE, dropna=False)
@@ -85,7 +85,7 @@ def summary(found: pd.DataFrame) -> dict[str, Any]:
     ]
     orders = [order for order in orders if not np.isnan(order)]
     return counts | {
-        "printed": len(found) - counts[CITED],
+        "printed": len(judged) - counts[CITED],
         "compared": len(compared),
         "mean_difference": float(compared["difference"].abs().mean()) if len(compared) else None,
         "rank_correlation": float(np.mean(orders)) if orders else None,
@@ -121,9 +121,9 @@ def agreement_of_all(
 
 def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
     """Lines for a terminal: how many numbers of each document have which verdict, and the files."""
-    found = pd.read_csv(csv, usecols=["study", "verdict"])
+    numbers = pd.read_csv(csv, usecols=["study", "verdict"])
     lines = []
-    for study, cells in found.groupby("study", sort=False):
+    for study, cells in numbers.groupby("study", sort=False):
         counts = cells["verdict"].value_counts()
         shown = [f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS if verdict in counts]
         lines.append(f"{study}: {len(cells):,} printed numbers: {', '.join(shown)}")

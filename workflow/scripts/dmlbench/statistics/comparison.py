@@ -53,8 +53,8 @@ def compare(ours: pd.DataFrame, placed: pd.DataFrame) -> pd.DataFrame:
             numbers for one key.
     """
     theirs = _theirs(placed)
-    found = _found(find(ours, placed))
-    both = found.merge(theirs, how="outer", on=KEY, sort=True, indicator="status")
+    summarized = _found(find(ours, placed))
+    both = summarized.merge(theirs, how="outer", on=KEY, sort=True, indicator="status")
     named = {"both": BOTH, "left_only": OURS_ALONE, "right_only": NOT_RUN}
     both["status"] = both["status"].astype(str).map(named).mask(both["why"].fillna("") != "", CITED)
     both["seeds"] = both["seeds"].fillna(0).astype("int64")
@@ -95,8 +95,8 @@ def _found(scores: pd.DataFrame) -> pd.DataFrame:
             several = ", ".join(sorted(grouped.get_group(key)[column].unique()))
             raise UserError(f"{_named(key)}: scores {what} ({several}); allowed: one")
     rules = grouped["selection"].first().reset_index()
-    found = summarize(scores, KEY).merge(rules, on=KEY)
-    return found.rename(columns={"mean": "ours", "std": "ours_std"})
+    summaries = summarize(scores, KEY).merge(rules, on=KEY)
+    return summaries.rename(columns={"mean": "ours", "std": "ours_std"})
 
 
 def _theirs(placed: pd.DataFrame) -> pd.DataFrame:

@@ -121,12 +121,12 @@ def rank_confidence(
 
 def _cells(answers: Mapping[Coordinates, pd.Series], methods: Sequence[str]) -> np.ndarray:
     """The rows of each experiment and method, [E, M]."""
-    found: dict[tuple, dict[str, list[Coordinates]]] = {}
+    by_experiment: dict[tuple, dict[str, list[Coordinates]]] = {}
     for row in answers:
         experiment = tuple(getattr(row, column) for column in EXPERIMENT)
-        found.setdefault(experiment, {}).setdefault(row.method, []).append(row)
-    cells = np.empty((len(found), len(methods)), dtype=object)
-    for place, (experiment, rows) in enumerate(found.items()):
+        by_experiment.setdefault(experiment, {}).setdefault(row.method, []).append(row)
+    cells = np.empty((len(by_experiment), len(methods)), dtype=object)
+    for place, (experiment, rows) in enumerate(by_experiment.items()):
         for column, method in enumerate(methods):
             if method not in rows:
                 named = "/".join(str(part) for part in experiment if part != "")

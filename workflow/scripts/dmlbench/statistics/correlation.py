@@ -52,10 +52,10 @@ def correlate(x: Sequence[float], y: Sequence[float], *, resamples: int = 10_000
             f"correlation of {len(x)} and {len(y)} numbers; allowed: equally many, 3 or more"
         )
     drawn = np.random.default_rng(0).integers(0, len(x), (resamples, len(x)))
-    found = _pearson(x[drawn], y[drawn])
-    found = found[np.isfinite(found)]
+    correlations = _pearson(x[drawn], y[drawn])
+    correlations = correlations[np.isfinite(correlations)]
     tail = ndtr(-((len(x) / (len(x) - 1)) ** 0.5) * stdtrit(len(x) - 1, 0.975))
-    low, high = np.quantile(found, [tail, 1 - tail]) if len(found) else [np.nan] * 2
+    low, high = np.quantile(correlations, [tail, 1 - tail]) if len(correlations) else [np.nan] * 2
     ranks = _pearson(*(pd.Series(values).rank().to_numpy() for values in (x, y)))
     return Correlation(float(_pearson(x, y)), float(low), float(high), float(ranks), len(x))
 

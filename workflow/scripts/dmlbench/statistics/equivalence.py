@@ -122,8 +122,8 @@ def variance_ratio(comparisons) -> float:
     for first, second in comparisons:
         if len(first) < 2:
             continue
-        found, both = of_pairs(first, second), between(first, second)
-        together += found.error**2
+        as_pairs, both = of_pairs(first, second), between(first, second)
+        together += as_pairs.error**2
         apart += both.error**2
     return float(together / apart) if apart else float("nan")
 
@@ -199,8 +199,7 @@ def runs_needed(deviation, margin, *, error=0.0, freedom=None):
     def enough(count: np.ndarray) -> np.ndarray:
         variance = np.maximum(deviation**2 / count, np.finfo(float).tiny)
         degrees = count - 1 if freedom is None else freedom
-        found = equivalence_power(margin, *_welch(variance, degrees, error**2, np.inf))
-        return found >= POWER
+        return equivalence_power(margin, *_welch(variance, degrees, error**2, np.inf)) >= POWER
 
     fewest = 2 if freedom is None else 1
     low, high = np.full(margin.shape, fewest - 1), np.full(margin.shape, MOST_RUNS)

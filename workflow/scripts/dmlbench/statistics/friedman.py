@@ -65,16 +65,16 @@ def friedman(ranks: pd.DataFrame) -> Friedman:
     return Friedman(chi_square, _share_as_high(table, experiments * between))
 
 
-def _share_as_high(table: np.ndarray, found: float) -> float:
+def _share_as_high(table: np.ndarray, observed: float) -> float:
     """Share of arrangements of ranks [k, N] whose squared rank sums are as high as these.
 
     Args:
-        found: sum of the squares of the methods' rank sums less their mean.
+        observed: sum of the squares of the methods' rank sums less their mean.
     """
     # Sorted, so that equal numbers of methods, experiments and ties have equal draws.
     columns = np.sort(table - table.mean(axis=0), axis=0).T
     experiments, methods = columns.shape
-    limit = found * (1 - 1e-9)
+    limit = observed * (1 - 1e-9)
     if factorial(methods) ** (experiments - 1) <= _ALL:
         orders = [list(order) for order in permutations(range(methods))]
         others = product(*[[column[order] for order in orders] for column in columns[1:]])
@@ -118,14 +118,14 @@ def groups(average_ranks: pd.Series, difference: float) -> list[list[str]]:
         Sets of at least two methods, best method first; none is a subset of another.
     """
     ordered = average_ranks.sort_values(kind="stable")
-    found: list[list[str]] = []
+    sets: list[list[str]] = []
     end = 0
     for start, rank in enumerate(ordered):
         stop = int((ordered - rank < difference).sum())
         if stop > max(end, start + 1):
             end = stop
-            found.append(list(ordered.index[start:stop]))
-    return found
+            sets.append(list(ordered.index[start:stop]))
+    return sets
 
 
 def _check(methods: int) -> None:

@@ -57,17 +57,17 @@ def margins_of(folder: Path) -> pd.DataFrame:
     cells = read_placed(sorted(folder.glob("table_*.csv")))
     cells = cells[cells["why"] == ""].drop_duplicates(KEY)
     grouped = cells.groupby(COLUMN, sort=True)
-    found = grouped.agg(
+    margins = grouped.agg(
         numbers=("number", "size"), spread=("number", "std"), runs=("runs", "median")
     ).reset_index()
-    found = found.merge(noise_of(folder), how="left", on=["dataset", "metric"])
-    runs = found["runs"].replace(np.inf, read_sources(folder).noise.intervals_of or 1)
-    found["error"] = np.maximum(found["noise"] / runs**0.5, found["rerun"])
-    total = np.sqrt(found["noise"] ** 2 / SEEDS + found["error"] ** 2)
+    margins = margins.merge(noise_of(folder), how="left", on=["dataset", "metric"])
+    runs = margins["runs"].replace(np.inf, read_sources(folder).noise.intervals_of or 1)
+    margins["error"] = np.maximum(margins["noise"] / runs**0.5, margins["rerun"])
+    total = np.sqrt(margins["noise"] ** 2 / SEEDS + margins["error"] ** 2)
     # One tail for the test, one for a true number to pass it in nine of ten cases.
-    quantile = 2 * stdtrit(found["freedom"].astype(float), 1 - ALPHA)
-    found["margin"] = np.fmax(quantile * total, MATTERS * found["spread"])
-    return found[COLUMNS]
+    quantile = 2 * stdtrit(margins["freedom"].astype(float), 1 - ALPHA)
+    margins["margin"] = np.fmax(quantile * total, MATTERS * margins["spread"])
+    return margins[COLUMNS]
 
 
 def write_margins(folder: str | os.PathLike) -> None:
@@ -80,9 +80,9 @@ def write_margins(folder: str | os.PathLike) -> None:
 def read_margins(folder: str | os.PathLike) -> pd.DataFrame:
     """The margins of a folder of printed numbers, as `margins_of` gives them."""
     texts = dict.fromkeys([*COLUMN, "source"], str) | {"embedding_dim": "Int64"}
-    found = pd.read_csv(Path(folder) / _FILE, dtype=texts, keep_default_na=False, na_values="")
+    margins = pd.read_csv(Path(folder) / _FILE, dtype=texts, keep_default_na=False, na_values="")
     empty = [column for column in texts if column != "embedding_dim"]
-    return found.assign(**{column: found[column].fillna("") for column in empty})
+    return margins.assign(**{column: margins[column].fillna("") for column in empty})
 
 
 def with_margins(placed: pd.DataFrame, folder: str | os.PathLike) -> pd.DataFrame:
@@ -99,11 +99,11 @@ def with_margins(placed: pd.DataFrame, folder: str | os.PathLike) -> pd.DataFram
     folder = Path(folder)
     columns = [*COLUMN, "noise", "error", "freedom", "margin"]
     of_column = read_margins(folder)[columns].rename(columns={"error": "of_column"})
-    found = placed.merge(of_column, how="left", on=COLUMN)
-    found.loc[found["why"] != "", ["noise", "of_column", "freedom", "margin"]] = np.nan
-    return found.assign(
+    joined = placed.merge(of_column, how="left", on=COLUMN)
+    joined.loc[joined["why"] != "", ["noise", "of_column", "freedom", "margin"]] = np.nan
+    return joined.assign(
         nearest=nearest(placed, read_sources(folder).controls),
-        printed_error=np.fmax(found["of_column"], found["error"]),
+        printed_error=np.fmax(joined["of_column"], joined["error"]),
     )
 
 
@@ -120,7 +120,7 @@ def nearest(placed: pd.DataFrame, controls: Sequence[Control]) -> np.ndarray:
     Returns:
         The distance of each number, [N], in its unit; infinite where there is no other number.
     """
-    found = np.full(len(placed), np.inf)
+    distances = np.full(len(placed), np.inf)
     cells = placed.reset_index(drop=True)
     cells = cells[cells["why"] == ""]
     for _, column in cells.groupby(COLUMN, sort=False):
@@ -133,8 +133,8 @@ def nearest(placed: pd.DataFrame, controls: Sequence[Control]) -> np.ndarray:
         if len(own) > 1:
             near = np.minimum(near, np.abs(column["number"] - own["number"].mean()))
         effect = np.where(without_effect(column, own, controls), apart, np.inf).min(axis=1)
-        found[column.index] = np.minimum(near, effect)
-    return found
+        distances[column.index] = np.minimum(near, effect)
+    return distances
 
 
 def without_effect(
@@ -143,14 +143,14 @@ def without_effect(
     """Which of the column's own numbers are what each number would be without its effect."""
     variants = own["printed_variant"].to_numpy()
     methods = own["printed_method"].to_numpy()
-    found = np.zeros((len(column), len(own)), dtype=bool)
+    matches = np.zeros((len(column), len(own)), dtype=bool)
     for row, cell in enumerate(column.to_dict("records")):
         for control in controls:
             names = control.when.match(cell_of(cell))
             if names is not None:
                 without = [text.format(**names) for text in control.without]
-                found[row] |= np.isin(variants, without) & (methods == cell["printed_method"])
-    return found
+                matches[row] |= np.isin(variants, without) & (methods == cell["printed_method"])
+    return matches
 
 
 if __name__ == "__main__":

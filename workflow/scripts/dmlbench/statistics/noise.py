@@ -38,10 +38,10 @@ def noise_of(folder: Path) -> pd.DataFrame:
         source = f"{sources.like}: " + borrowed["source"]
         own = pd.concat([own, borrowed.assign(source=source)]).drop_duplicates(_BY)
     wanted = cells[_BY].drop_duplicates()
-    found = wanted.merge(own, how="left", on=_BY).sort_values(_BY)
-    found = _from_smaller_k(found, own)[COLUMNS].reset_index(drop=True)
-    found["source"] = found["source"].fillna("")
-    return found.astype(dict.fromkeys(["noise", "rerun", "freedom"], float))
+    noise = wanted.merge(own, how="left", on=_BY).sort_values(_BY)
+    noise = _from_smaller_k(noise, own)[COLUMNS].reset_index(drop=True)
+    noise["source"] = noise["source"].fillna("")
+    return noise.astype(dict.fromkeys(["noise", "rerun", "freedom"], float))
 
 
 def alike(cells: pd.DataFrame, filters: Sequence[When], by: Sequence[str]) -> list[pd.DataFrame]:
@@ -49,7 +49,7 @@ def alike(cells: pd.DataFrame, filters: Sequence[When], by: Sequence[str]) -> li
     groups = []
     for filtered in filters:
         names = [filtered.match(cell_of(cell)) for cell in cells.to_dict("records")]
-        kept = [index for index, found in enumerate(names) if found is not None]
+        kept = [index for index, matched in enumerate(names) if matched is not None]
         keys = ["/".join(map(str, names[index].values())) for index in kept]
         grouped = cells.iloc[kept].assign(names=keys).groupby([*by, "names"], sort=False)
         groups += [group for _, group in grouped if len(group) > 1]
@@ -81,17 +81,17 @@ def _own(cells: pd.DataFrame, sources: Sources) -> pd.DataFrame:
         parts.append(_intervals(cells, sources.intervals_of))
     if sources.repeats:
         parts.append(_repeats(cells, sources.repeats))
-    found = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
+    noise = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
     if not sources.twins:
-        return found
+        return noise
     twins = _twins(cells, sources.twins)
-    found = found.drop(columns="rerun").merge(twins, how="left", on=_BY)
-    shown = found["rerun"] > 0
-    source = found["source"] + "; twin cells: " + found["twins"].map("{:.0f} pairs".format)
-    return found.assign(
-        rerun=found["rerun"].fillna(0),
-        freedom=found["twins"].where(shown, found["freedom"]),
-        source=source.where(shown, found["source"]),
+    noise = noise.drop(columns="rerun").merge(twins, how="left", on=_BY)
+    shown = noise["rerun"] > 0
+    source = noise["source"] + "; twin cells: " + noise["twins"].map("{:.0f} pairs".format)
+    return noise.assign(
+        rerun=noise["rerun"].fillna(0),
+        freedom=noise["twins"].where(shown, noise["freedom"]),
+        source=source.where(shown, noise["source"]),
     )
 
 
@@ -101,19 +101,19 @@ def _deviations(cells: pd.DataFrame, filtered: When) -> pd.DataFrame:
     with_std = cells[np.array(fits) & (cells["printed_std"] > 0)]
     # From the standard error, because some print deviations over n.
     deviation = with_std["error"] * with_std["runs"] ** 0.5
-    found = (
+    pooled = (
         with_std.assign(deviation=deviation)
         .groupby(_BY)
         .agg(noise=("deviation", _pooled), count=("deviation", "size"), runs=("runs", "first"))
     )
-    return _frame(found, found["count"] * (found["runs"] - 1), "printed deviations")
+    return _frame(pooled, pooled["count"] * (pooled["runs"] - 1), "printed deviations")
 
 
 def _intervals(cells: pd.DataFrame, runs: int) -> pd.DataFrame:
     half = cells[cells["printed_std"] > 0].groupby(_BY)["printed_std"]
-    found = half.agg(noise=_pooled, count="size")
-    found["noise"] *= runs**0.5 / float(stdtrit(runs - 1, 0.975))
-    return _frame(found, found["count"] * (runs - 1), f"printed intervals of {runs} runs")
+    pooled = half.agg(noise=_pooled, count="size")
+    pooled["noise"] *= runs**0.5 / float(stdtrit(runs - 1, 0.975))
+    return _frame(pooled, pooled["count"] * (runs - 1), f"printed intervals of {runs} runs")
 
 
 def _repeats(cells: pd.DataFrame, filters: Sequence[When]) -> pd.DataFrame:
@@ -125,9 +125,9 @@ def _repeats(cells: pd.DataFrame, filters: Sequence[When]) -> pd.DataFrame:
             "count": [len(group) - 1 for group in groups],
         }
     )
-    found = parts.groupby(_BY)[["squares", "count"]].sum()
-    found["noise"] = np.sqrt(found["squares"] / found["count"])
-    return _frame(found, found["count"], "one training printed under several settings")
+    pooled = parts.groupby(_BY)[["squares", "count"]].sum()
+    pooled["noise"] = np.sqrt(pooled["squares"] / pooled["count"])
+    return _frame(pooled, pooled["count"], "one training printed under several settings")
 
 
 def _twins(cells: pd.DataFrame, filters: Sequence[When]) -> pd.DataFrame:
@@ -144,9 +144,9 @@ def _twins(cells: pd.DataFrame, filters: Sequence[When]) -> pd.DataFrame:
     return apart[_BY].assign(rerun=rerun, twins=apart["size"])
 
 
-def _from_smaller_k(found: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+def _from_smaller_k(incomplete: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     known = known.set_index(_BY)
-    filled = found.set_index(_BY)
+    filled = incomplete.set_index(_BY)
     for dataset, metric in filled.index[filled["noise"].isna()]:
         at_k = split_at_k(metric)
         smaller = [
@@ -170,6 +170,6 @@ def _pooled(deviations: pd.Series) -> float:
     return float(np.sqrt((deviations**2).mean()))
 
 
-def _frame(found: pd.DataFrame, freedom: pd.Series, source: str) -> pd.DataFrame:
-    kept = found[["noise"]].assign(rerun=0.0, freedom=freedom, source=source)
+def _frame(pooled: pd.DataFrame, freedom: pd.Series, source: str) -> pd.DataFrame:
+    kept = pooled[["noise"]].assign(rerun=0.0, freedom=freedom, source=source)
     return kept.reset_index()[COLUMNS]

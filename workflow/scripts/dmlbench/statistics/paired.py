@@ -95,13 +95,13 @@ def compared(first: Sequence[float], second: Sequence[float], *, ratio: float) -
         first, second: one value per seed, [n], in the order of the seeds.
         ratio: the `variance_ratio` of all comparisons that are tested together.
     """
-    found = paired(np.subtract(first, second))
-    if pairing_gains(ratio) or found.pairs < 2:
-        return found
+    as_pairs = paired(np.subtract(first, second))
+    if pairing_gains(ratio) or as_pairs.pairs < 2:
+        return as_pairs
     _, error, freedom = difference = two_samples(np.round(first, _NOISE), np.round(second, _NOISE))
     half = stdtrit(freedom, 0.975) * error
     p_value = float(beyond_p(difference, 0)) if error else np.nan
-    return found._replace(low=found.mean - half, high=found.mean + half, p_value=p_value)
+    return as_pairs._replace(low=as_pairs.mean - half, high=as_pairs.mean + half, p_value=p_value)
 
 
 def paired_differences(
@@ -161,17 +161,17 @@ def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
         UserError: fewer than two methods, or a seed that some methods lack or have twice.
     """
     alike = [column for column in ROW if column != "method"] + ["metric"]
-    found = scores.groupby(alike, sort=False)["value"].agg(spread="std", methods="count")
+    spreads = scores.groupby(alike, sort=False)["value"].agg(spread="std", methods="count")
     key = [column for column in alike if column != "seed"]
     there = scores.groupby(key, sort=False)["method"].nunique().rename("there").reset_index()
-    there = found.reset_index().merge(there, on=key)["there"].to_numpy()
-    counts = set(found["methods"])
-    if len(counts) > 1 or min(counts) < 2 or (found["methods"] != there).any():
+    there = spreads.reset_index().merge(there, on=key)["there"].to_numpy()
+    counts = set(spreads["methods"])
+    if len(counts) > 1 or min(counts) < 2 or (spreads["methods"] != there).any():
         listed = ", ".join(map(str, sorted({*counts, *there.tolist()})))
         raise UserError(f"{listed} methods per seed; allowed: the same methods, at least 2, in all")
     key = [*key, "methods"]
     rows = []
-    for names, group in found.reset_index().groupby(key, sort=False):
+    for names, group in spreads.reset_index().groupby(key, sort=False):
         mean = paired(group["spread"])
         rows.append((*names, mean.mean, mean.low, mean.high, mean.pairs))
     return pd.DataFrame(rows, columns=[*key, "spread", "low", "high", "seeds"])
@@ -207,8 +207,8 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
     both = others.merge(first, on=[*alike, "_reference"], suffixes=("", "_reference"))
     if both.empty:
         wanted = ", ".join(sorted({name or "base" for name in references.values()}))
-        found = ", ".join(sorted({name or "base" for name in scores[between]}))
-        raise UserError(f"no scores of {between} {wanted} to compare with ({found})")
+        available = ", ".join(sorted({name or "base" for name in scores[between]}))
+        raise UserError(f"no scores of {between} {wanted} to compare with ({available})")
     reference = both["value_reference"]
     return both.assign(reference=reference, difference=both["value"] - reference)
 
@@ -231,7 +231,7 @@ def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     }
     for names, group in pairs.groupby(["dataset", *alike, "metric"], sort=False):
         ratio = ratios[names[0], names[-1]]
-        found = compared(group.value, group.reference, ratio=ratio)
-        means = (found.pairs, group.reference.mean(), group.value.mean(), found.mean)
-        rows.append((*names, *means, found.low, found.high, found.p_value, found.sign, ratio))
+        test = compared(group.value, group.reference, ratio=ratio)
+        means = (test.pairs, group.reference.mean(), group.value.mean(), test.mean)
+        rows.append((*names, *means, test.low, test.high, test.p_value, test.sign, ratio))
     return pd.DataFrame(rows, columns=[column for column in COLUMNS if column != "holm"])

@@ -43,8 +43,8 @@ def summarize(values: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         95 % interval of the mean, in the order of the values. One value has neither std nor half.
     """
     grouped = values.groupby(list(keys), sort=False)["value"]
-    found = grouped.agg(mean="mean", std="std", seeds="count")
-    return found.assign(half=half_width(found["std"], found["seeds"])).reset_index()
+    summary = grouped.agg(mean="mean", std="std", seeds="count")
+    return summary.assign(half=half_width(summary["std"], summary["seeds"])).reset_index()
 
 
 def half_width(std, seeds, *, further: int = 0):

@@ -161,8 +161,8 @@ def rank_by_year(board: pd.DataFrame, years: Mapping[str, int]) -> Trend | None:
     year = dated["method"].map(years)
     if len(dated) < 4 or year.nunique() < 2:
         return None
-    found = stats.spearmanr(year, dated["average_rank"])
-    return Trend(float(found.statistic), float(found.pvalue), len(dated))
+    correlation = stats.spearmanr(year, dated["average_rank"])
+    return Trend(float(correlation.statistic), float(correlation.pvalue), len(dated))
 
 
 def write_tournament(

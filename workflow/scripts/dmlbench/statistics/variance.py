@@ -68,14 +68,14 @@ def variance_shares(values: pd.DataFrame, first: str, second: str) -> dict[str, 
     drawn = _drawn(_of_cube(cube), cube.size)
     left_out = [_sources(_of_cube(np.delete(cube, place, axis=2))) for place in range(count)]
     bounds = {
-        source: [_jackknife(found.share, [each[source].share for each in left_out]), drawn[source]]
-        for source, found in sources.items()
+        source: [_jackknife(full.share, [each[source].share for each in left_out]), drawn[source]]
+        for source, full in sources.items()
     }
     return {
-        source: found._replace(
+        source: full._replace(
             low=min(low for low, _ in bounds[source]), high=max(high for _, high in bounds[source])
         )
-        for source, found in sources.items()
+        for source, full in sources.items()
     }
 
 
@@ -110,9 +110,9 @@ def _cube(values: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     lacking = full.difference(table.index)
     if len(lacking) or (table["size"] > 1).any():
         where = lacking[0] if len(lacking) else table.index[table["size"] > 1][0]
-        found = "no score" if len(lacking) else "several scores"
+        problem = "no score" if len(lacking) else "several scores"
         which = ", ".join(f"{name} {level}" for name, level in zip(columns, where, strict=True))
-        raise UserError(f"shares of variance: {found} with {which}; allowed: one of each")
+        raise UserError(f"shares of variance: {problem} with {which}; allowed: one of each")
     return table["mean"].reindex(full).to_numpy().reshape(levels)
 
 
@@ -180,12 +180,12 @@ def _drawn(sums: Sums, size: int) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(sums, (np.nan, np.nan))
     generator = np.random.default_rng(0)
     error = left / generator.chisquare(free, _DRAWS)
-    effects = {source: found for source, found in sums.items() if source != REST}
+    effects = {source: effect for source, effect in sums.items() if source != REST}
     together = tuple(map(sum, zip(*effects.values(), strict=True)))
     # What is not the rest has one noncentrality, so that the rest's share can be near 1.
     shares = {REST: 1 / (1 + _noncentral(*together, error, generator) / size)}
-    drawn = {source: _noncentral(*found, error, generator) for source, found in effects.items()}
-    shares |= {source: found / (sum(drawn.values()) + size) for source, found in drawn.items()}
+    drawn = {source: _noncentral(*effect, error, generator) for source, effect in effects.items()}
+    shares |= {source: draws / (sum(drawn.values()) + size) for source, draws in drawn.items()}
     return {
         source: tuple(map(float, np.quantile(share, [0.025, 0.975])))
         for source, share in shares.items()
@@ -198,6 +198,6 @@ def _noncentral(
     """Draws of the noncentrality of a sum of squares, given draws of the error variance."""
     scaled, level = squares / error, generator.random(len(error))
     shown = chdtr(degrees, scaled) > level
-    found = np.zeros(len(error))
-    found[shown] = chndtrinc(scaled[shown], degrees, level[shown])
-    return found
+    noncentralities = np.zeros(len(error))
+    noncentralities[shown] = chndtrinc(scaled[shown], degrees, level[shown])
+    return noncentralities

@@ -73,53 +73,53 @@ def verdicts(scores: pd.DataFrame, placed: pd.DataFrame, findings: pd.DataFrame)
         compared = compared[compared["status"] != OURS_ALONE].drop(columns=["low", "high"])
         kept = cells[["study", "table", "panel", *KEY, *_JUDGED_BY]]
         parts.append(kept.merge(compared, on=KEY, how="left"))
-    found = pd.concat(parts, ignore_index=True)
-    deviation, difference = _difference(found)
+    numbers = pd.concat(parts, ignore_index=True)
+    deviation, difference = _difference(numbers)
     half = stdtrit(difference.freedom, 1 - ALPHA) * difference.error
-    small = np.fmin(found["margin"], found["nearest"])
-    found["low"], found["high"] = found["difference"] - half, found["difference"] + half
-    found["seeds_needed"] = _seeds_needed(found, deviation, small)
-    found["verdict"] = np.select(
+    small = np.fmin(numbers["margin"], numbers["nearest"])
+    numbers["low"], numbers["high"] = numbers["difference"] - half, numbers["difference"] + half
+    numbers["seeds_needed"] = _seeds_needed(numbers, deviation, small)
+    numbers["verdict"] = np.select(
         [
-            found["status"] == CITED,
+            numbers["status"] == CITED,
             impossible,
-            (found["status"] != BOTH) | ~selected_alike(found),
+            (numbers["status"] != BOTH) | ~selected_alike(numbers),
             equivalence_p(difference, small.to_numpy()) <= ALPHA,
-            beyond_p(difference, found["margin"].to_numpy()) <= ALPHA,
+            beyond_p(difference, numbers["margin"].to_numpy()) <= ALPHA,
         ],
         [CITED, CANNOT_BE, NOT_RUN, REPRODUCED, DIFFERS],
         INCONCLUSIVE,
     )
-    return found[COLUMNS]
+    return numbers[COLUMNS]
 
 
-def _difference(found: pd.DataFrame) -> tuple[pd.Series, Difference]:
+def _difference(numbers: pd.DataFrame) -> tuple[pd.Series, Difference]:
     """The deviation of one run of ours, and the estimated difference."""
-    further = found["seeds"].clip(lower=1) - 1
-    known, freedom = found["noise"] ** 2, found["freedom"]
-    own = found["ours_std"] ** 2
+    further = numbers["seeds"].clip(lower=1) - 1
+    known, freedom = numbers["noise"] ** 2, numbers["freedom"]
+    own = numbers["ours_std"] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         largest = known * fdtri(further.clip(lower=1), freedom, 1 - NOISIER)
     alone = (own > largest) | (known.isna() & own.notna())
     pooled = (freedom * known + further * own.fillna(0)) / (freedom + further)
     variance = own.where(alone, pooled)
-    rounding = 10.0 ** (-2 * found["decimals"].astype(float)) / 12
+    rounding = 10.0 ** (-2 * numbers["decimals"].astype(float)) / 12
     # Without any noise of theirs, their number is taken for one more run of ours.
-    theirs = (found["printed_error"] ** 2).fillna(variance) + rounding
+    theirs = (numbers["printed_error"] ** 2).fillna(variance) + rounding
     error = np.sqrt(variance / (further + 1) + theirs)
     freedom = further.where(alone & freedom.isna(), freedom)
     freedom = np.fmin(freedom, further).where(alone, freedom)
-    columns = (found["difference"], error, freedom)
+    columns = (numbers["difference"], error, freedom)
     return np.sqrt(variance), Difference(*(column.to_numpy(float) for column in columns))
 
 
-def _seeds_needed(found: pd.DataFrame, deviation: pd.Series, margin: pd.Series) -> pd.Series:
+def _seeds_needed(numbers: pd.DataFrame, deviation: pd.Series, margin: pd.Series) -> pd.Series:
     """How many seeds would be needed; missing where no noise is known, or nothing to run."""
-    rounding = 10.0 ** (-2 * found["decimals"].astype(float)) / 12
-    error = np.sqrt((found["printed_error"] ** 2).fillna(deviation**2) + rounding)
-    known = deviation.notna() & margin.notna() & (found["status"] != CITED)
-    freedom = found["freedom"].fillna(found["seeds"] - 1)
-    needed = pd.Series(np.nan, index=found.index)
+    rounding = 10.0 ** (-2 * numbers["decimals"].astype(float)) / 12
+    error = np.sqrt((numbers["printed_error"] ** 2).fillna(deviation**2) + rounding)
+    known = deviation.notna() & margin.notna() & (numbers["status"] != CITED)
+    freedom = numbers["freedom"].fillna(numbers["seeds"] - 1)
+    needed = pd.Series(np.nan, index=numbers.index)
     needed[known] = runs_needed(
         deviation[known].to_numpy(),
         margin[known].to_numpy(),
@@ -137,10 +137,10 @@ def _impossible(placed: pd.DataFrame, findings: pd.DataFrame) -> np.ndarray:
     tables = [
         place(table, panel) for table, panel in zip(placed["table"], placed["panel"], strict=True)
     ]
-    found = np.zeros(len(placed), dtype=bool)
+    contradicted = np.zeros(len(placed), dtype=bool)
     for finding in certain.itertuples():
-        found |= _about(finding, placed, pd.Series(tables, index=placed.index)).to_numpy()
-    return found
+        contradicted |= _about(finding, placed, pd.Series(tables, index=placed.index)).to_numpy()
+    return contradicted
 
 
 def _about(finding, placed: pd.DataFrame, tables: pd.Series) -> pd.Series:

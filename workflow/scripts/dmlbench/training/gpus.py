@@ -124,9 +124,9 @@ def _wait_for_slots(
     while True:
         # One process at a time: looking for a slot takes every free slot for a moment.
         with locks.held(folder / "mutex"):
-            found = _least_loaded(folder, list(gpus), runs_per_gpu, count)
-        if found:
-            return list(found.values()), [gpus[uuid] for uuid in found]
+            slots = _least_loaded(folder, list(gpus), runs_per_gpu, count)
+        if slots:
+            return list(slots.values()), [gpus[uuid] for uuid in slots]
         if not waited:
             taken = f"{len(gpus)} x {runs_per_gpu} slots on {', '.join(gpus.values())}"
             print(f"waiting for a GPU: all taken of {taken}", file=sys.stderr)

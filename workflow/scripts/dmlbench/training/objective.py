@@ -120,9 +120,9 @@ class Objective:
             tuples = regularizer(tuples)
         loss = self.loss(embeddings, labels, *([] if tuples is None else [tuples]))
         if not isinstance(loss, Tensor) or loss.ndim:
-            found = f"shape {list(loss.shape)}" if isinstance(loss, Tensor) else f"{loss!r}"
+            returned = f"shape {list(loss.shape)}" if isinstance(loss, Tensor) else f"{loss!r}"
             raise UserError(
-                f"loss {type(self.loss).__name__}: returns {found}; allowed: a tensor with one "
+                f"loss {type(self.loss).__name__}: returns {returned}; allowed: a tensor with one "
                 "number and no dimensions, such as a mean"
             )
         return loss

@@ -53,13 +53,13 @@ def take_prepared(
     if prepared is None or not Path(prepared).is_file():
         return False
     try:
-        found = read_metadata(prepared)
+        metadata = read_metadata(prepared)
     except DamagedError as error:
         _log.warning("%s: embedding again", error)
         return False
     spec = Spec.model_validate(values)
     wanted = origin(spec, model=model, last=last, split=split)
-    if {key.decode(): value.decode() for key, value in found.items()} != wanted:
+    if {key.decode(): value.decode() for key, value in metadata.items()} != wanted:
         _log.warning("%s: of other weights, split or code: embedding again", prepared)
         return False
     os.replace(prepared, output)

@@ -50,11 +50,11 @@ def fonts() -> dict[str, tuple[Path, ...]]:
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     files = [file for file in sorted(folder.glob("*.ttf")) if _is_text_font(file.stem)]
     holds = {file: TTFont(file, lazy=True).getBestCmap().keys() for file in files}
-    found = {
+    by_character = {
         character: tuple(file for file in files if _draws(file, character, holds[file]))
         for character in CHARACTERS
     }
-    return {c: drawn_by for c, drawn_by in found.items() if len(drawn_by) >= _FEWEST_FONTS}
+    return {c: drawn_by for c, drawn_by in by_character.items() if len(drawn_by) >= _FEWEST_FONTS}
 
 
 def _is_text_font(stem: str) -> bool:

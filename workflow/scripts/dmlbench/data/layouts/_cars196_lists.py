@@ -26,17 +26,17 @@ def images(archives: list[Archive]) -> pandas.DataFrame:
 
     The numbering is 'all' (six digits, 1 to 16,185), 'train' or 'test' (five digits).
     """
-    found = []
+    rows = []
     for archive in archives:
         for member in archive.images():
             path = PurePosixPath(member)
             if re.fullmatch(r"\d{6}", path.stem):
-                found.append((archive.name, member, int(path.stem), "all"))
+                rows.append((archive.name, member, int(path.stem), "all"))
             elif re.fullmatch(r"\d{5}", path.stem):
                 folders = [_FOLDERS[part] for part in path.parts[:-1] if part in _FOLDERS]
                 if folders:
-                    found.append((archive.name, member, int(path.stem), folders[-1]))
-    table = pandas.DataFrame(found, columns=["archive", "member", "number", "numbering"])
+                    rows.append((archive.name, member, int(path.stem), folders[-1]))
+    table = pandas.DataFrame(rows, columns=["archive", "member", "number", "numbering"])
     twice = table[table.duplicated(["number", "numbering"])]
     if len(twice):
         raise UserError(

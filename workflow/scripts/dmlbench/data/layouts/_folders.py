@@ -14,7 +14,7 @@ def in_folders(archives: list[Archive]) -> list[tuple[str, str, str]]:
     Raises:
         UserError: an image is not in a folder.
     """
-    found = []
+    rows = []
     for archive in archives:
         images = archive.images()
         folders = {member: posixpath.normpath(posixpath.dirname(member)) for member in images}
@@ -24,5 +24,5 @@ def in_folders(archives: list[Archive]) -> list[tuple[str, str, str]]:
         parents = {posixpath.dirname(folder) for folder in folders.values()}
         root = posixpath.commonpath(parents) if parents else ""
         for member, folder in folders.items():
-            found.append((archive.name, member, posixpath.relpath(folder, root or ".")))
-    return found
+            rows.append((archive.name, member, posixpath.relpath(folder, root or ".")))
+    return rows

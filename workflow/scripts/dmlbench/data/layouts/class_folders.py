@@ -23,12 +23,12 @@ class ClassFolders:
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
-        found = in_folders(archives)
-        nested = sorted({folder for _, _, folder in found if "/" in folder})
+        images = in_folders(archives)
+        nested = sorted({folder for _, _, folder in images if "/" in folder})
         if nested:
             where = ", ".join(str(archive.path) for archive in archives)
-            raise UserError(f"{where}: {_ambiguity(nested, {folder for _, _, folder in found})}")
-        return rows([(*image, "all") for image in found], ["all"])
+            raise UserError(f"{where}: {_ambiguity(nested, {folder for _, _, folder in images})}")
+        return rows([(*image, "all") for image in images], ["all"])
 
 
 def _ambiguity(nested: list[str], folders: set[str]) -> str:

@@ -69,23 +69,23 @@ class Listed:
                 "one row per image"
             )
         places = places_of(table[self.path], archives, "listed")
-        found = zip(
+        images = zip(
             places["archive"], places["member"], table[self.label], table["subset"], strict=True
         )
-        index = rows(list(found), ["all", *ORDER])
+        index = rows(list(images), ["all", *ORDER])
         extra = self._extra(table, where)
         extra.index = pandas.MultiIndex.from_frame(places)
         return index.join(extra, on=["archive", "member"])
 
     def _extra(self, table: pandas.DataFrame, where: str) -> pandas.DataFrame:
         """Boxes and groups of the rows, if columns are named for them."""
-        found = pandas.DataFrame(index=table.index)
+        extra = pandas.DataFrame(index=table.index)
         if self.box:
             boxes = [_box(text, where) for text in table[self.box]]
-            found[list(_SIDES)] = pandas.DataFrame(boxes, table.index, _SIDES, dtype=float)
+            extra[list(_SIDES)] = pandas.DataFrame(boxes, table.index, _SIDES, dtype=float)
         if self.group:
-            found["group"] = table[self.group]
-        return found
+            extra["group"] = table[self.group]
+        return extra
 
 
 def _box(text: str, where: str) -> list[float | None]:

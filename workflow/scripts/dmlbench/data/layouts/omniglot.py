@@ -26,7 +26,7 @@ class Omniglot:
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
-        found = []
+        images = []
         for archive in archives:
             for member in archive.images():
                 parts = posixpath.normpath(member).split("/")
@@ -36,5 +36,5 @@ class Omniglot:
                         "<images_background | images_evaluation>/<alphabet>/<character>/<image>"
                     )
                 folder, alphabet, character, _ = parts
-                found.append((archive.name, member, f"{alphabet}/{character}", _SUBSETS[folder]))
-        return rows(found, ["train", "test"])
+                images.append((archive.name, member, f"{alphabet}/{character}", _SUBSETS[folder]))
+        return rows(images, ["train", "test"])

@@ -35,7 +35,7 @@ class SubsetFolders:
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
-        found = []
+        images = []
         for archive, member, folder in in_folders(archives):
             subset, _, below = folder.partition("/")
             if subset.lower() not in SUBSETS or not below:
@@ -43,5 +43,5 @@ class SubsetFolders:
                     f"{archive}: {member!r} is not in a class folder of a subset; "
                     f"allowed: <subset>/<class>/<image> with {', '.join(SUBSETS)}"
                 )
-            found.append((archive, member, below.partition("/")[0], SUBSETS[subset.lower()]))
-        return rows(found, ORDER)
+            images.append((archive, member, below.partition("/")[0], SUBSETS[subset.lower()]))
+        return rows(images, ORDER)

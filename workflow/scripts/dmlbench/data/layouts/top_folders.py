@@ -20,8 +20,8 @@ class TopFolders:
     """
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
-        found = [
+        images = [
             (archive, member, folder.partition("/")[0], "all")
             for archive, member, folder in in_folders(archives)
         ]
-        return rows(found, ["all"])
+        return rows(images, ["all"])

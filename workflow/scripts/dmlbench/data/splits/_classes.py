@@ -26,8 +26,8 @@ def halves(index: pandas.DataFrame, draw: int | None = None) -> tuple[np.ndarray
         parts = [parts[part] for part in np.random.default_rng(draw).permutation(len(parts))]
     middle = (sum(map(len, parts)) + 1) // 2
     cut = int(np.abs(np.cumsum([len(part) for part in parts]) - middle).argmin()) + 1
-    found = np.concatenate(parts[:cut]), np.concatenate([*parts[cut:], parts[0][:0]])
-    return found if draw is not None else tuple(np.sort(half) for half in found)
+    label_halves = np.concatenate(parts[:cut]), np.concatenate([*parts[cut:], parts[0][:0]])
+    return label_halves if draw is not None else tuple(np.sort(half) for half in label_halves)
 
 
 def _inseparable(index: pandas.DataFrame) -> list[np.ndarray]:

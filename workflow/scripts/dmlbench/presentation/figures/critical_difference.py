@@ -68,8 +68,8 @@ class CriticalDifference(Kind):
     def _verdict(self, board: pd.DataFrame) -> str:
         p_value = board.friedman_p.iloc[0]
         experiments = counted(board.experiments.iloc[0], "experiment")
-        found = f"Ranks by {self.name(self.metric)} in {experiments}"
-        return f"{found}, Friedman p = {p_value:.3g}." if p_value >= 0 else f"{found}."
+        ranks = f"Ranks by {self.name(self.metric)} in {experiments}"
+        return f"{ranks}, Friedman p = {p_value:.3g}." if p_value >= 0 else f"{ranks}."
 
     def _draw(self, axes, board: pd.DataFrame) -> None:
         average, difference = board.set_index("method").average_rank, _difference(board)

@@ -57,16 +57,16 @@ class ScoresByForm(Kind):
 
 
 def form_bars(
-    axes, found: pd.DataFrame, by: str, keys: Sequence[str], printed: Mapping[tuple, float]
+    axes, means: pd.DataFrame, by: str, keys: Sequence[str], printed: Mapping[tuple, float]
 ) -> None:
     """Two bars for each key, one per form of folds, with whiskers and the printed numbers.
 
     Args:
-        found: rows of `summarize` with fold and the column `by`, which has the keys.
+        means: rows of `summarize` with fold and the column `by`, which has the keys.
         printed: (key, form) -> printed number.
     """
     for side, (form, color) in zip((-0.2, 0.2), FORMS.items(), strict=True):
-        rows = found[found.fold == form].set_index(by)
+        rows = means[means.fold == form].set_index(by)
         there = {place + side: key for place, key in enumerate(keys) if key in rows.index}
         x, rows = list(there), rows.loc[list(there.values())]
         axes.bar(x, rows["mean"], 0.37, color=style.tint(color, 0.75), label=f"folds {form}")

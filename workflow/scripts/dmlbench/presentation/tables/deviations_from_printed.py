@@ -35,11 +35,11 @@ class DeviationsFromPrinted(Kind):
         both = compared[compared.status == "both"]
         deviations = -both.difference / both.ours_std.where(both.ours_std > 0)
         keys = zip(both.method, both.variant, both.metric, strict=True)
-        found = dict(zip(keys, deviations, strict=True))
+        by_key = dict(zip(keys, deviations, strict=True))
         rows = [
             TableRow(
                 self.labeled(*key),
-                tuple(Cell(found.get((*key, metric))) for metric in self.metrics),
+                tuple(Cell(by_key.get((*key, metric))) for metric in self.metrics),
             )
             for key in _next_to_printed.lines(placed_values(self.printed))
         ]

@@ -82,11 +82,11 @@ def _less(frame: pd.DataFrame, over: str, shared: list[str]) -> pd.DataFrame:
     return pairs.assign(value=pairs["value"] - pairs["value_over"])
 
 
-def _cells(found: pd.DataFrame, printed: pd.Series, key: tuple[str, str, str]) -> list[Cell]:
+def _cells(gains: pd.DataFrame, printed: pd.Series, key: tuple[str, str, str]) -> list[Cell]:
     theirs = printed.get(key)
-    if key not in found.index:
+    if key not in gains.index:
         return [Cell("not run"), Cell(theirs), Cell(None)]
-    ours = found.loc[key]
+    ours = gains.loc[key]
     if ours.seeds < 2 or theirs is None:
         return [Cell(ours["mean"]), Cell(theirs), Cell(None)]
     half = half_width(ours["std"], ours.seeds, further=1)

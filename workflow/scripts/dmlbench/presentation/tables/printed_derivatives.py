@@ -30,12 +30,12 @@ class PrintedDerivatives(Kind):
     def __call__(self, scores: pd.DataFrame) -> Table:
         first = scores[scores.seed == scores.seed.min()]
         first = first.assign(point=_variants.values_of(first, "point"))
-        found = first.set_index(["method", "point", "metric"]).value.sort_index()
+        derivatives = first.set_index(["method", "point", "metric"]).value.sort_index()
         for loss in self.losses:
             if loss not in set(first.method):
                 raise unknown("loss with printed derivatives", loss, sorted(set(first.method)))
         rows = tuple(
-            TableRow(f"{self.name(loss)}, {point}", _cells(found[loss, point]))
+            TableRow(f"{self.name(loss)}, {point}", _cells(derivatives[loss, point]))
             for loss in self.losses
             for point in ("anchor", "positive", "negative")
         )
@@ -49,13 +49,13 @@ class PrintedDerivatives(Kind):
         return self.table("Loss, point", _COLUMNS, rows, caption=caption)
 
 
-def _cells(found: pd.Series) -> tuple[Cell, ...]:
-    right = found["printed_is_right"] == 1
+def _cells(derivative: pd.Series) -> tuple[Cell, ...]:
+    right = derivative["printed_is_right"] == 1
     return (
         Cell("right" if right else "wrong"),
-        Cell(None if right else found["largest_difference"]),
-        Cell(_vector(found["printed_x"], found["printed_y"])),
-        Cell(_vector(found["autograd_x"], found["autograd_y"])),
+        Cell(None if right else derivative["largest_difference"]),
+        Cell(_vector(derivative["printed_x"], derivative["printed_y"])),
+        Cell(_vector(derivative["autograd_x"], derivative["autograd_y"])),
     )
 
 

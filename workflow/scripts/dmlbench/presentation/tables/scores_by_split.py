@@ -48,12 +48,12 @@ class ScoresBySplit(Kind):
             for split in dict.fromkeys(compared.split)
             for fold in _variants.in_order(compared.fold[compared.split == split])
         ]
-        found = {(row.split, row.fold, row.role): row for row in compared.itertuples()}
+        rows_by_key = {(row.split, row.fold, row.role): row for row in compared.itertuples()}
         cells = partial(_next_to_printed.cells, intervals=intervals)
         rows = [
             TableRow(
                 self._label(*key),
-                tuple(cell for role in _ROLES for cell in cells(found.get((*key, role)))),
+                tuple(cell for role in _ROLES for cell in cells(rows_by_key.get((*key, role)))),
             )
             for key in splits
         ]

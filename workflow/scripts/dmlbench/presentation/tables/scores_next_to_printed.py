@@ -64,7 +64,7 @@ class ScoresNextToPrinted(Kind):
             "printed": bool(shown["printed"].notna().any()),
             "intervals": _next_to_printed.has_intervals(shown),
         }
-        found = [
+        rows_by_cell = [
             {tuple(getattr(row, key) for key in _CELL): row for row in frame.itertuples()}
             for frame in frames
         ]
@@ -76,7 +76,7 @@ class ScoresNextToPrinted(Kind):
         rows = [
             TableRow(
                 self._label(method, variant, one_method),
-                tuple(self._cells(panel, method, variant, columns, found, style)),
+                tuple(self._cells(panel, method, variant, columns, rows_by_cell, style)),
                 panel=heading,
             )
             for panel, heading in self._headed(panels)
@@ -139,8 +139,8 @@ class ScoresNextToPrinted(Kind):
                 heading = self.titles.get(f"{self.panel}={panel}", plain)
             yield panel, (f"({chr(ord('a') + place)}) {heading}" if len(panels) > 1 else "")
 
-    def _cells(self, panel, method, variant, columns, found, style) -> list[Cell]:
-        shown, *last = found
+    def _cells(self, panel, method, variant, columns, rows_by_cell, style) -> list[Cell]:
+        shown, *last = rows_by_cell
         # Cited rows are never run, even if they lack a printed number.
         mine = [row.status for row in shown.values() if (row.method, row.row) == (method, variant)]
         absent = CITED if set(mine) == {CITED} else NOT_RUN

@@ -50,14 +50,14 @@ class SearchComparison(Kind):
             if row.metric == self.metric and row.role == "test"
         }
 
-    def __call__(self, found) -> Table:
+    def __call__(self, searched) -> Table:
         rows = [
             TableRow(
                 strategy_title(strategy),
-                tuple(map(Cell, self._values(search, method, found))),
+                tuple(map(Cell, self._values(search, method, searched))),
                 panel=self.name(method),
             )
-            for method, searches in by_method(self.searches, found.trials).items()
+            for method, searches in by_method(self.searches, searched.trials).items()
             for strategy, search in searches.items()
         ]
         metric = self.name(self.metric) + in_percent(self.titles, [self.metric])
@@ -70,15 +70,15 @@ class SearchComparison(Kind):
         )
         return self.table("Strategy", columns, rows, caption)
 
-    def _values(self, search: str, method: str, found) -> list[float | int | None]:
-        trials = found.trials[search]
+    def _values(self, search: str, method: str, searched) -> list[float | int | None]:
+        trials = searched.trials[search]
         if self.searches[search]["metric"] != self.metric:
             raise UserError(
                 f"search {search} maximizes {self.searches[search]['metric']}, not {self.metric}; "
                 "allowed: searches for the metric of the table"
             )
         best, printed = best_trial(search, trials), self._printed.get(method)
-        tuned = found.scores[found.scores.variant == f"tuned={search}"]
+        tuned = searched.scores[searched.scores.variant == f"tuned={search}"]
         test = self._score(tuned, "test")
         return [
             len(trials),

@@ -22,9 +22,9 @@ class SearchOptima(Kind):
 
     printed_settings: Printed
 
-    def __call__(self, found) -> Table:
-        best = {search: best_values(search, trials) for search, trials in found.trials.items()}
-        methods = by_method(self.searches, found.trials)
+    def __call__(self, searched) -> Table:
+        best = {search: best_values(search, trials) for search, trials in searched.trials.items()}
+        methods = by_method(self.searches, searched.trials)
         strategies = list(dict.fromkeys(s for searches in methods.values() for s in searches))
         printed_optima = {
             (row.method, row.hyperparameter): row.optimal_value
@@ -56,7 +56,7 @@ class SearchOptima(Kind):
             *(Column(s, strategy_title(s), "Best value") for s in strategies),
             Column("printed", "printed", "Best value"),
         )
-        judged = dict.fromkeys(self.searches[search]["metric"] for search in found.trials)
+        judged = dict.fromkeys(self.searches[search]["metric"] for search in searched.trials)
         metrics = " or ".join(self.name(metric) for metric in judged)
         caption = (
             f"The values with the best {metrics} on the validation classes, by strategy, all "

@@ -25,12 +25,12 @@ _COLUMNS = (
 class SearchOutcomes(Kind):
     """One row per parameter of each search; the summary of its trials is in the first row."""
 
-    def __call__(self, found) -> Table:
+    def __call__(self, searched) -> Table:
         metrics = dict.fromkeys(described["metric"] for described in self.searches.values())
         rows = [
             row
             for search, described in self.searches.items()
-            for row in self._rows(search, described, found.trials[search])
+            for row in self._rows(search, described, searched.trials[search])
         ]
         caption = (
             "The values of the best trial, with the validation scores of the complete trials"

@@ -47,9 +47,9 @@ class VarianceShares(Kind):
         seeds = ours.seed.nunique()
         intervals = seeds > 2
         rows = [
-            _row(label, found, panel, intervals)
+            _row(label, sources, panel, intervals)
             for panel, analyzed, factors in self._panels(ours)
-            for label, found in self._labeled(analyzed, factors)
+            for label, sources in self._labeled(analyzed, factors)
         ]
         return self.table(
             "Source",
@@ -96,7 +96,7 @@ class VarianceShares(Kind):
             )
 
     def _labeled(
-        self, found: list[dict[str, Source]], rows: pd.DataFrame
+        self, analyzed: list[dict[str, Source]], rows: pd.DataFrame
     ) -> Iterator[tuple[str, list[Source]]]:
         """Display name of each source, and its results by metric."""
         other = self.name(self.axis)
@@ -106,8 +106,8 @@ class VarianceShares(Kind):
             TOGETHER: f"loss and {other} together",
             REST: "seed",
         }
-        for source in found[0]:
-            yield labels[source], [sources[source] for sources in found]
+        for source in analyzed[0]:
+            yield labels[source], [sources[source] for sources in analyzed]
 
     def _caption(self, seeds: int) -> str:
         caption = (
@@ -121,9 +121,9 @@ class VarianceShares(Kind):
         return f"{caption}; in 95 %: over other seeds." if seeds > 2 else f"{caption}."
 
 
-def _row(label: str, found: Sequence[Source], panel: str, intervals: bool) -> TableRow:
+def _row(label: str, sources: Sequence[Source], panel: str, intervals: bool) -> TableRow:
     cells = []
-    for source in found:
+    for source in sources:
         percents = (source.share, source.low, source.high) if intervals else (source.share,)
         values = [*(100 * share for share in percents), source.deviation, source.p_value]
         cells += map(known, values)

@@ -49,13 +49,13 @@ class Coordinate:
         current = dict(self.start)
         for place in self._order():
             line = [current | {place: value} for value in self.parameters[place].values]
-            found = [trial for values, trial in tried if values in line]
+            on_line = [trial for values, trial in tried if values in line]
             for values in line:
                 if not any(values == others for others, _ in tried):
                     return values
-            if any(trial.state == TrialState.RUNNING for trial in found):
+            if any(trial.state == TrialState.RUNNING for trial in on_line):
                 return None
-            best = best_of(found)
+            best = best_of(on_line)
             if best is not None:
                 current = values_of(best, self.parameters)
         return None

@@ -21,10 +21,10 @@ def defects_of(frame: pd.DataFrame) -> pd.DataFrame:
         defect, study, rule, blames, `sure` (that of its surest place), and `places`, how many it
         has.
     """
-    found = findings_of(frame)
-    surest = found["sure"].map(SURE.index)
-    found = found.assign(surest=surest).sort_values("surest", kind="stable")
-    grouped = found.groupby("defect", sort=False)
+    findings = findings_of(frame)
+    surest = findings["sure"].map(SURE.index)
+    findings = findings.assign(surest=surest).sort_values("surest", kind="stable")
+    grouped = findings.groupby("defect", sort=False)
     one = grouped[["study", "rule", "blames", "sure"]].first()
     one["places"] = grouped.size()
     order = dict.fromkeys(findings_of(frame)["defect"])

@@ -16,11 +16,11 @@ _NEAR = 1e-6
 def check(document: Document) -> Iterator[Check]:
     """One check per law of a formula."""
     for law in document.metadata.formulas:
-        found, wanted = (_value(text, law) for text in (law.value, law.must_be))
+        value, wanted = (_value(text, law) for text in (law.value, law.must_be))
         one = Check(
-            metric=law.formula, printed=f"{found:.4g} (line {law.line})", recomputed=f"{wanted:.4g}"
+            metric=law.formula, printed=f"{value:.4g} (line {law.line})", recomputed=f"{wanted:.4g}"
         )
-        if abs(found - wanted) <= _NEAR * max(1.0, abs(wanted)):
+        if abs(value - wanted) <= _NEAR * max(1.0, abs(wanted)):
             yield one
         else:
             yield one.found(KIND, CERTAIN, f"{law.says}.", blames=FORMULA, cause=law.formula)

@@ -29,7 +29,7 @@ def check(document: Document) -> Iterator[Check]:
 def _one(one: Check, printed: str, recomputed: float, what: str) -> Check:
     digits = decimals(printed)
     one = one._replace(printed=printed, recomputed=f"{recomputed:.{digits + 2}f}")
-    found = verdict(float(printed), recomputed, digits)
-    if found == EQUAL:
+    relation = verdict(float(printed), recomputed, digits)
+    if relation == EQUAL:
         return one
-    return one.found(KIND, CERTAIN, f"It is not {what}: {found}.")
+    return one.found(KIND, CERTAIN, f"It is not {what}: {relation}.")

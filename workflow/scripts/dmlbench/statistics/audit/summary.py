@@ -63,8 +63,8 @@ def summary_of_all(frames: Iterable[pd.DataFrame]) -> str:
         counts += [int((own["blames"] == blamed).sum()) for blamed in BLAMED]
         lines.append(f"| {study} | {len(frame):,} | {len(own)} | {' | '.join(map(str, counts))} |")
     lines += ["", f"| rule | {' | '.join(studies)} |", "|:--|" + "--:|" * len(studies)]
-    for rule, found in every.groupby("rule", sort=True):
-        counts = [int((found["study"] == study).sum()) for study in studies]
+    for rule, of_rule in every.groupby("rule", sort=True):
+        counts = [int((of_rule["study"] == study).sum()) for study in studies]
         lines.append(f"| {rule.replace('_', ' ')} | {' | '.join(map(str, counts))} |")
     return "\n".join([*lines, ""])
 

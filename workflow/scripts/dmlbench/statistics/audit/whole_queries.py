@@ -113,8 +113,8 @@ def misses(cell: pd.Series, queries: int) -> bool:
 def is_truncated(cell: pd.Series, queries: int) -> bool:
     """Whether a printed percentage is a share of queries whose further digits were cut off."""
     above = Fraction(100 * math.ceil(Fraction(cell["value"]) * queries / 100), queries)
-    found = verdict(cell["number"], float(above), cell["decimals"])
-    return found == TRUNCATED or above == Fraction(cell["value"])
+    relation = verdict(cell["number"], float(above), cell["decimals"])
+    return relation == TRUNCATED or above == Fraction(cell["value"])
 
 
 def nearest_share(number: float, queries: int) -> float:

@@ -77,14 +77,14 @@ def claims(
     """
     folder = Path(folder)
     scores = collect(rows, score_files, tables=tables) if score_files or tables else no_scores()
-    found = evaluated(
+    verdicts = evaluated(
         folder,
         selected(scores, rows),
         {study: read_scores(path) for study, path in stand_ins.items()},
         note=note,
     )
     with atomic_write(output) as unfinished:
-        found.to_csv(unfinished, index=False, float_format="%.6g")
+        verdicts.to_csv(unfinished, index=False, float_format="%.6g")
 
 
 def evaluated(
@@ -109,12 +109,12 @@ def evaluated(
     document = read_claims(folder)
     judged = list(_evidence(folder, document.stand_ins, scores, stand_ins, note))
     cells = judged[0].evidence[TABLE].cells
-    found = []
+    rows = []
     for claim in document.claims:
         told = {"study": folder.name, "claim": claim.id, "says": claim.says}
         told |= {"place": claim.place, "line": claim.line}
         if claim.out_of_scope:
-            found.append(told | {"verdict": OUT_OF_SCOPE, "because": claim.out_of_scope})
+            rows.append(told | {"verdict": OUT_OF_SCOPE, "because": claim.out_of_scope})
             continue
         built = comparisons(claim, cells)
         for each in judged:
@@ -127,8 +127,8 @@ def evaluated(
             if not verdict.comparisons and each.name not in (PRINTED, OURS):
                 continue
             about = {"evidence": each.name, "data": each.data, "differs": each.differs}
-            found.append(told | about | verdict._asdict() | {"because": because, "note": each.note})
-    table = pd.DataFrame(found, columns=COLUMNS)
+            rows.append(told | about | verdict._asdict() | {"because": because, "note": each.note})
+    table = pd.DataFrame(rows, columns=COLUMNS)
     return table.fillna(dict.fromkeys(TEXTS, ""))
 
 

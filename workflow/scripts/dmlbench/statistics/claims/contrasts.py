@@ -39,16 +39,16 @@ def comparisons(claim: Claim, cells: Sequence[Cell]) -> list[Comparison]:
     if claim.kind == "correlation":
         return [(Pair(tuple((cell,) for cell in same), ()),) for same in _alike(claim, chosen)]
     if claim.kind == "monotone":
-        found = [Pair(((later,),), ((earlier,),)) for earlier, later in _steps(claim, chosen)]
+        pairs = [Pair(((later,),), ((earlier,),)) for earlier, later in _steps(claim, chosen)]
     else:
-        found = list(_with_controls(claim, chosen, cells))
+        pairs = list(_with_controls(claim, chosen, cells))
     known = set(cells)
     if claim.less is not None:
-        found = [
+        pairs = [
             Pair(*(tuple(_gain(claim.less, term[0], known) for term in side) for side in each))
-            for each in found
+            for each in pairs
         ]
-    return _averaged(claim.over, found)
+    return _averaged(claim.over, pairs)
 
 
 def _averaged(over: Sequence[str], pairs: Sequence[Pair]) -> list[Comparison]:
@@ -87,11 +87,11 @@ def _with_controls(claim: Claim, chosen: Sequence[Cell], cells: Sequence[Cell]) 
         if claim.control is None:
             yield Pair(arm, ())
             continue
-        found = controls.of(same[0])
+        matches = controls.of(same[0])
         if claim.control_is == "each":
-            yield from (Pair(arm, ((cell,),)) for cell in found)
-        elif found:
-            yield Pair(arm, tuple((cell,) for cell in found))
+            yield from (Pair(arm, ((cell,),)) for cell in matches)
+        elif matches:
+            yield Pair(arm, tuple((cell,) for cell in matches))
 
 
 class _Controls:
@@ -112,11 +112,11 @@ class _Controls:
             filtered = {
                 column: _filled(patterns, dict(named)) for column, patterns in filtered.items()
             }
-        found = defaultdict(list)
+        by_coordinates = defaultdict(list)
         for cell in fitting(self.claim, filtered, self.cells):
             if cell not in self.without:
-                found[self._shared(cell)].append(cell)
-        return found
+                by_coordinates[self._shared(cell)].append(cell)
+        return by_coordinates
 
     def _shared(self, cell: Cell) -> tuple:
         return tuple(getattr(cell, column) for column in self.claim.shared())

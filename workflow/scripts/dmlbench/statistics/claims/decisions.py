@@ -31,7 +31,7 @@ class Tests(NamedTuple):
     same: float
 
 
-def of_difference(found: Difference, direction: str, by: float, smallest: float) -> Tests:
+def of_difference(difference: Difference, direction: str, by: float, smallest: float) -> Tests:
     """Test a difference against a claim.
 
     Args:
@@ -41,7 +41,7 @@ def of_difference(found: Difference, direction: str, by: float, smallest: float)
             slack of `at_least` and `at_most`, the margin of `equal`. An amount other than 0 has no
             equivalence.
     """
-    value, error, freedom = found
+    value, error, freedom = difference
     delta = value - by
     if direction == "equal":
         return _of_equality(Difference(delta, error, freedom), smallest)
@@ -107,49 +107,49 @@ def outcomes(tests: Sequence[Tests], need: str | float) -> list[str]:
     ]
 
 
-def combined(found: Sequence[str], need: str | float) -> str:
+def combined(shown: Sequence[str], need: str | float) -> str:
     """The verdict on a claim from what its comparisons show.
 
     Where a claim asks for an effect in all of them, one without an effect contradicts it.
     """
-    if not found:
+    if not shown:
         return INCONCLUSIVE
-    good, same = found.count(SUPPORTED), found.count(EQUIVALENT)
-    against = same + found.count(CONTRADICTED)
-    needed = {"all": len(found), "any": 1}.get(need) or int(np.ceil(need * len(found) - NOISE))
+    good, same = shown.count(SUPPORTED), shown.count(EQUIVALENT)
+    against = same + shown.count(CONTRADICTED)
+    needed = {"all": len(shown), "any": 1}.get(need) or int(np.ceil(need * len(shown) - NOISE))
     if good >= needed:
         return SUPPORTED
-    if len(found) - against < needed:
-        return EQUIVALENT if same == len(found) else CONTRADICTED
+    if len(shown) - against < needed:
+        return EQUIVALENT if same == len(shown) else CONTRADICTED
     return INCONCLUSIVE
 
 
-def place_among(found: Sequence[str], first: int, last: int) -> str:
+def place_among(shown: Sequence[str], first: int, last: int) -> str:
     """The verdict on the place of an arm among its controls.
 
     Args:
-        found: what the comparisons of the arm with each control, as `greater`, show.
+        shown: what the comparisons of the arm with each control, as `greater`, show.
         first, last: the claimed places.
     """
-    best = 1 + found.count(CONTRADICTED)
-    worst = 1 + len(found) - found.count(SUPPORTED)
+    best = 1 + shown.count(CONTRADICTED)
+    worst = 1 + len(shown) - shown.count(SUPPORTED)
     if first <= best and worst <= last:
         return SUPPORTED
     return CONTRADICTED if best > last or worst < first else INCONCLUSIVE
 
 
 def _corrected(p_values: Sequence[float], correct: bool) -> np.ndarray:
-    found = pd.Series(p_values, dtype=float)
-    return (holm(found) if correct else found).to_numpy()
+    uncorrected = pd.Series(p_values, dtype=float)
+    return (holm(uncorrected) if correct else uncorrected).to_numpy()
 
 
-def _of_equality(found: Difference, margin: float) -> Tests:
-    value, error, freedom = found
+def _of_equality(difference: Difference, margin: float) -> Tests:
+    value, error, freedom = difference
     if error == 0:
         inside = abs(value) <= margin + NOISE
         return Tests(0.0 if inside else 1.0, 1.0 if inside else 0.0, np.nan)
     outside = _tail(abs(value) - margin, error, freedom)
-    return Tests(float(equivalence_p(found, margin)), min(2 * outside, 1.0), np.nan)
+    return Tests(float(equivalence_p(difference, margin)), min(2 * outside, 1.0), np.nan)
 
 
 def _tail(distance: float, error: float, freedom: float) -> float:

@@ -69,9 +69,9 @@ class Printed:
 
     def exact(self) -> "Printed":
         """The numbers as they are, without noise."""
-        found = copy.copy(self)
-        found._error = dict.fromkeys(self.cells, 0.0)
-        return found
+        noiseless = copy.copy(self)
+        noiseless._error = dict.fromkeys(self.cells, 0.0)
+        return noiseless
 
     def key(self, cell: Cell) -> tuple | None:
         return cell
@@ -182,8 +182,8 @@ class Ours(Scores):
         self.data = sorted(scores["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
-        found = _placed(cell, self.mapping)
-        return found and tuple(getattr(found, column) for column in KEY)
+        placed = _placed(cell, self.mapping)
+        return placed and tuple(getattr(placed, column) for column in KEY)
 
 
 class Elsewhere(Scores):
@@ -218,11 +218,11 @@ class Elsewhere(Scores):
         self.data = sorted(last["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
-        found = _placed(cell, self.mapping)
-        if found is None or found.variant not in self.stand_in.variants:
+        placed = _placed(cell, self.mapping)
+        if placed is None or placed.variant not in self.stand_in.variants:
             return None
-        method = self.stand_in.methods.get(found.method, found.method)
-        return method, self.stand_in.variants[found.variant], found.role, found.metric
+        method = self.stand_in.methods.get(placed.method, placed.method)
+        return method, self.stand_in.variants[placed.variant], placed.role, placed.metric
 
 
 def _placed(cell: Cell, mapping: places.Mapping) -> places.Place | None:

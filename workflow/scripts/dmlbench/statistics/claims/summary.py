@@ -13,18 +13,17 @@ from dmlbench.statistics.claims.verdicts import NOT_RUN, OUT_OF_SCOPE, RULE, VER
 
 def read_claim_verdicts(path: str | os.PathLike) -> pd.DataFrame:
     """Read what `claims.claims` writes, and `claims_of_all`; texts that are missing are empty."""
-    found = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str))
-    return found.fillna(dict.fromkeys(TEXTS, ""))
+    return pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str)).fillna(dict.fromkeys(TEXTS, ""))
 
 
-def counts(found: pd.DataFrame, evidence: str) -> dict[str, int]:
+def counts(verdicts: pd.DataFrame, evidence: str) -> dict[str, int]:
     """How many claims have which verdict by one kind of evidence; all of `VERDICTS`, in order."""
-    own = found[(found["evidence"] == evidence) | (found["verdict"] == OUT_OF_SCOPE)]
+    own = verdicts[(verdicts["evidence"] == evidence) | (verdicts["verdict"] == OUT_OF_SCOPE)]
     counted = own["verdict"].value_counts()
     return {verdict: int(counted.get(verdict, 0)) for verdict in VERDICTS}
 
 
-def in_rows(found: pd.DataFrame) -> list[dict[str, str]]:
+def in_rows(verdicts: pd.DataFrame) -> list[dict[str, str]]:
     """One row per claim, for people.
 
     Returns:
@@ -32,7 +31,7 @@ def in_rows(found: pd.DataFrame) -> list[dict[str, str]]:
         stand-in, by its name) and reason (why a claim is out of scope).
     """
     rows = []
-    for _, claim in found.groupby("claim", sort=False):
+    for _, claim in verdicts.groupby("claim", sort=False):
         by_evidence = {each.evidence: each for each in claim.itertuples()}
         first = next(claim.itertuples())
         out = first.verdict == OUT_OF_SCOPE
@@ -50,15 +49,15 @@ def in_rows(found: pd.DataFrame) -> list[dict[str, str]]:
     return rows
 
 
-def markdown(found: pd.DataFrame) -> list[str]:
+def markdown(verdicts: pd.DataFrame) -> list[str]:
     """The claims of one document as a Markdown table.
 
     The column of our numbers is left out if nothing has run.
     """
-    ran = (found["evidence"] == OURS) & (found["verdict"] != NOT_RUN)
+    ran = (verdicts["evidence"] == OURS) & (verdicts["verdict"] != NOT_RUN)
     columns = ["claim", "printed numbers", *(["ours"] if ran.any() else []), "on other data"]
     lines = [f"| {' | '.join(columns)} | where |", "|:--" * (len(columns) + 1) + "|"]
-    for row in in_rows(found):
+    for row in in_rows(verdicts):
         told = [row["says"], row["printed"] + (f": {row['reason']}" if row["reason"] else "")]
         told += [row["ours"]] if ran.any() else []
         told += ["<br>".join(row["elsewhere"]), row["place"]]
@@ -105,9 +104,9 @@ def claims_of_all(
 def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
     """Lines for a terminal: how many claims of each document have which verdict, and the files."""
     lines = []
-    for study, found in read_claim_verdicts(csv).groupby("study", sort=False):
+    for study, verdicts in read_claim_verdicts(csv).groupby("study", sort=False):
         for evidence in (PRINTED, OURS):
-            of = counts(found, evidence)
+            of = counts(verdicts, evidence)
             shown = ", ".join(f"{count} {verdict}" for verdict, count in of.items() if count)
             lines.append(f"{study}, {evidence}: {sum(of.values())} claims: {shown}")
     return [*lines, f"{md}: the claims with their verdicts; {csv}: the same with all numbers"]

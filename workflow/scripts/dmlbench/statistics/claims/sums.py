@@ -74,15 +74,15 @@ def without_repeats(
     Of those, the one with the most cells counts. A comparison whose cells are the same here, as of
     two networks, is none.
     """
-    found = {}
+    kept = {}
     for each, weights in arms:
         own: dict = {}
         for cell, weight in weights.items():
             key = evidence.key(cell)
             own[key] = own.get(key, 0.0) + weight
         if any(abs(weight) > NOISE for weight in own.values()):
-            found.setdefault(_there(each, evidence), (each, weights))
-    return [entry for there, entry in found.items() if not any(there < other for other in found)]
+            kept.setdefault(_there(each, evidence), (each, weights))
+    return [entry for there, entry in kept.items() if not any(there < other for other in kept)]
 
 
 def _there(each: Comparison, evidence: Evidence) -> frozenset:

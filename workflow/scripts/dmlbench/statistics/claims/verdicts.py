@@ -92,9 +92,9 @@ def judge(
     arms = without_repeats(arms, evidence)
     if not arms:
         return _nothing(len(built), smallest, absent)
-    found = evidence.estimates([weights for _, weights in arms])
+    estimates = evidence.estimates([weights for _, weights in arms])
     mean = evidence.estimate(summed([weights for _, weights in arms], 1 / len(arms)))
-    tested = [mean] if claim.need == "mean" else found
+    tested = [mean] if claim.need == "mean" else estimates
     tests = [_tests(claim, each, smallest) for each in tested]
     verdict = _verdict(claim, arms, tests)
     half = stdtrit(mean.freedom, 1 - ALPHA) * mean.error if mean.error else 0.0
@@ -104,7 +104,7 @@ def judge(
     return Verdict(
         comparisons=len(arms),
         of=len(built),
-        holds=_holding(claim, arms, found, smallest),
+        holds=_holding(claim, arms, estimates, smallest),
         estimate=mean.value,
         low=mean.value - half,
         high=mean.value + half,
@@ -129,17 +129,20 @@ def _verdict(claim: Claim, arms: list[tuple[Comparison, Weights]], tests: list[T
     return decisions.combined(verdicts, claim.need)
 
 
-def _tests(claim: Claim, found: Difference, smallest: float) -> Tests:
+def _tests(claim: Claim, estimate: Difference, smallest: float) -> Tests:
     if claim.kind == "place":
-        return decisions.of_difference(found, "greater", 0.0, 0.0)
-    return decisions.of_difference(found, claim.direction, claim.by, smallest)
+        return decisions.of_difference(estimate, "greater", 0.0, 0.0)
+    return decisions.of_difference(estimate, claim.direction, claim.by, smallest)
 
 
 def _holding(
-    claim: Claim, arms: list[tuple[Comparison, Weights]], found: list[Difference], smallest: float
+    claim: Claim,
+    arms: list[tuple[Comparison, Weights]],
+    estimates: list[Difference],
+    smallest: float,
 ) -> int:
     """In how many comparisons the estimates alone are as claimed; all or none of a place's."""
-    exact = [Difference(each.value, 0.0, np.inf) for each in found]
+    exact = [Difference(each.value, 0.0, np.inf) for each in estimates]
     if claim.kind == "place":
         tests = [_tests(claim, each, 0.0) for each in exact]
         return len(arms) if _verdict(claim, arms, tests) == SUPPORTED else 0
@@ -156,14 +159,14 @@ def _seeds_needed(
     """
     if claim.need == "mean":
         parts = [summed(parts, 1 / len(parts))]
-    found = []
+    needed = []
     for weights in parts:
         deviation = evidence.deviation(weights)
         margin = smallest or abs(evidence.estimate(weights).value - claim.by)
         if np.isfinite(deviation) and deviation > 0 and margin > 0:
-            found.append(float(runs_needed(deviation, margin)))
+            needed.append(float(runs_needed(deviation, margin)))
     more = min(map(evidence.seeds, parts[0])) + 1
-    return max(*found, more) if found else np.nan
+    return max(*needed, more) if needed else np.nan
 
 
 def _of_correlations(
@@ -175,21 +178,21 @@ def _of_correlations(
     unlike = {key: each for key, each in unlike.items() if not any(key < other for other in unlike)}
     if not unlike:
         return _nothing(len(built), smallest, absent)
-    found = []
+    correlations = []
     for each in unlike.values():
         x, y = (pd.Series([point[side] for point in each]) for side in (1, 2))
-        found.append((float(x.corr(y, method="spearman")), len(each)))
+        correlations.append((float(x.corr(y, method="spearman")), len(each)))
     tests = [
         decisions.of_correlation(r, count, claim.direction, claim.by, smallest)
-        for r, count in found
+        for r, count in correlations
     ]
-    mean = float(np.mean([r for r, _ in found]))
+    mean = float(np.mean([r for r, _ in correlations]))
     sign = 1 if claim.direction in ("greater", "at_least") else -1
     cells = [cell for each in unlike.values() for cell, _, _ in each]
     return Verdict(
-        comparisons=len(found),
+        comparisons=len(correlations),
         of=len(built),
-        holds=sum(sign * (r - claim.by) > 0 for r, _ in found),
+        holds=sum(sign * (r - claim.by) > 0 for r, _ in correlations),
         estimate=mean,
         low=np.nan,
         high=np.nan,
@@ -202,12 +205,12 @@ def _of_correlations(
 
 def _points(claim: Claim, each: Comparison, evidence: Evidence) -> list[tuple[Cell, float, float]]:
     """Cells with their number and the one at the other coordinates, each place once."""
-    found = {}
+    points = {}
     for (cell,) in each[0].arm:
         x, y = evidence.value(cell), evidence.value(cell.with_(**claim.against))
         if x is not None and y is not None:
-            found.setdefault(evidence.key(cell), (cell, x, y))
-    return list(found.values())
+            points.setdefault(evidence.key(cell), (cell, x, y))
+    return list(points.values())
 
 
 def _nothing(of: int, smallest: float, absent: str) -> Verdict:
