@@ -51,6 +51,24 @@ def test_what_is_there_stays(searched, tmp_path):
     assert own.read_text() == "own"
 
 
+def test_a_search_has_one_folder_whatever_a_study_calls_its_method():
+    plan = load_studies("musgrave2020_birds", "psomas2020_birds", "roth2020_birds")
+    names = {
+        plan.search_of(row): _folder(plan, row)
+        for study in plan.studies
+        for row in plan.rows(study)
+        if row.method in ("multi_similarity", "multi_similarity_miner")
+        and (row.variant, row.split) == ("tuned", "half")
+    }
+    own, other = (
+        f"heads_cub200_160_{each}_128_folds_half"
+        for each in ("multi_similarity", "multi_similarity_miner")
+    )
+    assert set(names) == {own, other}
+    assert names[own] == names[other]
+    assert names[own].rpartition("-")[0] == own
+
+
 def test_without_a_finished_search_nothing_is_written(tmp_path):
     plan = load_studies("psomas2020_birds", pathvars={"results": str(tmp_path)})
     assert pack(plan, "psomas2020_birds", tmp_path / "a.tar.xz") == 0

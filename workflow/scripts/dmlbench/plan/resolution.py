@@ -90,7 +90,7 @@ def _stages(plan, row: Row) -> Iterator[tuple[str, dict]]:
         place = f"{file}: variants: {row.variant}"
     if search := plan.search_of(row):
         check_known(f"{place}, for row {row.label}", "search", [search], plan.searches)
-        values |= {"search": searches.identity(searches.search_facts(plan, search))}
+        values |= {"search": searches.identity_of(plan, search)}
     if plan.methods[row.method].loss is None:
         values = _without_training(values)
     yield place, values

@@ -12,6 +12,7 @@ Digests of a search's `facts`:
   digest could promise equal results.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -160,9 +161,25 @@ def trials_digest(facts: Mapping[str, Any]) -> str:
 
 
 @once
+def identity_of(plan, name: str) -> str:
+    """The identity of a plan's search."""
+    return identity(search_facts(plan, name))
+
+
+@once
 def folder(plan, name: str) -> str:
-    """A search's folder below `searches`: another search of the same name has another folder."""
-    return f"{name}-{identity(search_facts(plan, name))[:8]}"
+    """A search's folder below `searches`: another search of the same name has another folder.
+
+    Searches that differ only in what the method is called have one folder, with the name that is
+    first in the alphabet: two studies share what is found, whichever of them asks.
+    """
+    known = identity_of(plan, name)
+    same = [
+        each
+        for each in _may_be_same(plan)[_compared(plan, name)]
+        if identity_of(plan, each) == known
+    ]
+    return f"{min(same)}-{known[:8]}"
 
 
 def shown(plan, name: str) -> dict[str, Any]:
@@ -193,6 +210,20 @@ def trial_specs(plan, name: str) -> list[Spec]:
     if specs[0].gpus > 1:
         raise UserError(f"{where}.gpus: {specs[0].gpus}; allowed: 1, for each worker has one GPU")
     return specs
+
+
+@once
+def _may_be_same(plan) -> dict[str, list[str]]:
+    """Searches that are the same if their methods are, by what is compared."""
+    names = defaultdict(list)
+    for name in plan.searches:
+        names[_compared(plan, name)].append(name)
+    return names
+
+
+@once
+def _compared(plan, name: str) -> str:
+    return plan.searches[name].model_dump_json(exclude={"title": True, "run": {"method"}})
 
 
 def _digest(facts: Mapping[str, Any]) -> str:

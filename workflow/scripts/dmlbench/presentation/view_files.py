@@ -52,14 +52,15 @@ def write_table(
         board: the file of the study's tournament (Parquet), for a view of just that.
         printed: transcriptions of the printed tables that it shows next to ours, with
             `mapping.yaml` in the same folder.
-        trials: for a table of searches: `trials.parquet` of each; its kind is called with
+        trials: for each of `facts["searches"]` the file of its trials; the kind is called with
             `Searched` instead of the long table.
         tables: tables of the experiments that it shows.
         files: format (`csv`, `md`, `tex`, `html`) -> file to write.
     """
     shown = _collected(scores, facts, tables)
     if trials:
-        shown = Searched(_trials(trials), shown)
+        searched = zip(facts["searches"], map(pd.read_parquet, trials), strict=True)
+        shown = Searched(dict(searched), shown)
     facts = facts | {"queries": queries, "board": board}
     table.write(table_of(shown, facts, printed), **files)
 
@@ -177,9 +178,3 @@ def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:
         with np.load(file) as loaded:
             by_seed[int(number) if number.isdigit() else str(file)] = dict(loaded)
     return by_seed
-
-
-def _trials(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """Trials by the name of their search, which precedes the digest in the folder's name."""
-    names = {file: file.parent.name.rpartition("-")[0] for file in map(Path, files)}
-    return {name: pd.read_parquet(file) for file, name in names.items()}
