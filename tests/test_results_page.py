@@ -86,6 +86,7 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += _over_splits("musgrave2020_birds", "map_at_r")
     found += [_miner_on_birds("map_at_r"), _miner_on_birds("recall_at_1")]
     found += [*_projections_on_birds("recall_at_1"), *_projections_on_birds("map_at_r")]
+    found += _spectral_decay_on_birds()
     found.append(_as_printed("psomas2020_birds"))
     for data in ("omniglot", "grocery"):
         study = f"musgrave2020_{data}"
@@ -124,6 +125,24 @@ def _projections_on_birds(metric: str) -> list[tuple[float, float, float]]:
     differences = [by_split[arm] - by_split[other] for arm, other in pairs]
     of_losses = [of_pairs(each[loss]) for each in differences for loss in each]
     return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
+
+
+def _spectral_decay_on_birds() -> list[tuple[float, float, float]]:
+    """Over splits: what regularization and batches change, and R@1's correlation with rho."""
+    scores = read_scores(PUBLISHED / "roth2020_birds" / "scores.parquet")
+    by_split = scores.pivot_table("value", index="split", columns=["metric", "variant", "method"])
+    intervals = []
+    for metric, unit in (("recall_at_1", 100), ("map_at_r", 100), ("rho", 1)):
+        for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
+            changed = by_split[metric, variant]
+            differences = unit * (changed - by_split[metric, "tuned"][changed.columns])
+            intervals += [of_pairs(differences[loss]) for loss in differences]
+            intervals.append(of_pairs(differences.mean(axis=1)))
+    rho, recall = (by_split[metric, "tuned"] for metric in ("rho", "recall_at_1"))
+    ascending = rho.mean().sort_values().index
+    for losses in (ascending, ascending[:-4]):
+        intervals.append(of_pairs(rho[losses].corrwith(recall[losses], axis=1)))
+    return intervals
 
 
 def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
