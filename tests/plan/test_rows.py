@@ -15,7 +15,7 @@ SCRIPTS = REPOSITORY / "workflow" / "scripts"
 
 LISTED = {
     # What coordinates mean for a run.
-    "dmlbench/plan/spec.py",
+    "dmlbench/plan/resolution.py",
     # Headers of the run browser, in its order.
     "dmlbench/presentation/runs.py",
 }
@@ -25,7 +25,7 @@ EDITS = {
         "    seed: NonNegativeInt\n",
         "    seed: NonNegativeInt\n    length: NonNegativeInt = 0\n",
     ),
-    "plan/spec.py": (
+    "plan/resolution.py": (
         "    return merged(values, recipe.methods.get(row.method, {}))\n",
         "    values |= {'epochs': row.length} if row.length else {}\n"
         "    return merged(values, recipe.methods.get(row.method, {}))\n",

@@ -73,8 +73,8 @@ def test_a_table_of_searches_finds_trials_and_tuned_runs(synthetic_scores, facts
     scores = scores[(scores.method == "triplet") & (scores.value == 0.5)]
     rows, files = run_files(scores, tmp_path / "runs")
     trial = {"number": 0, "state": "complete", "values": json.dumps({}), "validation": 0.75}
-    (tmp_path / "mine-012345").mkdir()
-    trials = tmp_path / "mine-012345" / "trials.parquet"
+    (tmp_path / "of_another_name-012345").mkdir()
+    trials = tmp_path / "of_another_name-012345" / "trials.parquet"
     pd.DataFrame([trial | {"trained": True, "seconds": 360.0}]).to_parquet(trials)
     (tmp_path / "table_01.csv").write_text(
         "study,table,panel,dataset,network,embedding_dim,method,variant,split,metric,value,std,note"

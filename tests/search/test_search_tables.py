@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.presentation.view_files import _trials
 
 PARAMETERS = {
     "loss.margin": {"title": "margin λ", "low": 0, "high": 1, "step": 0.1, "open": False},
@@ -148,10 +147,3 @@ def test_outcomes_say_the_best_values_and_what_all_trials_came_to():
         'SoftTriple,rate,"1e-06 to 1, logarithmic",2e-05,,,,,,\n'
         'SoftTriple,miner,"hard, random",hard,,,,,,\n'
     )
-
-
-def test_trials_are_found_by_the_name_of_their_search(tmp_path):
-    file = tmp_path / "cub200_margin-0123abcd" / "trials.parquet"
-    file.parent.mkdir()
-    pd.DataFrame({"number": [0]}).to_parquet(file)
-    assert list(_trials([file])) == ["cub200_margin"]
