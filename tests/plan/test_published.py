@@ -51,22 +51,31 @@ def test_what_is_there_stays(searched, tmp_path):
     assert own.read_text() == "own"
 
 
-def test_a_search_has_one_folder_whatever_a_study_calls_its_method():
-    plan = load_studies("musgrave2020_birds", "psomas2020_birds", "roth2020_birds")
-    names = {
+def _folders_of_multi_similarity(results) -> dict[str, str]:
+    """Name of a search -> its folder, of one loss that has two names in three studies."""
+    studies = ("musgrave2020_birds", "psomas2020_birds", "roth2020_birds")
+    plan = load_studies(*studies, pathvars={"results": str(results)})
+    return {
         plan.search_of(row): _folder(plan, row)
         for study in plan.studies
         for row in plan.rows(study)
         if row.method in ("multi_similarity", "multi_similarity_miner")
         and (row.variant, row.split) == ("tuned", "half")
     }
-    own, other = (
-        f"heads_cub200_160_{each}_128_folds_half"
-        for each in ("multi_similarity", "multi_similarity_miner")
-    )
-    assert set(names) == {own, other}
-    assert names[own] == names[other]
-    assert names[own].rpartition("-")[0] == own
+
+
+def test_a_search_has_one_folder_whatever_a_study_calls_its_method(tmp_path):
+    names = _folders_of_multi_similarity(tmp_path)
+    own = "heads_cub200_160_multi_similarity_128_folds_half"
+    assert set(names) == {own, own.replace("similarity", "similarity_miner")}
+    assert {folder.rpartition("-")[0] for folder in names.values()} == {own}
+
+
+def test_a_search_that_ran_under_another_name_keeps_its_folder(tmp_path):
+    (folder,) = set(_folders_of_multi_similarity(tmp_path).values())
+    other = folder.replace("similarity", "similarity_miner")
+    (tmp_path / "searches" / other).mkdir(parents=True)
+    assert set(_folders_of_multi_similarity(tmp_path).values()) == {other}
 
 
 def test_without_a_finished_search_nothing_is_written(tmp_path):

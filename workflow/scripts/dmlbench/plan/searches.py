@@ -14,12 +14,14 @@ Digests of a search's `facts`:
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from dmlbench import registry
 from dmlbench.errors import UserError
+from dmlbench.plan import paths
 from dmlbench.plan.choices import Model, Pruner, Strategy
 from dmlbench.plan.configuration import Rehearsal
 from dmlbench.plan.naming import digest_of
@@ -170,16 +172,16 @@ def identity_of(plan, name: str) -> str:
 def folder(plan, name: str) -> str:
     """A search's folder below `searches`: another search of the same name has another folder.
 
-    Searches that differ only in what the method is called have one folder, with the name that is
-    first in the alphabet: two studies share what is found, whichever of them asks.
+    Searches that differ only in what the method is called have one folder: that which is there, or
+    else the first in the alphabet. So two studies share what is found, whichever of them asks, and
+    a new name for a method searches nothing again.
     """
     known = identity_of(plan, name)
-    same = [
-        each
-        for each in _may_be_same(plan)[_compared(plan, name)]
-        if identity_of(plan, each) == known
-    ]
-    return f"{min(same)}-{known[:8]}"
+    alike = _alike_but_for_methods(plan)[_compared(plan, name)]
+    same = [f"{each}-{known[:8]}" for each in alike if identity_of(plan, each) == known]
+    results = Path(plan.configuration.pathvars.results)
+    there = [each for each in same if (results / paths.SEARCH.format(search=each)).is_dir()]
+    return min(there or same)
 
 
 def shown(plan, name: str) -> dict[str, Any]:
@@ -213,8 +215,8 @@ def trial_specs(plan, name: str) -> list[Spec]:
 
 
 @once
-def _may_be_same(plan) -> dict[str, list[str]]:
-    """Searches that are the same if their methods are, by what is compared."""
+def _alike_but_for_methods(plan) -> dict[str, list[str]]:
+    """What is compared -> the searches with it, which are the same if their methods are."""
     names = defaultdict(list)
     for name in plan.searches:
         names[_compared(plan, name)].append(name)
