@@ -12,11 +12,9 @@ import yaml
 from dmlbench.errors import UserError
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata
-from dmlbench.plan.places import merged
 from dmlbench.plan.spec import Spec, complete
 from dmlbench.training.data import read_roles
 from dmlbench.training.selection import Selection
-from pydantic import ValidationError
 from safetensors import safe_open
 from safetensors.torch import load_file
 from toy_training import GREEDY_CORESET, VALUES, equal, history, run_epoch, train, trainer
@@ -161,32 +159,6 @@ def test_what_is_frozen_of_batchnorm_stays_and_the_rest_moves(toy_data, frozen):
     )
 
 
-def test_learning_rates_follow_factors_and_schedule(toy_data):
-    changes = {
-        "head_factor": 10,
-        "loss_factor": 100,
-        "schedule": {"step": 2, "gamma": 0.1},
-        "optimizer": {"learning_rate": 1e-5},
-    }
-    running = trainer(toy_data, changes)
-    rates = []
-    for _ in range(3):
-        run_epoch(running)
-        rates.append([group["lr"] for group in running.optimizer.param_groups])
-    np.testing.assert_allclose(rates[0], [1e-5, 1e-4, 1e-3])
-    np.testing.assert_allclose(rates[1], rates[0])
-    np.testing.assert_allclose(rates[2], [1e-6, 1e-5, 1e-4])
-
-
-@pytest.mark.parametrize("name", ["adamw", "adam", "rmsprop", "sgd"])
-def test_every_optimizer_learns(toy_data, name):
-    rate = 0.5 if name == "sgd" else 0.01
-    running = trainer(toy_data, {"optimizer": {"name": name, "learning_rate": rate}})
-    for _ in range(6):
-        run_epoch(running)
-    assert running.history[-1]["loss"] < running.history[0]["loss"]
-
-
 def test_iterations_per_epoch_are_counted_and_continue_the_stream(toy_data):
     """Epochs of any length cut the same stream of batches."""
     seen = {}
@@ -205,61 +177,6 @@ def test_a_sampler_that_draws_from_embeddings_is_given_them(toy_data):
     run_epoch(running)
     run_epoch(running)
     assert running.batches.sampler.memory.known.all()
-
-
-def test_the_losss_own_learning_rate_takes_the_place_of_its_factor(toy_data):
-    changes = {
-        "loss_factor": 100,
-        "loss_learning_rate": 3e-5,
-        "schedule": {"step": 1, "gamma": 0.1},
-    }
-    running = trainer(toy_data, changes)
-    rates = []
-    for _ in range(2):
-        run_epoch(running)
-        rates.append([group["lr"] for group in running.optimizer.param_groups])
-    np.testing.assert_allclose(rates, [[1e-2, 1e-2, 3e-5], [1e-3, 1e-3, 3e-6]])
-
-
-def test_a_loss_without_learning_rate_stays_as_it_was_drawn(toy_data):
-    running = trainer(toy_data, {"loss_factor": 0, "optimizer": {"weight_decay": 0.1}})
-    before = running.objective.loss.proxies.detach().clone()
-    run_epoch(running)
-    assert torch.equal(running.objective.loss.proxies, before)
-
-
-def test_no_weight_moves_further_than_the_clipped_gradient(toy_data):
-    """Gradient descent at learning rate 1 moves by the size of the gradient."""
-    changes = {"clip_value": 1e-4, "optimizer": {"name": "sgd", "learning_rate": 1.0}}
-    running = trainer(toy_data, changes)
-    before = [parameter.detach().clone() for parameter in running.parameters]
-    next(running.train_epoch())
-    moved = torch.cat(
-        [
-            (after.detach() - start).abs().flatten()
-            for after, start in zip(running.parameters, before, strict=True)
-        ]
-    )
-    # Weights are rounded to 2^-24 of their size, of 1 at most.
-    assert moved.max() <= 1e-4 + 1e-7
-    assert (moved > 1e-4 - 1e-7).float().mean() > 0.1
-
-
-@pytest.mark.parametrize("name", ["adamw", "adam", "sgd"])
-def test_a_fused_optimizer_differs_by_rounding_alone(tmp_path, toy_data, name):
-    changes = {"epochs": 1, "optimizer": {"name": name, "learning_rate": 0.003}}
-    plain = train(tmp_path / "plain", toy_data, changes)
-    fused = train(tmp_path / "fused", toy_data, merged(changes, {"optimizer": {"fused": True}}))
-    for key in plain:
-        torch.testing.assert_close(fused[key], plain[key], atol=1e-3, rtol=1e-3)
-    running = trainer(toy_data, {"optimizer": {"fused": True}})
-    assert running.optimizer.defaults["fused"]
-
-
-def test_rmsprop_cannot_be_fused():
-    optimizer = {"name": "rmsprop", "learning_rate": 0.1, "fused": True}
-    with pytest.raises(ValidationError, match="rmsprop cannot be fused; allowed: adamw, adam, sgd"):
-        Spec.model_validate(VALUES | {"optimizer": optimizer})
 
 
 def test_reduced_precision_learns_the_same_every_time(tmp_path, toy_data):
