@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dmlbench.errors import UserError, check_known, located, unknown
-from dmlbench.plan import search_checks, views
+from dmlbench.plan import views
 from dmlbench.plan.claims import FILE as CLAIMS
 from dmlbench.plan.claims import read_claims
 from dmlbench.plan.combinations import combinations
@@ -29,12 +29,6 @@ def check_studies(plan: Plan) -> None:
         except UserError as error:
             del plan.studies[study]
             plan.broken[study] = str(error)
-
-
-def check_searches(plan: Plan) -> None:
-    """Resolve every search; raises as `search_checks.check_search`."""
-    for name in plan.searches:
-        search_checks.check_search(plan, name)
 
 
 def _check_methods(plan: Plan) -> None:

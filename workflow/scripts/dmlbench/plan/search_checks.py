@@ -1,5 +1,6 @@
-"""Checks of a search against the run that it tunes, before any trial starts."""
+"""Checks of searches against the runs that they tune, before any trial starts."""
 
+import json
 from collections.abc import Mapping
 
 from dmlbench.errors import UserError, check_known
@@ -7,29 +8,49 @@ from dmlbench.plan.grids import listed
 from dmlbench.plan.places import with_values
 from dmlbench.plan.ranges import Parameter, Value
 from dmlbench.plan.read import checked
-from dmlbench.plan.searches import Search, starting_values, trial_specs
+from dmlbench.plan.searches import Search, first_trial, starting_values
 from dmlbench.plan.spec import Spec
 from dmlbench.plan.studies import Grid
 
 
-def check_search(plan, name: str) -> None:
-    """Check a search of the plan against the run that it tunes.
+def check_searches(plan) -> None:
+    """Check every search of the plan against the run that it tunes.
+
+    Searches of runs that differ only in split or seed have the same values, which are checked once.
 
     Raises:
         UserError: a run of unknown names, a place that its spec lacks, values that the spec rejects
             there, a selection that does not use validation images, or a coordinate search without
             lists of values or with a budget below one pass.
     """
-    search, where = plan.searches[name], f"{plan.folder / 'searches.yaml'}: {name}"
+    passed: set[str] = set()
+    for name, search in plan.searches.items():
+        where = f"{plan.folder / 'searches.yaml'}: {name}"
+        trial = _checked_trial(plan, name, where)
+        own = search.model_dump_json(include={"parameters", "strategy", "budget"})
+        values = json.dumps(trial | {"split": None, "seed": None}) + own
+        if values not in passed:
+            _check_values(search, trial, where)
+            passed.add(values)
+
+
+def _checked_trial(plan, name: str, where: str) -> dict:
+    """The values of a search's first trial, after a check of the run that it tunes."""
+    search = plan.searches[name]
     folds = [row.fold for row in search.rows if row.fold is not None] or None
     grid = Grid.model_validate(search.run.model_dump() | {"fold": folds})
     listed(plan, grid, "", f"{where}.run")
-    trial = trial_specs(plan, name)[0].as_dict()
+    trial = first_trial(plan, name).as_dict()
     if trial["selection"] != "best_validation_epoch":
         raise UserError(
             f"{where}.run: selection {trial['selection']}; allowed: best_validation_epoch, so that "
             "no test label takes part in the search"
         )
+    return trial
+
+
+def _check_values(search: Search, trial: dict, where: str) -> None:
+    """Check what a search may set."""
     for place in search.parameters:
         _check_place(trial, place, f"{where}.parameters.{place}")
     # Parameters may depend on each other, such as a loss and its options: values are checked

@@ -194,7 +194,7 @@ def shown(plan, name: str) -> dict[str, Any]:
         "title": search.title,
         "method": search.run.method,
         "strategy": search.strategy.name,
-        "metric": trial_specs(plan, name)[0].selection_metric,
+        "metric": first_trial(plan, name).selection_metric,
         "budget": search.budget,
         "folds": search.folds,
         "parameters": search.model_dump(mode="json")["parameters"],
@@ -203,15 +203,22 @@ def shown(plan, name: str) -> dict[str, Any]:
 
 def trial_specs(plan, name: str) -> list[Spec]:
     """The specs of a search's trials, one for each fold, without the searched values."""
-    search = plan.searches[name]
+    return [_trial_spec(plan, name, row) for row in plan.searches[name].rows]
+
+
+def first_trial(plan, name: str) -> Spec:
+    """The first of `trial_specs`."""
+    return _trial_spec(plan, name, plan.searches[name].rows[0])
+
+
+def _trial_spec(plan, name: str, row: Row) -> Spec:
+    spec, own = plan.spec(row), plan.searches[name].set
     where = f"{plan.folder / 'searches.yaml'}: {name}.set"
-    specs = [
-        checked(complete(merged(plan.spec(row).as_dict(), search.set)), Spec, where=where)
-        for row in search.rows
-    ]
-    if specs[0].gpus > 1:
-        raise UserError(f"{where}.gpus: {specs[0].gpus}; allowed: 1, for each worker has one GPU")
-    return specs
+    if own:
+        spec = checked(complete(merged(spec.as_dict(), own)), Spec, where=where)
+    if spec.gpus > 1:
+        raise UserError(f"{where}.gpus: {spec.gpus}; allowed: 1, for each worker has one GPU")
+    return spec
 
 
 @once

@@ -27,12 +27,16 @@ class Where(_Filter):
 
     def holds(self, row) -> bool:
         """Whether a row matches."""
-        if self.variant is not None and not has_variant(row.variant, self.variant):
-            return False
-        return all(getattr(row, key) in values for key, values in self.wanted)
+        return all(getattr(row, key) in values for key, values in self.wanted) and (
+            self.variant is None or has_variant(row.variant, self.variant)
+        )
 
 
 def has_variant(variant: str, wanted: list[str]) -> bool:
     """Whether a row's variant is listed: by its name, as a value of its axes, or as `base`."""
-    axes = ",".join(part.partition("=")[0] for part in variant.split(","))
-    return (variant or "base") in wanted or axes in wanted
+    return (variant or "base") in wanted or _axes(variant) in wanted
+
+
+@functools.cache
+def _axes(variant: str) -> str:
+    return ",".join(part.partition("=")[0] for part in variant.split(","))
