@@ -111,6 +111,7 @@ def test_a_section_states_how_many_files_it_touches(title, section):
     assert int(stated) == len({name for _, name, _ in BLOCK.findall(section)})
 
 
+@pytest.mark.slow
 def test_nothing_that_the_page_adds_trains_anything_again(project):
     studies = sorted(file.stem for file in (REPOSITORY / "config" / "studies").glob("*.yaml"))
     before, after = (folders(place, studies) for place in (REPOSITORY, project.folder))
@@ -141,6 +142,7 @@ def test_every_part_of_the_page_is_written_somewhere():
     assert "config/studies/my_study.yaml" in written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [PARTS, RECORDED], ids=["works", "is recorded"])
 def test_what_the_page_adds_is_planned_and_works(project, code):
     tests = REPOSITORY / "tests"

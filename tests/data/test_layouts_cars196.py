@@ -165,6 +165,7 @@ def real_rows(real, tmp_path_factory):
     return rows_of("cars196", *car_ims(tmp_path_factory.mktemp("cars"), official, names))
 
 
+@pytest.mark.slow
 def test_every_row_and_both_halves_are_the_real_ones(real, real_rows, tmp_path):
     folder, _, names = real
     listed = pandas.read_csv(

@@ -53,6 +53,7 @@ def test_lists_that_do_not_fit_are_refused(tmp_path, lists, paths, named):
         rows_of("cub200", archive(tmp_path / "a.zip", lists, paths))
 
 
+@pytest.mark.slow
 def test_every_row_and_both_halves_are_the_real_ones(shared, tmp_path):
     folder = shared / "datasets" / "annotations" / "cub200_2011"
     names = ("images", "image_class_labels", "train_test_split", "classes", "bounding_boxes")

@@ -11,7 +11,12 @@ from test_splits_folds import index_of, written
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 CATALOGUE = read_yaml(CONFIG / "datasets.yaml", dict[str, Dataset])
-NAMED = [(dataset, name) for dataset, entry in CATALOGUE.items() for name in entry.splits]
+LARGE = {"sop"}
+NAMED = [
+    pytest.param(dataset, name, marks=[pytest.mark.slow] if dataset in LARGE else [])
+    for dataset, entry in CATALOGUE.items()
+    for name in entry.splits
+]
 FIXED = {"fixed-70", "fixed-80", "fixed-90", "fixed-95"}
 PSOMAS_MUSGRAVE_KARAMAN = {"half", "half4fold", "half10fold", "open-4fold", "closed"} | FIXED
 FOLDS = {"half4fold": 4, "half10fold": 10, "open_4fold": 4, "official4fold": 4, "closed": 4}

@@ -59,6 +59,7 @@ def test_a_gallery_is_searched_the_same_there(distance):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coarse", COARSE)
 def test_ties_and_little_memory_are_the_same_there(monkeypatch, coarse):
     """Many tiles, each in every precision, and most similarities equal."""

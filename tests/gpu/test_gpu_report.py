@@ -43,6 +43,7 @@ def only_triplet(check, monkeypatch):
     monkeypatch.setattr(check, "miners", SimpleNamespace(available=lambda: []))
 
 
+@pytest.mark.slow
 def test_all_of_it_runs_as_trainings_do(report, monkeypatch):
     import gpu_check
     import torch

@@ -84,6 +84,7 @@ def test_all_experiments_are_tried_here():
     assert set(SMALL) == set(available())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_an_experiment_is_the_same_there(name):
     hold(name)

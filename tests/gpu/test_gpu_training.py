@@ -104,7 +104,10 @@ def hold(tmp_path, data, changes, resident=True):
         assert mine == pytest.approx(reference, rel=1e-3, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize(
+    "name",
+    ["proxies", *(pytest.param(n, marks=pytest.mark.slow) for n in TRAININGS if n != "proxies")],
+)
 def test_a_training_is_the_same_there(tmp_path, toy_data, name):
     hold(tmp_path, toy_data, TRAININGS[name])
 
@@ -146,6 +149,7 @@ READS = {name: 1 for name in TRAININGS if TRAININGS[name].get("sampler")}
 READS |= {"profs": 0, "profs, soft triple": 0, "profs_hncm": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRAININGS)
 def test_the_host_waits_only_for_what_a_sampler_reads(toy_data, name):
     assert waits_for_an_iteration(toy_data, TRAININGS[name]) == READS.get(name, 0)
@@ -185,6 +189,7 @@ def hold_after_a_kill(folder, data, changes):
     assert history(folder / "killed") == history(folder / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KILLED)
 def test_a_killed_training_continues_there(tmp_path, toy_data, name):
     hold_after_a_kill(tmp_path, toy_data, TRAININGS[name])

@@ -85,6 +85,7 @@ def before_small():
     return everything(*SMALL)
 
 
+@pytest.mark.slow
 def test_an_added_option_of_every_part_changes_no_result_of_any_study(before, adding):
     adding(*PACKAGES, kind="Annotated[float, Added()]")
     for package in PACKAGES:

@@ -108,6 +108,7 @@ def training_labels(classes, official, split, fold):
     return np.unique(label[roles.image_id], return_inverse=True)[1]
 
 
+@pytest.mark.slow
 def test_a_rehearsal_keeps_rows_and_names(study, loaded, rehearsed):
     assert rehearsed.rows(study) == loaded.rows(study)
     assert pages.targets(rehearsed, study).keys() == pages.targets(loaded, study).keys()

@@ -219,6 +219,7 @@ def test_untrained_networks_learn_nothing(loaded):
             assert reduced == (row.variant == "pca")
 
 
+@pytest.mark.slow
 def test_trials_can_be_given_on_the_command_line(loaded):
     fewer = load_studies(STUDY, search_trials=7)
     assert {fewer.searches[name].budget for name in NAMES} == {7}

@@ -115,6 +115,7 @@ def test_the_list_of_targets_has_all_of_them(demo):
     assert "0 of 2 runs; left: about a minute" in line
 
 
+@pytest.mark.slow
 def test_every_study_has_its_stages():
     loaded = every_study()
     for study in loaded.studies:

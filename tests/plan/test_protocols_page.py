@@ -10,6 +10,7 @@ def from_plan():
     return script_of_docs("from_plan")
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_the_configuration(from_plan):
     written = read_marked(from_plan.PAGE, "from_plan")
     assert written == from_plan.tables(), "config/ has changed: `make protocols`"

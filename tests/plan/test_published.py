@@ -64,6 +64,7 @@ def _folders_of_multi_similarity(results) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_search_has_one_folder_whatever_a_study_calls_its_method(tmp_path):
     names = _folders_of_multi_similarity(tmp_path)
     own = "heads_cub200_160_multi_similarity_128_folds_half"
@@ -71,6 +72,7 @@ def test_a_search_has_one_folder_whatever_a_study_calls_its_method(tmp_path):
     assert {folder.rpartition("-")[0] for folder in names.values()} == {own}
 
 
+@pytest.mark.slow
 def test_a_search_that_ran_under_another_name_keeps_its_folder(tmp_path):
     (folder,) = set(_folders_of_multi_similarity(tmp_path).values())
     other = folder.replace("similarity", "similarity_miner")

@@ -97,6 +97,7 @@ def edited(tmp_path_factory):
     return json.loads(said.stdout)
 
 
+@pytest.mark.slow
 def test_a_coordinate_takes_two_files_and_trains_nothing_again(edited, demo_folders):
     assert edited["before"] == demo_folders
     assert edited["kept"]

@@ -1,6 +1,9 @@
 """A small study with scores computed by rule, so that every expected number is known."""
 
+import copy
 import re
+import shutil
+from pathlib import Path
 
 import browser
 import pandas as pd
@@ -88,9 +91,30 @@ def _latex_problems(text: str) -> list[str]:
     return problems
 
 
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """The folder and the description of a finished study, which `study` copies."""
+    folder = tmp_path_factory.mktemp("finished") / "demo"
+    return folder, make_study(folder, make_scores(), dict(TITLES), list(METHODS))
+
+
 @pytest.fixture
-def study(tmp_path, synthetic_scores, titles, methods):
-    return make_study(tmp_path / "results" / "demo", synthetic_scores(), titles, methods)
+def study(tmp_path, finished):
+    """A finished study of the test's own, in `results/demo` of its folder."""
+    folder, description = finished
+    own = shutil.copytree(folder, tmp_path / "results" / "demo")
+    return _moved(description, folder, own)
+
+
+def _moved(part: object, folder: Path, own: Path) -> object:
+    """A description of files in one folder as that of their copies in another."""
+    if isinstance(part, dict):
+        return {key: _moved(each, folder, own) for key, each in part.items()}
+    if isinstance(part, list):
+        return [_moved(each, folder, own) for each in part]
+    if isinstance(part, Path) and part.is_relative_to(folder):
+        return own / part.relative_to(folder)
+    return copy.deepcopy(part)
 
 
 @pytest.fixture(scope="module")

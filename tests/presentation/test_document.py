@@ -17,6 +17,7 @@ def document(tmp_path_factory):
     return folder / "studies" / "karaman2021_omniglot" / "study.tex"
 
 
+@pytest.mark.slow
 def test_the_document_is_whole(document):
     text = document.read_text()
     bare = re.sub(r"\\\\.|\\[{}&%$#_]|%.*", "", text.replace(r"\\", "\n"))

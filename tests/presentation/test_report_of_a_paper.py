@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from dmlbench.presentation._stacked_bar import stacked_bar
 from dmlbench.presentation.report import report
 from dmlbench.statistics.agreement import agreement
@@ -30,6 +31,7 @@ def test_the_printed_numbers_have_their_section(study, tmp_path):
     assert "R@10 is lower than R@1" in words
 
 
+@pytest.mark.slow
 def test_an_audit_that_two_studies_share_is_shown_once(tmp_path, synthetic_scores, titles, methods):
     results = tmp_path / "results"
     audit(PSOMAS, results / "audit.csv", results / "audit.md")
@@ -42,6 +44,7 @@ def test_an_audit_that_two_studies_share_is_shown_once(tmp_path, synthetic_score
     assert Page(results / "report.html").words().count("27 of 30 agree") == 1
 
 
+@pytest.mark.slow
 def test_a_paper_s_study_opens_with_its_verdict(study, tmp_path):
     results = tmp_path / "results"
     audit(PSOMAS, results / "audit.csv", results / "audit.md")

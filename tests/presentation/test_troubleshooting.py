@@ -136,7 +136,7 @@ def _(folder, patch):
     shutil.copytree(CONFIG, folder / "config")
     patch.chdir(folder)
     shutil.copy(CONFIG / "studies" / "demo.yaml", "config/studies/train.yaml")
-    plan.load(read_mapping(CONFIG / "config.yaml"), Path("config"))
+    plan.load(read_mapping(CONFIG / "config.yaml") | {"studies": ["train"]}, Path("config"))
 
 
 @situation("….py: line …")

@@ -122,6 +122,7 @@ def test_a_column_at_its_own_best_epoch_is_judged_by_such_scores_alone(tmp_path)
     assert found.loc[("histogram", "nmi"), "verdict"] == "not run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", ["can2019", "karaman2021", "musgrave2020", "roth2020"])
 def test_without_runs_nothing_is_reproduced_and_a_formula_makes_no_number_impossible(
     paper, tmp_path

@@ -53,6 +53,7 @@ def counts(frames: dict) -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_what_is_found_is_what_was_read(frames):
     pd.testing.assert_frame_equal(counts(frames), pd.read_csv(COUNTS), check_dtype=False)
 

@@ -99,6 +99,7 @@ def test_few_noisy_seeds_decide_nothing_and_say_how_many_would():
     assert (nothing.verdict, nothing.comparisons, nothing.of) == ("not run", 0, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("effect", "parts", "wrong"),
     [
@@ -201,6 +202,7 @@ def test_a_contradiction_of_one_of_many_is_corrected():
     assert outcomes([one] * 3, "any") == ["contradicted"] * 3
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_rank_correlation_covers_zero_as_often_as_said():
     random, found = np.random.default_rng(0), Counter()
     for _ in range(2000):

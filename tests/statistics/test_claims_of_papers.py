@@ -81,6 +81,7 @@ def test_five_papers_have_a_few_dozen_claims_each():
             assert (REFERENCE.parent / "studies" / f"{each.study}.yaml").exists()
 
 
+@pytest.mark.slow
 def test_every_claim_finds_its_printed_numbers(printed):
     for paper, found in printed.items():
         for claim in read_claims(REFERENCE / paper).claims:

@@ -22,6 +22,7 @@ def judged(from_claims):
     return from_claims.judged()
 
 
+@pytest.mark.slow
 def test_pages_say_what_the_claims_give(from_claims, judged):
     for page, text in from_claims.texts(judged).items():
         written = read_marked(from_claims.HOME / page, "from_claims")

@@ -201,6 +201,7 @@ def test_a_printed_half_width_is_an_error_of_the_mean():
     assert row.high - row.ours == pytest.approx(1.96, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [2, 3, 5])
 def test_intervals_hold_one_further_run_as_often_as_they_say(seeds):
     trials = 4000

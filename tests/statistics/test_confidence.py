@@ -103,6 +103,7 @@ def test_seeds_widen_intervals_of_queries_alone():
     assert frame[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("methods", "experiments", "seeds"), [(2, 1, 1), (3, 3, 1), (3, 2, 5)])
 def test_true_ranks_are_inside_as_often_as_promised(methods, experiments, seeds):
     """Equal methods are the hardest case: every sure difference is an error."""
@@ -127,6 +128,7 @@ def test_true_ranks_are_inside_as_often_as_promised(methods, experiments, seeds)
     assert missed > 0 or seeds > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.02, 0.1, 0.5])
 def test_true_ranks_of_unequal_methods_are_inside(gap):
     generator = np.random.default_rng(7)

@@ -94,6 +94,7 @@ def test_shares_add_up_to_one_whatever_the_unit(shape, seed, factor, shift):
             assert 0 <= source.low <= source.share <= source.high <= 1
 
 
+@pytest.mark.slow
 def test_the_interval_has_the_true_share_in_nineteen_of_twenty_draws():
     rng = np.random.default_rng(2)
     loss, batch, both = (

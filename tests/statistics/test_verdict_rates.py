@@ -13,6 +13,8 @@ sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 import verdicts as simulation  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 def simulated(study, scenario, runs):
     (row,) = simulation.rates(study, [scenario], [runs], 1)

@@ -138,6 +138,7 @@ def test_a_number_that_other_methods_have_as_well_is_inconclusive():
     assert (found["seeds_needed"] == np.inf).all()
 
 
+@pytest.mark.slow
 def test_the_seeds_needed_are_those_that_reproduce_a_true_number_in_four_of_five_cases():
     known = {"margin": 1.1, "freedom": 1e6}
     placed = printed(triplet="60.00", judged=known)
