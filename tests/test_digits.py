@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from dmlbench import digits
 from dmlbench.job import job
 from dmlbench.training import results
@@ -16,6 +17,7 @@ from snakemake.iocontainers import InputFiles
 SCRIPTS = Path(__file__).resolve().parent.parent / "workflow" / "scripts"
 
 
+@pytest.mark.slow
 def test_torch_keeps_to_it_although_it_was_imported_before():
     code = (
         "import torch; from dmlbench.digits import use_avx2; use_avx2(); "

@@ -25,6 +25,7 @@ def read(path):
     return [member.split("/")[0] for member in members], np.stack(images)
 
 
+@pytest.mark.slow
 def test_at_least_200_characters_of_20_images(glyphs):
     classes, images = read(glyphs)
     assert images.shape == (4000, 28, 28)

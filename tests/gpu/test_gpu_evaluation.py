@@ -84,6 +84,7 @@ def test_scores_of_many_images_are_the_same_there():
     hold(*space(9000, 32, 300), memory=2**28)
 
 
+@pytest.mark.slow
 def test_the_probe_of_precision_runs_there():
     speed._probed.cache_clear()
     with pretended_gpu():

@@ -131,6 +131,7 @@ def test_paddings_are_checked():
         backbone("mobilenet_v2", padding="same")
 
 
+@pytest.mark.slow
 def test_a_convnet_loads_neither_torchvision_nor_pretrainedmodels():
     code = (
         "import sys; from dmlbench import registry; import dmlbench.networks.embedder\n"

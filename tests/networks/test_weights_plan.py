@@ -35,6 +35,8 @@ def folder(tmp_path):
     copy = tmp_path / "config"
     shutil.copytree(REPOSITORY / "config", copy)
     (copy / "studies" / "mine.yaml").write_text(yaml.safe_dump(STUDY))
+    # It has no search, and to check those of all studies would take most of the time.
+    (copy / "searches.yaml").write_text("{}")
     return copy
 
 

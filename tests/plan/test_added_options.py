@@ -97,6 +97,7 @@ def test_an_added_option_of_every_part_changes_no_result_of_any_study(before, ad
         assert after[kind] == found, kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_without_the_marker_a_new_option_is_noticed(before_small, adding, package):
     adding(package, kind="float")
@@ -127,6 +128,7 @@ def spec_with(package):
     raise AssertionError(f"no spec names a part of {package}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PLACES)
 def test_another_value_of_an_added_option_is_another_result(adding, package):
     earlier = spec_with(package).digest

@@ -128,6 +128,7 @@ def test_what_is_not_trained_has_no_objective_and_no_epochs(configured):
     assert (spec.loss, spec.miner, spec.regularizers, spec.epochs) == (None, None, [], 0)
 
 
+@pytest.mark.slow
 def test_a_rehearsal_has_few_runs():
     loaded = rehearse("psomas2020")
     assert len(loaded.rows("psomas2020")) > 400

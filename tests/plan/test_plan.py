@@ -205,6 +205,7 @@ def test_every_rule_is_known_by_name():
     assert named == RULES
 
 
+@pytest.mark.slow
 def test_the_plan_loads_neither_torch_nor_pandas():
     code = (
         "import sys, yaml; from pathlib import Path; from dmlbench import plan\n"

@@ -123,6 +123,7 @@ def test_every_study_has_its_stages():
         assert len({stage.output for stage in stages}) == len(stages)
 
 
+@pytest.mark.slow
 def test_studies_that_have_not_begun_share_a_line(tmp_path):
     configuration = {"pathvars": {"results": str(tmp_path)}, "studies": ["demo", "omniglot"]}
     both = plan.load(configuration, CONFIG)

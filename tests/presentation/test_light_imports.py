@@ -32,6 +32,7 @@ VIEWS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("modules", "heavy"),
     [

@@ -32,6 +32,7 @@ def copied(tmp_path):
     return copy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_published_tables_are_those_of_the_published_scores(plan, folder):
     study = ELSEWHERE.get(folder, folder)

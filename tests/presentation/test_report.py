@@ -150,6 +150,7 @@ def test_the_page_needs_nothing_else(study, tmp_path):
     assert picture == study["figures"][0]["svg"].read_bytes()
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(study, tmp_path):
     path = tmp_path / "results" / "report.html"
     audit(PSOMAS, tmp_path / "results" / "audit.csv", tmp_path / "results" / "audit.md")

@@ -16,6 +16,7 @@ from html_page import Page
 PSOMAS = Path(__file__).parents[2] / "config" / "reference" / "psomas2020"
 
 
+@pytest.mark.slow
 def test_the_printed_numbers_have_their_section(study, tmp_path):
     audit(PSOMAS, tmp_path / "results" / "audit.csv", tmp_path / "results" / "audit.md")
     study["audit"] = {end: tmp_path / "results" / f"audit.{end}" for end in ("csv", "md")}

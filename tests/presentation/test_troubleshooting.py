@@ -75,6 +75,7 @@ def found_in(quote: str, said: str) -> bool:
     return re.search(".*".join(map(re.escape, quote.split("…"))), said, re.DOTALL) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quote", [quote for quote in quotes() if quote not in ELSEWHERE])
 def test_a_quote_is_what_the_code_says(quote, request, tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(REPOSITORY)

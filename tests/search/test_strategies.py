@@ -149,6 +149,7 @@ def test_every_kind_of_range_is_drawn_and_kept_exactly(tmp_path, name):
     assert whole.evaluated == objective.evaluated
 
 
+@pytest.mark.slow
 def test_random_draws_are_even_on_the_scale_that_is_asked_for(tmp_path):
     """Of 100 draws about half are below the middle of the scale: within six standard deviations."""
     objective = Function(lambda values: 0.0)

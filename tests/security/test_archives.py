@@ -96,6 +96,7 @@ def test_a_link_out_of_a_users_own_folder_is_followed(tmp_path):
         index([tmp_path / "data"], "class_folders", tmp_path / "out" / "images.parquet")
 
 
+@pytest.mark.slow
 @WRITERS
 def test_a_picture_that_would_fill_the_memory_is_refused(tmp_path, write):
     """A bomb: 400 million pixels in half a megabyte."""

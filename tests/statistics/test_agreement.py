@@ -86,6 +86,7 @@ def test_without_papers_there_is_one_line_and_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_column_at_its_own_best_epoch_is_judged_by_such_scores_alone(tmp_path):
     """R@1 and NMI of roth2020, of a run whose history has R@1 alone and of one that has both."""
     columns = {"dataset": "cub200", "network": "resnet50", "embedding_dim": 128, "split": "half"}

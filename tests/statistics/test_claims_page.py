@@ -54,6 +54,7 @@ def _numbers(file):
     return re.findall(r"<!-- (.*?) -->", file.read_text())
 
 
+@pytest.mark.slow
 def test_counts_and_files_of_all_papers(from_claims, tmp_path):
     found = from_claims.verdicts(from_claims.REFERENCE / "can2019")
     found.to_csv(tmp_path / "can2019.csv", index=False)

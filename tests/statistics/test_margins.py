@@ -53,6 +53,7 @@ def test_the_twin_cells_of_roth2020():
     assert found["freedom"] == 6
 
 
+@pytest.mark.slow
 def test_folds_intervals_and_what_is_borrowed():
     folds = np.sqrt(np.mean(np.square([0.59, 0.48, 0.44])))
     assert noise("psomas2020", "cub200", "recall_at_1")["noise"] == pytest.approx(folds)

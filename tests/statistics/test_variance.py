@@ -76,6 +76,7 @@ def test_one_repetition_cannot_tell_the_rest_from_what_factors_do_together():
     assert found[SECOND].f == pytest.approx((one - two) / 2 / (two / free))
 
 
+@pytest.mark.slow
 @given(
     st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(2, 4)),
     st.integers(0, 1000),

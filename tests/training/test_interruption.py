@@ -181,6 +181,7 @@ def test_a_checkpoint_holds_every_generator_that_training_may_draw_from(toy_data
     assert drawn() == expected
 
 
+@pytest.mark.slow
 def test_a_job_that_is_terminated_exits_in_time_and_continues(tmp_path, toy_data):
     """The process itself: its status, its one line, and what the next one makes of it."""
     code = f"""
