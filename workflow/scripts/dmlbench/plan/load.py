@@ -7,11 +7,11 @@ from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.plan.check import check_studies
 from dmlbench.plan.configuration import Configuration
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.read import checked, read_mapping
 from dmlbench.plan.search_checks import check_searches
+from dmlbench.plan.study_checks import check_studies
 
 
 def load(configuration: dict, folder: Path) -> Plan:

@@ -38,7 +38,7 @@ class Ending:
 
 
 @dataclass
-class Found:
+class RunFacts:
     """What is known about one run except its scores; all of it may be missing."""
 
     settings: dict[str, str] = field(default_factory=dict)
@@ -51,9 +51,9 @@ class Found:
     class_count: int = 0
 
 
-def look(results: Path, run: str, rule: str) -> Found:
+def look(results: Path, run: str, rule: str) -> RunFacts:
     """The content of the files of a run; queries under a selection rule."""
-    facts = Found()
+    facts = RunFacts()
     spec, history_file = (
         results / paths.made("train", output, run=run) for output in ("spec", "history")
     )
@@ -97,7 +97,7 @@ def _ending(history: pd.DataFrame) -> Ending:
     return Ending(best, several and best == int(scored["epoch"].iloc[-1]), len(scored))
 
 
-def _add_queries(facts: Found, file: Path, rule: str) -> None:
+def _add_queries(facts: RunFacts, file: Path, rule: str) -> None:
     """The worst and best queries, and the classes with the lowest and the highest recall@1."""
     queries, worst, best = extreme_queries(file, rule)
     facts.worst, facts.best = (queries.iloc[rows].to_dict("records") for rows in (worst, best))

@@ -15,7 +15,7 @@ from dmlbench.plan.rows import COORDINATES, OPTIONAL
 from dmlbench.presentation._queries import NEIGHBORS
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
-from dmlbench.presentation.run_facts import Found, endings, look
+from dmlbench.presentation.run_facts import RunFacts, endings, look
 from dmlbench.statistics.aggregation import read_scores
 from dmlbench.statistics.summary import in_units
 
@@ -182,7 +182,7 @@ def _cost_by_method(rows, costs: Mapping[str, float], facts_by_run, titles) -> l
     return [{"title": name(titles, method), **line} for method, line in spent.items()]
 
 
-def _varying(rows: Sequence[Mapping[str, Any]], facts_by_run: Mapping[str, Found]) -> list[str]:
+def _varying(rows: Sequence[Mapping[str, Any]], facts_by_run: Mapping[str, RunFacts]) -> list[str]:
     """The columns in which runs differ, and the loss."""
     values = {
         column: {_raw(row, facts_by_run[row["run"]], column) for row in rows} for column in _COLUMNS
@@ -190,11 +190,11 @@ def _varying(rows: Sequence[Mapping[str, Any]], facts_by_run: Mapping[str, Found
     return [column for column in _COLUMNS if column == "method" or len(values[column]) > 1]
 
 
-def _raw(row: Mapping[str, Any], facts: Found, column: str) -> str:
+def _raw(row: Mapping[str, Any], facts: RunFacts, column: str) -> str:
     return str(row[column]) if column in COORDINATES else facts.settings.get(column, "")
 
 
-def _cell(row: Mapping[str, Any], facts: Found, column: str, titles: Mapping[str, str]) -> str:
+def _cell(row: Mapping[str, Any], facts: RunFacts, column: str, titles: Mapping[str, str]) -> str:
     value = _raw(row, facts, column)
     if column in ("method", "dataset", "network", "recipe", "variant"):
         return ", ".join(titles.get(part, part) for part in [value] if part)

@@ -1,4 +1,4 @@
-"""Checks of a plan as a whole, so that errors show before a job starts."""
+"""Checks of the studies of a plan, so that errors show before a job starts."""
 
 from dataclasses import replace
 
