@@ -87,6 +87,15 @@ def test_few_experiments_have_the_exact_probability(columns, wanted):
     assert friedman(table).p_value == pytest.approx(wanted)
 
 
+def test_random_arrangements_have_nearly_the_exact_probability(monkeypatch):
+    table = ranked([[3, 3, 2], [2, 2, 3], [1, 1, 1]])
+    exact = friedman(table).p_value
+    monkeypatch.setattr("dmlbench.statistics.friedman._ALL", 0)
+    assert friedman(table).p_value != exact
+    # Five standard errors of a share of 100,000.
+    assert friedman(table).p_value == pytest.approx(exact, abs=5 * (exact / 100_000) ** 0.5)
+
+
 def test_ties_are_arranged_as_they_are():
     # Both experiments have a pair of equals: 3 x 3 cases, of which 3 agree fully.
     assert friedman(ranked([[2, 2], [1, 1], [1, 1]])).p_value == pytest.approx(1 / 3)

@@ -9,7 +9,7 @@ from dmlbench.errors import UserError
 from dmlbench.statistics.aggregation import SCHEMA
 from dmlbench.statistics.confidence import read_answers
 from dmlbench.statistics.printed import as_scores, read_printed
-from dmlbench.statistics.tournament import ranks, tournament, write_tournament
+from dmlbench.statistics.tournament import ranked, ranks, tournament, write_tournament
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_files import run_files
@@ -145,6 +145,12 @@ def test_other_rules_methods_and_metrics_stay_out():
     frame = tournament(table, methods=["a", "b"], **BY_RECALL)
     assert list(frame.method) == ["a", "b"]
     assert list(frame.total_rank) == [1, 2]
+
+
+def test_the_lowest_is_first_where_lower_is_better():
+    values = pd.DataFrame({"experiment": [0.2, 0.1, 0.3]}, index=["a", "b", "c"])
+    assert ranked(values, "violated_constraints")["experiment"].tolist() == [2, 1, 3]
+    assert ranked(values, "recall_at_1")["experiment"].tolist() == [2, 3, 1]
 
 
 def test_the_csv_has_the_agreed_columns(tmp_path):
