@@ -8,7 +8,7 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import searches
+from dmlbench.plan import search_checks, searches
 from dmlbench.plan.configuration import Rehearsal, SearchRehearsal
 from dmlbench.plan.places import with_values
 from dmlbench.plan.ranges import Parameter
@@ -93,6 +93,22 @@ def test_what_is_wrong_is_one_line(folder, keys, value, parts):
     assert f"searches.yaml: {NAME}" in message
     for part in parts:
         assert part in message
+
+
+def test_values_are_checked_for_each_run_and_once_for_equal_runs(folder, monkeypatch):
+    path = folder / "searches.yaml"
+    search = yaml.safe_load(path.read_text())[NAME]
+    split = {"run": search["run"] | {"split": "fixed-80"}}
+    method = {"run": search["run"] | {"method": "contrastive"}}
+    path.write_text(yaml.safe_dump({"a": search, "b": search | split}))
+    checks = []
+    real = search_checks._check_values
+    monkeypatch.setattr(search_checks, "_check_values", lambda *of: checks.append(of) or real(*of))
+    plan.load(CONFIGURATION, folder)
+    assert len(checks) == 1
+    path.write_text(yaml.safe_dump({"a": search, "b": search | method}))
+    with pytest.raises(UserError, match=r"searches\.yaml: b\.parameters"):
+        plan.load(CONFIGURATION, folder)
 
 
 def test_folds_and_a_fold_are_one_too_many(folder):
