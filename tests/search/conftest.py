@@ -1,4 +1,6 @@
-"""Characters on which searches train."""
+"""Characters on which searches train, and a configuration to change."""
+
+import shutil
 
 import pytest
 from dmlbench.data.generate import generate
@@ -7,6 +9,7 @@ from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.training.data import read_roles
 from postgres import postgres as postgres
+from project import CONFIG
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +36,9 @@ def data(tmp_path_factory):
 def folds(data):
     """The same characters in four folds."""
     return data | {"split": data["split"].with_name("folds.parquet")}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the project's configuration."""
+    return shutil.copytree(CONFIG, tmp_path / "config")
