@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.search.best import Best, read_best, write_best
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
@@ -31,6 +31,7 @@ def best(values):
     )
 
 
+@example({"loss.margin": "0E0"})
 @given(st.dictionaries(st.sampled_from(["loss.margin", "epochs", "miner.name"]), VALUES))
 def test_values_are_read_as_they_were_written(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("best") / "best.yaml"

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import digest
 from dmlbench.plan.catalogues import Network
+from dmlbench.plan.read import as_yaml
 
 
 class Known(NamedTuple):
@@ -70,7 +69,7 @@ def entry_of(model: str, size: int | None = None, weights: Path | None = None) -
 
 def as_text(name: str, values: dict[str, Any]) -> str:
     """An entry as it is written to networks.yaml."""
-    return yaml.safe_dump({name: values}, sort_keys=False, width=100, default_flow_style=None)
+    return as_yaml({name: values}, width=100, default_flow_style=None)
 
 
 def _local(file: Path) -> dict[str, Any]:

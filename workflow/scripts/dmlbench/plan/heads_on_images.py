@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import yaml
-
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogues import Network
+from dmlbench.plan.read import as_yaml
 
 _BATCH = 128
 _IMAGES_PER_CLASS = 4
@@ -33,7 +32,7 @@ def frozen_network(frozen: str, name: str, network: Network) -> str:
     values = network.model_dump(mode="json", exclude_defaults=True)
     values["title"] = f"{network.title}, frozen"
     values["frozen"] = [{"name": "center_crop", "size": size}]
-    written = yaml.safe_dump({frozen: values}, sort_keys=False, width=100, allow_unicode=True)
+    written = as_yaml({frozen: values}, width=100, allow_unicode=True)
     return f"# {name} as it is: only heads learn, on its features.\n{written}"
 
 

@@ -1,4 +1,7 @@
-"""YAML files into checked models; an error is one line that names file, key and value."""
+"""YAML files into checked models, and values into YAML that is read as it was written.
+
+An error is one line that names file, key and value.
+"""
 
 import functools
 import re
@@ -15,6 +18,12 @@ Checked = TypeVar("Checked")
 
 _MERGE = "tag:yaml.org,2002:merge"
 """The tag of `<<`, which merges another mapping's keys; keys written next to it win."""
+_FLOAT = (
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
+"""What is a number in YAML 1.2 but not 1.1: tag, form, first characters."""
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
@@ -35,11 +44,23 @@ def _mapping_without_repeats(loader: _Loader, node: yaml.MappingNode) -> dict:
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repeats)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
-    list("-+.0123456789"),
-)
+_Loader.add_implicit_resolver(*_FLOAT)
+
+
+class _Dumper(yaml.SafeDumper):
+    """A safe dumper that quotes text which `_Loader` would read as a number."""
+
+
+_Dumper.add_implicit_resolver(*_FLOAT)
+
+
+def as_yaml(values: Any, **layout: Any) -> str:
+    """Plain values as YAML, in their order; `read_mapping` reads the same values.
+
+    Args:
+        layout: options of PyYAML's dump.
+    """
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, **layout)
 
 
 def read_yaml(path: Path, kind: type[Checked]) -> Checked:

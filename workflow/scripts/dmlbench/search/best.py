@@ -5,13 +5,11 @@ Imports neither torch nor Optuna.
 
 from pathlib import Path
 
-import yaml
-
 from dmlbench.files import atomic_write
 from dmlbench.plan.choices import Model
 from dmlbench.plan.places import Place, with_values
 from dmlbench.plan.ranges import Value
-from dmlbench.plan.read import read_yaml
+from dmlbench.plan.read import as_yaml, read_yaml
 
 
 class Best(Model):
@@ -39,7 +37,7 @@ class Best(Model):
 def write_best(path: Path, best: Best) -> None:
     """Write best.yaml."""
     with atomic_write(path) as unfinished:
-        unfinished.write_text(yaml.safe_dump(best.model_dump(exclude_none=True), sort_keys=False))
+        unfinished.write_text(as_yaml(best.model_dump(exclude_none=True)))
 
 
 def read_best(path: Path) -> dict[str, Value]:

@@ -5,13 +5,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
-import yaml
 from torch import Tensor
 
 from dmlbench.digits import limits
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
 from dmlbench.parquet import write_table
+from dmlbench.plan.read import as_yaml
 from dmlbench.plan.spec import Spec, complete
 from dmlbench.tensor_files import write_tensors
 
@@ -19,7 +19,7 @@ from dmlbench.tensor_files import write_tensors
 def write_spec(path: Path, spec: Spec) -> None:
     """Write the spec in full, as YAML."""
     with atomic_write(path) as unfinished:
-        unfinished.write_text(yaml.safe_dump(complete(spec.as_dict()), sort_keys=False))
+        unfinished.write_text(as_yaml(complete(spec.as_dict())))
 
 
 def write_history(
