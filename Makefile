@@ -77,8 +77,9 @@ test: .venv/ready ## the fast tests
 	@$(PYTEST)
 
 .PHONY: test-slow
-test-slow: .venv/ready .venv-docs/ready ## the slow tests, and whole workflows at toy size
-	@$(PYTEST) -rs -m '(slow or workflow) and not cluster' $(call marked,slow|workflow)
+SLOW ?= slow or workflow
+test-slow: .venv/ready .venv-docs/ready ## the slow tests, and whole workflows at toy size (SLOW=slow, SLOW=workflow: one of both)
+	@$(PYTEST) -rs -m '($(SLOW)) and not cluster' $(call marked,slow|workflow)
 
 # Packages that studies do not need have an environment of their own, on top of .venv.
 .venv-optional/ready: tests/optional.lock .venv/ready

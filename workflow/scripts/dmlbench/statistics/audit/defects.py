@@ -22,13 +22,13 @@ def defects_of(frame: pd.DataFrame) -> pd.DataFrame:
         has.
     """
     findings = findings_of(frame)
+    order = findings["defect"].unique()
     surest = findings["sure"].map(SURE.index)
     findings = findings.assign(surest=surest).sort_values("surest", kind="stable")
     grouped = findings.groupby("defect", sort=False)
     one = grouped[["study", "rule", "blames", "sure"]].first()
     one["places"] = grouped.size()
-    order = dict.fromkeys(findings_of(frame)["defect"])
-    return one.reindex(list(order)).rename_axis("defect").reset_index()
+    return one.reindex(order).rename_axis("defect").reset_index()
 
 
 def says(defects: pd.DataFrame) -> str:
