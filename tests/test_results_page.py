@@ -89,6 +89,7 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += [_miner_on_birds("map_at_r"), _miner_on_birds("recall_at_1")]
     found += [*_projections_on_birds("recall_at_1"), *_projections_on_birds("map_at_r")]
     found += _spectral_decay_on_birds()
+    found += [*_triplet_losses_on_birds("recall_at_1"), *_triplet_losses_on_birds("map_at_r")]
     found += _trained_networks()
     found += [_as_printed("psomas2020_birds"), _as_printed("psomas2020_birds_trained")]
     for data in ("omniglot", "grocery"):
@@ -128,6 +129,28 @@ def _projections_on_birds(metric: str) -> list[tuple[float, float, float]]:
     differences = [by_split[arm] - by_split[other] for arm, other in pairs]
     of_losses = [of_pairs(each[loss]) for each in differences for loss in each]
     return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
+
+
+def _triplet_losses_on_birds(metric: str) -> list[tuple[float, float, float]]:
+    """Over splits: losses less the distance-sensitive one, and what the miner changes."""
+    scores = read_scores(PUBLISHED / "karaman2021_birds" / "scores.parquet").query(
+        "metric == @metric and role == 'test'"
+    )
+    by_split = 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
+    without, mined = (
+        by_split[arm] for arm in ("without_miner,tuned_without", "with_miner,tuned_with")
+    )
+    gain = mined - without[mined.columns]
+    differences = [
+        *(each.sub(each["distance_sensitive"], axis=0) for each in (without, mined)),
+        mined.sub(without["distance_sensitive"], axis=0),
+        gain,
+    ]
+    return [
+        *(of_pairs(each[loss]) for each in differences for loss in each),
+        of_pairs(gain.mean(axis=1)),
+        of_pairs(mined.std(axis=1) - without[mined.columns].std(axis=1)),
+    ]
 
 
 def _spectral_decay_on_birds() -> list[tuple[float, float, float]]:
