@@ -48,6 +48,14 @@ def last_epoch(study: str, metric: str, **where: str) -> pd.DataFrame:
     return 100 * scores.pivot(index="seed", columns="method", values="value")
 
 
+def by_split(study: str, metric: str) -> pd.DataFrame:
+    """Percent by split of the classes (rows), and by variant and method: means over seeds."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
+        "metric == @metric and role == 'test'"
+    )
+    return 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
+
+
 def of_pairs(differences) -> tuple[float, float, float]:
     """The mean with Student's interval."""
     test = stats.ttest_1samp(differences, 0)
@@ -105,41 +113,30 @@ def of_scores() -> list[tuple[float, float, float]]:
 
 def _miner_on_birds(metric: str) -> tuple[float, float, float]:
     """MultiSimilarity with its miner less without, over splits of the classes."""
-    scores = read_scores(PUBLISHED / "musgrave2020_birds" / "scores.parquet").query(
-        "metric == @metric and role == 'test' and variant == 'tuned'"
-    )
-    by_split = 100 * scores.pivot_table("value", index="split", columns="method")
-    without = by_split["multi_similarity_without_miner"]
-    return of_pairs(by_split["multi_similarity_miner"] - without)
+    tuned = by_split("musgrave2020_birds", metric)["tuned"]
+    return of_pairs(tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"])
 
 
 def _projections_on_birds(metric: str) -> list[tuple[float, float, float]]:
     """Arms of can2019_birds less the loss alone or the control, over splits of the classes."""
-    scores = read_scores(PUBLISHED / "can2019_birds" / "scores.parquet").query(
-        "metric == @metric and role == 'test'"
+    arms = by_split("can2019_birds", metric).rename(
+        columns=lambda variant: variant.partition(",")[0], level="variant"
     )
-    scores["arm"] = scores["variant"].str.partition(",")[0]
-    by_split = 100 * scores.pivot_table("value", index="split", columns=["arm", "method"])
     pairs = [
         ("control", "pairs"),
         ("profs", "control"),
         ("profs_hncm", "control"),
         ("profs", "pairs"),
     ]
-    differences = [by_split[arm] - by_split[other] for arm, other in pairs]
+    differences = [arms[arm] - arms[other] for arm, other in pairs]
     of_losses = [of_pairs(each[loss]) for each in differences for loss in each]
     return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
 
 
 def _triplet_losses_on_birds(metric: str) -> list[tuple[float, float, float]]:
     """Over splits: losses less the distance-sensitive one, and what the miner changes."""
-    scores = read_scores(PUBLISHED / "karaman2021_birds" / "scores.parquet").query(
-        "metric == @metric and role == 'test'"
-    )
-    by_split = 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
-    without, mined = (
-        by_split[arm] for arm in ("without_miner,tuned_without", "with_miner,tuned_with")
-    )
+    arms = by_split("karaman2021_birds", metric)
+    without, mined = arms["without_miner,tuned_without"], arms["with_miner,tuned_with"]
     gain = mined - without[mined.columns]
     differences = [
         *(each.sub(each["distance_sensitive"], axis=0) for each in (without, mined)),
@@ -173,20 +170,13 @@ def _spectral_decay_on_birds() -> list[tuple[float, float, float]]:
 
 def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     """Tuned losses less the contrastive one, over splits of the classes."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == @metric and role == 'test' and variant == 'tuned'"
-    )
-    by_split = 100 * scores.pivot_table("value", index="split", columns="method")
-    return [of_pairs(by_split[each] - by_split["contrastive"]) for each in by_split]
+    tuned = by_split(study, metric)["tuned"]
+    return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
 
 
 def _as_printed(study: str) -> tuple[float, float, float]:
     """Spearman's correlation of mean ranks over splits with those of table 11, by Fisher's z."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == 'recall_at_1' and variant == 'tuned'"
-    )
-    by_split = scores.pivot_table("value", index="method", columns="split")
-    ours = by_split.rank(ascending=False).mean(axis=1)
+    ours = mean_ranks(by_split(study, "recall_at_1")["tuned"])
     printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_11.csv").query(
         "metric == 'tournament_average_rank' and dataset == 'cub200'"
     )
@@ -196,24 +186,19 @@ def _as_printed(study: str) -> tuple[float, float, float]:
 
 def _trained_networks() -> list[tuple[float, float, float]]:
     """R@1 of trained networks less that of heads on their features, and of the raw features."""
-    trained, frozen = mean_recall("psomas2020_birds_trained"), mean_recall("psomas2020_birds")
-    differences = trained - frozen[trained.columns]
-    beyond = trained.sub(frozen["raw_features"], axis=0)
-    ranks = [
-        each.rank(axis=1, ascending=False).mean() for each in (trained, frozen[trained.columns])
-    ]
+    trained = by_split("psomas2020_birds_trained", "recall_at_1")["tuned"]
+    others = by_split("psomas2020_birds", "recall_at_1")
+    frozen = others["tuned"][trained.columns]
+    differences = [trained - frozen, trained.sub(others["", "raw_features"], axis=0)]
     return [
-        *(of_pairs(each[method]) for each in (differences, beyond) for method in each),
-        _rank_correlation(*ranks),
+        *(of_pairs(each[method]) for each in differences for method in each),
+        _rank_correlation(mean_ranks(trained), mean_ranks(frozen)),
     ]
 
 
-def mean_recall(study: str) -> pd.DataFrame:
-    """R@1 in percent by split of the classes (rows) and method, means over seeds."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == 'recall_at_1' and role == 'test' and variant in ('tuned', '')"
-    )
-    return 100 * scores.pivot_table("value", index="split", columns="method")
+def mean_ranks(scores: pd.DataFrame) -> pd.Series:
+    """Mean rank of each method (columns) over splits; 1 is best."""
+    return scores.rank(axis=1, ascending=False).mean()
 
 
 def _rank_correlation(first: pd.Series, second: pd.Series) -> tuple[float, float, float]:
@@ -257,7 +242,7 @@ def test_the_scores_of_a_tournament_are_the_published_ones(study, title):
         section.split("\n## ")[0],
         re.MULTILINE,
     )
-    recall = mean_recall(study)
+    recall = by_split(study, "recall_at_1")["tuned"]
     assert len(rows) == 10
     for name, official, mean in rows:
         (method,) = [each for each in recall if each.replace("_", "") == name.lower()]
