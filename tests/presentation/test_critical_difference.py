@@ -115,6 +115,23 @@ def test_names_of_twelve_methods_do_not_overlap(diagram, printed_scores):
     assert not overlaps
 
 
+@pytest.mark.parametrize("alike", [2, 3, 4])
+def test_equal_ranks_have_their_names_on_one_side(diagram, printed_scores, alike):
+    three = printed_scores[printed_scores.method.isin(["soft_triple", "margin", "n_pair"])]
+    margin = three[three.method == "margin"]
+    more = [margin.assign(method=f"margin_{number}") for number in range(1, alike)]
+    scores = pd.concat([three, *more])
+    methods = sorted(scores.method.unique())
+    figure = diagram(methods)(scores, {})
+    names = [text for text in figure.axes[0].texts if "margin" in text.get_text().lower()]
+    assert len(names) == alike
+    assert len({text.get_ha() for text in names}) == 1
+    # Every name has a height of its own within the figure.
+    heights = [text.xy[1] for text in names]
+    assert len(set(heights)) == alike
+    assert min(heights) > figure.axes[0].get_ylim()[0]
+
+
 def test_one_experiment_and_one_method(diagram, synthetic_scores, titles, methods):
     scores = synthetic_scores(dims=[64])
     shown = " ".join(texts(diagram(methods)(scores, titles)))

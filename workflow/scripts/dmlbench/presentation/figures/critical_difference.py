@@ -85,13 +85,13 @@ class CriticalDifference(Kind):
             height = -_BAR * (number + 1)
             axes.plot(ends, [height] * 2, color=style.INK, lw=2.6, gid="group")
         below = _BAR * (len(bars) + 1)
-        half = (len(average) + 1) // 2
+        left = _on_the_left(average)
         for place, (method, rank) in enumerate(average.items()):
-            row = place if place < half else len(average) - 1 - place
-            edge = 1 - side / 12 if place < half else len(average) + side / 12
+            row = place if place < left else len(average) - 1 - place
+            edge = 1 - side / 12 if place < left else len(average) + side / 12
             height = -below - _ROW * (row + 0.5)
             _elbow(axes, [rank, rank, edge], [0, height, height], method)
-            _label(axes, edge, height, rounded(rank, 2), self.name(method), left=place < half)
+            _label(axes, edge, height, rounded(rank, 2), self.name(method), left=place < left)
 
     def _bracket(self, axes, difference: float, methods: int) -> None:
         end = min(1 + difference, methods)
@@ -108,8 +108,18 @@ def _difference(board: pd.DataFrame) -> float:
 
 def _depth(board: pd.DataFrame) -> float:
     """Inches that bars and labels take below the axis."""
-    bars = groups(board.set_index("method").average_rank, _difference(board))
-    return _BAR * (len(bars) + 1) + _ROW * ((len(board) + 1) // 2)
+    average = board.set_index("method").average_rank
+    bars, left = groups(average, _difference(board)), _on_the_left(average)
+    return _BAR * (len(bars) + 1) + _ROW * max(left, len(board) - left)
+
+
+def _on_the_left(average: pd.Series) -> int:
+    """How many methods have their names on the left: the better half.
+
+    Equal ranks stay on one side: with names on both, their lines would meet and look like one.
+    """
+    middle = average.iloc[(len(average) - 1) // 2]
+    return int((average <= middle).sum())
 
 
 def _scale(axes, methods: int) -> None:
