@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,9 +15,11 @@ from dmlbench.presentation.progress_line import (
     ProgressHandler,
     Task,
     is_of_snakemake_alone,
+    replace_lines,
 )
 from dmlbench.presentation.run_lines import learned, share
 from project import load_studies
+from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.common import LogEvent
 
 
@@ -118,6 +121,20 @@ def test_errors_of_jobs_are_still_snakemakes():
     assert is_of_snakemake_alone(record(None))
     for event in (LogEvent.JOB_INFO, LogEvent.JOB_FINISHED, LogEvent.PROGRESS):
         assert not is_of_snakemake_alone(record(event))
+
+
+def test_a_closed_terminal_stops_neither_progress_nor_errors():
+    reading, writing = os.pipe()
+    os.close(reading)
+    logger = logging.Logger("of a call")
+    with os.fdopen(writing, "w") as terminal:
+        handler = ColorizingTextHandler(stream=terminal, formatter=logging.Formatter())
+        handler.name = "DefaultStreamHandler"
+        logger.addHandler(handler)
+        replace_lines(logger, {59: training("Contrastive, seed 0")})
+        ended = record(LogEvent.JOB_FINISHED, job_id=59)
+        for said in (record(LogEvent.JOB_STARTED, jobs=[59]), ended, record(LogEvent.ERROR)):
+            logger.handle(said)
 
 
 def test_the_last_epoch_says_what_was_learned(tmp_path):

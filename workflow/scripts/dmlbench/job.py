@@ -12,6 +12,7 @@ from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.garbage import leave_garbage_at_exit
+from dmlbench.leavable_stream import LeavableStream
 
 _CHECKED_BY_READERS = ("archives", "pixels", "features")
 """Inputs of many gigabytes, of which a job may need a part: checked by what reads them."""
@@ -67,7 +68,7 @@ def job(snakemake) -> Iterator[Job]:
 
 def print_on_terminal(lines: Iterable[str]) -> None:
     """Print what the user asked for, which is no matter of the rule's log."""
-    print("\n".join(lines), file=sys.__stdout__)
+    print("\n".join(lines), file=LeavableStream(sys.__stdout__), flush=True)
 
 
 def _say(why: str, snakemake) -> None:

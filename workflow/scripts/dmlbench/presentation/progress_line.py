@@ -10,6 +10,7 @@ from typing import NamedTuple, TextIO
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from dmlbench.leavable_stream import LeavableStream
 from dmlbench.plan.costs import duration
 
 _SHORT = 45
@@ -183,11 +184,13 @@ def is_of_snakemake_alone(record: logging.LogRecord) -> bool:
 def replace_lines(logger: logging.Logger, tasks: Mapping[int, Task]) -> None:
     """Print lines of progress instead of Snakemake's lines about single jobs.
 
-    Its log file keeps them.
+    Its log file keeps them. The thread that collects finished jobs writes them: an error there,
+    because their reader has left, would make the call wait for ever.
     """
     shown = [each for each in logger.handlers if each.name == "DefaultStreamHandler"]
     for handler in shown:
         handler.addFilter(is_of_snakemake_alone)
+        handler.setStream(LeavableStream(handler.stream))
         lines = ProgressHandler(Progress(tasks), handler.stream)
         lines.keep_looking()
         logger.addHandler(lines)
