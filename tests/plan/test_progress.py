@@ -1,5 +1,6 @@
 """Progress of studies, read from the files of Snakemake and its jobs."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -109,10 +110,21 @@ def test_the_list_of_targets_has_all_of_them(demo):
     names = [line.split()[0] for line in lines]
     targets = ["demo", "demo_tournament", "demo_table_recall", "demo_figure_unseen_characters"]
     assert set(targets) < set(names)
-    others = {"agreement", "all", "data_all", "status"}
-    assert others | {f"search_{name}" for name in demo.searches} < set(names)
+    assert {"agreement", "all", "data_all", "status"} < set(names)
     (line,) = (line for line in lines if line.startswith("  demo_figure_unseen_characters"))
     assert "0 of 2 runs; left: about a minute" in line
+
+
+def test_searches_are_listed_as_they_are_written_in_their_file(demo):
+    lines = [line for line in overview.targets(demo, gpu=False) if line.startswith("search_")]
+    (several,) = (line for line in lines if "_{method}_{embedding_dim}_{split} " in line)
+    assert " 90 searches, by the values in " in several
+    # Every search is one of a line.
+    patterns = [re.sub(r"\\{\w+\\}", r"\\w+", re.escape(line.split()[0])) for line in lines]
+    known = re.compile("|".join(patterns))
+    assert all(known.fullmatch(f"search_{name}") for name in demo.searches)
+    counts = [re.search(r"(\d+) searches, by", line) for line in lines]
+    assert sum(int(found[1]) if found else 1 for found in counts) == len(demo.searches)
 
 
 @pytest.mark.slow

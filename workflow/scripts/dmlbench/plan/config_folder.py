@@ -29,6 +29,9 @@ CATALOGUES = {
 }
 """The files that map each id to its definition, and contain nothing else."""
 
+SEARCHES = "searches.yaml"
+"""The file of all searches, of which an entry can define several."""
+
 RULES = frozenset(paths.RULES) | {"all", "data_all", "unknown_target"}
 """The rules of the workflow: a study is a rule too, and needs another name."""
 
@@ -56,7 +59,7 @@ def read_searches(folder: Path) -> dict[str, Search]:
     Raises:
         UserError: as `read_yaml`, or names that do not fit.
     """
-    return _read_changed(folder / "searches.yaml", expanded, dict[Identifier, Search])
+    return _read_changed(folder / SEARCHES, expanded, dict[Identifier, Search])
 
 
 def read_study(folder: Path, study: str, variants: Mapping[str, Variant]) -> Study:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.plan import costs, pages, views
+from dmlbench.plan.config_folder import SEARCHES
 from dmlbench.plan.cost_model import CostModel
 from dmlbench.plan.plan import Plan
 from dmlbench.plan.progress import Progress, of_study, of_view
+from dmlbench.plan.read import read_mapping
+from dmlbench.plan.search_lists import expanded
 from dmlbench.results_lock import claimed_by
 
 _TITLE = 48
@@ -40,7 +43,7 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
         except UserError as error:
             broken[study] = str(error)
     rows += [(study, "cannot be used", problem) for study, problem in broken.items()]
-    rows += [(f"search_{name}", entry.title, "") for name, entry in plan.searches.items()]
+    rows += _searches(plan)
     rows += [(f"experiment_{name}", entry.title, "") for name, entry in plan.experiments.items()]
     rows += [(name, title, "") for name, title in _OTHERS.items()]
     width = max(len(name) for name, _, _ in rows)
@@ -51,6 +54,14 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
         ),
         *plan.warnings_of_absent_images(),
     ]
+
+
+def _searches(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Entries as written: of thousands of searches most differ in a data set, size or split."""
+    for name, entry in read_mapping(plan.folder / SEARCHES).items():
+        searches = expanded({name: entry})
+        several = f"{len(searches)} searches, by the values in {plan.folder / SEARCHES}"
+        yield f"search_{name}", str(entry["title"]), several if len(searches) > 1 else ""
 
 
 def _of_study(plan: Plan, model: CostModel, study: str, results: Path) -> list[tuple]:
