@@ -36,13 +36,13 @@ def claim(**parts) -> Claim:
 def scores(effects, *, seeds: int, noise: float, random, of_seed: float = 3.0) -> Elsewhere:
     """Scores whose arms differ by known effects; the seed moves all of them."""
     evidence = Elsewhere(one_score(), MAPPING, ALIKE)
-    evidence.of_seeds = {}
+    evidence.of_repeats = {}
     shared = random.normal(0, of_seed, seeds)
     for loss, effect in zip(LOSSES, effects, strict=True):
         for variant, added in (("", 0.0), ("new", effect)):
             values = 60 + added + shared + random.normal(0, noise, seeds)
             key = (loss, variant, "test", "recall_at_1")
-            evidence.of_seeds[key] = dict(enumerate(values))
+            evidence.of_repeats[key] = dict(enumerate(values))
     return evidence
 
 
@@ -83,7 +83,7 @@ def test_the_truth_is_found_with_many_seeds(effects, parts, expected):
     evidence = scores(effects, seeds=30, noise=0.5, random=np.random.default_rng(1))
     found = verdict(claim(**parts), evidence)
     assert found.verdict == expected
-    assert found.seeds == 30
+    assert found.repeats == 30
     assert found.estimate == pytest.approx(np.mean(effects), abs=0.3)
 
 
@@ -92,7 +92,7 @@ def test_few_noisy_seeds_decide_nothing_and_say_how_many_would():
     found = verdict(claim(), evidence)
     assert found.verdict == "inconclusive"
     # Differences of pairs have a deviation of 2.8, and the margin is 1.
-    assert 20 < found.seeds_needed < 400
+    assert 20 < found.repeats_needed < 400
     single = scores([5] * 4, seeds=1, noise=0.1, random=np.random.default_rng(2))
     assert verdict(claim(), single).verdict == "inconclusive"
     nothing = verdict(claim(), Elsewhere(one_score(), MAPPING, ALIKE))
@@ -130,13 +130,13 @@ def test_pairing_by_seed_removes_what_the_seed_moves():
     assert verdict(claim(), evidence).verdict == "supported"
     new, old = CELLS[1], CELLS[0]
     samples = [
-        np.array(list(evidence.of_seeds[evidence.key(cell)].values())) for cell in (new, old)
+        np.array(list(evidence.of_repeats[evidence.key(cell)].values())) for cell in (new, old)
     ]
     expected = stats.ttest_rel(*samples)
     value, error, freedom = evidence.estimate({new: 1.0, old: -1.0})
     assert value / error == pytest.approx(expected.statistic)
     assert freedom == 4
-    del evidence.of_seeds[evidence.key(old)][0]
+    del evidence.of_repeats[evidence.key(old)][0]
     value, error, freedom = evidence.estimate({new: 1.0, old: -1.0})
     expected = stats.ttest_ind(samples[0], samples[1][1:], equal_var=False)
     assert value / error == pytest.approx(expected.statistic)
@@ -238,7 +238,7 @@ def test_of_several_splits_of_the_classes_a_split_is_what_a_seed_is_of_one():
     expected = stats.ttest_rel(means["new"], means[""])
     value, error, freedom = evidence.estimate({new: 1.0, old: -1.0})
     assert (value / error, freedom) == (pytest.approx(expected.statistic), 2)
-    assert evidence.seeds(new) == 3
+    assert (evidence.unit, evidence.repeats(new)) == ("split", 3)
 
 
 def test_a_stand_in_is_the_rows_of_one_data_set():

@@ -76,6 +76,23 @@ def test_counts_and_files_of_all_papers(from_claims, tmp_path):
     assert "nan" not in text
 
 
+def test_an_undecided_claim_names_what_would_decide_it():
+    common = {"claim": "a", "says": "so", "verdict": "inconclusive", "comparisons": 1, "holds": 1}
+    common |= {"estimate": 1.0, "low": 0.0, "high": 2.0}
+    rows = [
+        {"evidence": "printed", "unit": "seed", "verdict": "supported"},
+        {"evidence": "ours", "comparisons": 0, "verdict": "not run"},
+        {"evidence": "birds", "unit": "split", "repeats_needed": 16},
+        {"evidence": "handwriting", "unit": "seed", "repeats_needed": 1001},
+    ]
+    frame = pd.DataFrame([common | row for row in rows]).reindex(columns=COLUMNS)
+    (shown,) = in_rows(frame)
+    assert shown["elsewhere"] == [
+        "birds: inconclusive (1.00 [0.00, 2.00]; 16 splits needed)",
+        "handwriting: inconclusive (1.00 [0.00, 2.00]; over 1000 seeds needed)",
+    ]
+
+
 def test_a_terminal_shows_every_verdict_of_every_paper_and_the_files(tmp_path):
     rows = [(f"c{number}", "printed", "supported") for number in range(2)]
     rows += [("c2", "printed", "contradicted"), ("c2", "ours", "not run")]

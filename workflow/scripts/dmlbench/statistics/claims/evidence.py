@@ -29,7 +29,13 @@ _LAST = "last_epoch"
 
 
 class Evidence(Protocol):
-    """Numbers at cells, in the unit of their metrics (percent)."""
+    """Numbers at cells, in the unit of their metrics (percent).
+
+    Attributes:
+        unit: what differs between the repeats of a number: `seed` or `split`.
+    """
+
+    unit: str
 
     def key(self, cell: Cell) -> tuple | None:
         """What tells the cell from others here; None for a cell that cannot be here."""
@@ -43,11 +49,11 @@ class Evidence(Protocol):
     def estimate(self, weights: Weights) -> Difference:
         """One such sum alone."""
 
-    def seeds(self, cell: Cell) -> int:
-        """How many runs the number of a cell is the mean of; 0 if that is unknown."""
+    def repeats(self, cell: Cell) -> int:
+        """How many repeats the number of a cell is the mean of; 0 if that is unknown."""
 
     def deviation(self, weights: Weights) -> float:
-        """The standard deviation of the sum from seed to seed; missing if it is unknown."""
+        """The standard deviation of the sum from repeat to repeat; missing if it is unknown."""
 
 
 class Printed:
@@ -56,6 +62,8 @@ class Printed:
     Args:
         folder: of the document: tables, mapping.yaml, margins.yaml and margins.csv.
     """
+
+    unit = "seed"
 
     def __init__(self, folder: Path):
         printed = read_printed_files(sorted(folder.glob("table_*.csv")))
@@ -89,7 +97,7 @@ class Printed:
         freedom = min((self._freedom[cell] for cell in weights), default=np.inf)
         return Difference(float(value), float(error), np.inf if error == 0 else freedom)
 
-    def seeds(self, cell: Cell) -> int:
+    def repeats(self, cell: Cell) -> int:
         return 0
 
     def deviation(self, weights: Weights) -> float:
@@ -97,25 +105,29 @@ class Printed:
 
 
 class Scores:
-    """Scores by seed; where all cells of a sum have the same seeds, `equivalence.of_runs` decides
-    if what is added and what is subtracted are compared as pairs.
+    """Scores by seed, or by split of the classes.
+
+    Where all cells of a sum have the same ones, `equivalence.of_runs` decides if what is added and
+    what is subtracted are compared as pairs.
 
     Args:
-        of_seeds: key -> seed -> score, in the unit of its metric.
+        of_repeats: key -> seed or split -> score, in the unit of its metric.
         key: as `Evidence.key`.
+        unit: as `Evidence.unit`.
     """
 
     def __init__(
         self,
-        of_seeds: Mapping[tuple, Mapping[int, float]],
+        of_repeats: Mapping[tuple, Mapping[Any, float]],
         key: Callable[[Cell], tuple | None],
+        unit: str,
     ):
-        self.of_seeds = of_seeds
+        self.of_repeats, self.unit = of_repeats, unit
         # Each comparison of each claim asks again.
         self.key = functools.cache(key)
 
     def value(self, cell: Cell) -> float | None:
-        scores = self.of_seeds.get(self.key(cell))
+        scores = self.of_repeats.get(self.key(cell))
         return float(np.mean(list(scores.values()))) if scores else None
 
     def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
@@ -129,31 +141,31 @@ class Scores:
     def estimate(self, weights: Weights) -> Difference:
         return self.estimates([weights])[0]
 
-    def seeds(self, cell: Cell) -> int:
-        return len(self.of_seeds.get(self.key(cell), ()))
+    def repeats(self, cell: Cell) -> int:
+        return len(self.of_repeats.get(self.key(cell), ()))
 
     def deviation(self, weights: Weights) -> float:
         both = self._sides(weights)
         error = (of_pairs(*both) if both else self._of_cells(weights)).error
-        return error * min(map(self.seeds, weights)) ** 0.5 if weights else np.nan
+        return error * min(map(self.repeats, weights)) ** 0.5 if weights else np.nan
 
     def _sides(self, weights: Weights) -> tuple[np.ndarray, np.ndarray] | None:
-        """What is added and what is subtracted, seed by seed; None if seeds differ."""
-        samples = [(weight, self.of_seeds[self.key(cell)]) for cell, weight in weights.items()]
-        seeds = {tuple(sorted(scores)) for weight, scores in samples if weight}
-        if len(seeds) != 1:
+        """What is added and what is subtracted, repeat by repeat; None if these differ."""
+        samples = [(weight, self.of_repeats[self.key(cell)]) for cell, weight in weights.items()]
+        repeats = {tuple(sorted(scores)) for weight, scores in samples if weight}
+        if len(repeats) != 1:
             return None
-        sides = np.zeros((2, len(first := min(seeds))))
+        sides = np.zeros((2, len(first := min(repeats))))
         for weight, scores in samples:
             if weight:
-                sides[int(weight < 0)] += abs(weight) * np.array([scores[seed] for seed in first])
+                sides[int(weight < 0)] += abs(weight) * np.array([scores[each] for each in first])
         return sides[0], sides[1]
 
     def _of_cells(self, weights: Weights) -> Difference:
         """A sum of independent cells."""
         value = float(sum(weight * self.value(cell) for cell, weight in weights.items()))
         samples = [
-            (weight, list(self.of_seeds[self.key(cell)].values()))
+            (weight, list(self.of_repeats[self.key(cell)].values()))
             for cell, weight in weights.items()
             if weight
         ]
@@ -178,7 +190,7 @@ class Ours(Scores):
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping):
         self.mapping = mapping
-        super().__init__(_by_unit(scores, KEY, "seed"), self._key)
+        super().__init__(_by_unit(scores, KEY, "seed"), self._key, "seed")
         self.data = sorted(scores["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
@@ -214,7 +226,7 @@ class Elsewhere(Scores):
         self.mapping, self.stand_in = mapping, stand_in
         columns = ["method", "variant", "role", "metric"]
         unit = "split" if last["split"].nunique() > 1 else "seed"
-        super().__init__(_by_unit(last, columns, unit), self._key)
+        super().__init__(_by_unit(last, columns, unit), self._key, unit)
         self.data = sorted(last["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:

@@ -122,8 +122,8 @@ def _told(verdict) -> str:
     told = f"{verdict.verdict} ({number}"
     if verdict.comparisons > 1:
         told += f"; {verdict.holds:.0f} of {verdict.comparisons:.0f}"
-    if not pd.isna(verdict.seeds_needed):
-        needed = verdict.seeds_needed
-        told += f"; {needed:.0f} seeds" if needed <= 1000 else "; over 1000 seeds"
-        told += " needed"
+    if not pd.isna(verdict.repeats_needed):
+        needed = verdict.repeats_needed
+        told += f"; {needed:.0f}" if needed <= 1000 else "; over 1000"
+        told += f" {verdict.unit}s needed"
     return told + ")"

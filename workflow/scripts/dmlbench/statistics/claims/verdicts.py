@@ -34,7 +34,8 @@ RULE = (
     "otherwise it is inconclusive. A claim about all comparisons is supported if each of them is, "
     "and contradicted if one is, or shows no effect, after Holm's correction. Printed numbers have "
     "the noise of margins.csv; a sentence about a printed table is judged by its numbers as they "
-    "are. Ours are compared as pairs of one seed, or as two samples where pairing gains nothing."
+    "are. Ours are compared as pairs of one seed, or of one split of the classes where there are "
+    "several, or as two samples where pairing gains nothing."
 )
 
 
@@ -47,8 +48,9 @@ class Verdict(NamedTuple):
         estimate, low, high: the mean difference over the comparisons and its 90 % interval; of a
             correlation, Spearman's coefficient.
         smallest: the smallest effect of interest.
-        seeds: the fewest runs behind a number; 0 if unknown.
-        seeds_needed: how many would decide; missing if it is decided or unknown.
+        unit: what differs between repeats: the seed, or the split of the classes.
+        repeats: the fewest behind a number; 0 if unknown.
+        repeats_needed: how many would decide; missing if it is decided or unknown.
         verdict: one of `VERDICTS`.
     """
 
@@ -59,8 +61,9 @@ class Verdict(NamedTuple):
     low: float
     high: float
     smallest: float
-    seeds: int
-    seeds_needed: float
+    unit: str
+    repeats: int
+    repeats_needed: float
     verdict: str
 
 
@@ -100,7 +103,7 @@ def judge(
     half = stdtrit(mean.freedom, 1 - ALPHA) * mean.error if mean.error else 0.0
     needed = np.nan
     if verdict == INCONCLUSIVE:
-        needed = _seeds_needed(claim, [weights for _, weights in arms], evidence, smallest)
+        needed = _repeats_needed(claim, [weights for _, weights in arms], evidence, smallest)
     return Verdict(
         comparisons=len(arms),
         of=len(built),
@@ -109,8 +112,9 @@ def judge(
         low=mean.value - half,
         high=mean.value + half,
         smallest=smallest,
-        seeds=min(evidence.seeds(cell) for _, weights in arms for cell in weights),
-        seeds_needed=needed,
+        unit=evidence.unit,
+        repeats=min(evidence.repeats(cell) for _, weights in arms for cell in weights),
+        repeats_needed=needed,
         verdict=verdict,
     )
 
@@ -150,10 +154,10 @@ def _holding(
     return sum(_tests(claim, each, slack).holds == 0 for each in exact)
 
 
-def _seeds_needed(
+def _repeats_needed(
     claim: Claim, parts: Sequence[Weights], evidence: Evidence, smallest: float
 ) -> float:
-    """How many seeds show, with 80 % probability, that no effect is none; more than there are.
+    """How many repeats show, with 80 % probability, that no effect is none; more than there are.
 
     Without a smallest effect of interest, the estimated difference stands for it.
     """
@@ -165,7 +169,7 @@ def _seeds_needed(
         margin = smallest or abs(evidence.estimate(weights).value - claim.by)
         if np.isfinite(deviation) and deviation > 0 and margin > 0:
             needed.append(float(runs_needed(deviation, margin)))
-    more = min(map(evidence.seeds, parts[0])) + 1
+    more = min(map(evidence.repeats, parts[0])) + 1
     return max(*needed, more) if needed else np.nan
 
 
@@ -197,8 +201,9 @@ def _of_correlations(
         low=np.nan,
         high=np.nan,
         smallest=smallest,
-        seeds=min(map(evidence.seeds, cells)),
-        seeds_needed=np.nan,
+        unit=evidence.unit,
+        repeats=min(map(evidence.repeats, cells)),
+        repeats_needed=np.nan,
         verdict=decisions.combined(decisions.outcomes(tests, claim.need), claim.need),
     )
 
@@ -214,4 +219,4 @@ def _points(claim: Claim, each: Comparison, evidence: Evidence) -> list[tuple[Ce
 
 
 def _nothing(of: int, smallest: float, absent: str) -> Verdict:
-    return Verdict(0, of, 0, np.nan, np.nan, np.nan, smallest, 0, np.nan, absent)
+    return Verdict(0, of, 0, np.nan, np.nan, np.nan, smallest, "", 0, np.nan, absent)
