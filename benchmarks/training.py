@@ -43,6 +43,7 @@ from machine import machine, peak_memory, slug  # noqa: E402
 
 OURS, SCRIPT, PACKED = "dmlbench", "script", "packed"
 SIDES = (OURS, SCRIPT, PACKED)
+SPEC = "spec.json"
 METRICS = ["recall_at_1", "r_precision", "map_at_r"]
 PACKAGES = ["torch", "torchvision", "pytorch-metric-learning", "numpy"]
 
@@ -188,8 +189,10 @@ def ours(case: Case, spec, folder: Path, weights: Path, device: str) -> dict[str
 
 def measure(name: str, side: str, network: str, device: str, folder: Path, weights: Path) -> None:
     """Print a measurement as JSON: the whole of a child process."""
+    from dmlbench.plan.spec import Spec
+
     case = CASES[name]
-    spec = spec_of(case, free=network == "free")
+    spec = Spec.model_validate_json((folder / SPEC).read_text())
     if side == OURS:
         scores = ours(case, spec, folder, weights, device)
     else:
@@ -219,6 +222,8 @@ def compared(
 ) -> dict:
     """A case's measurements, in turns, and the medians of the ratios."""
     time_s = "cpu_s" if device == "cpu" else "wall_s"
+    spec = spec_of(CASES[name], free=network == "free")
+    (folder / SPEC).write_text(json.dumps(spec.as_dict()))
     found = {side: [] for side in SIDES}
     for number in range(rounds):
         for side in SIDES if number % 2 == 0 else SIDES[::-1]:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from brute_force import metric, neighbors
 from dmlbench.data.embeddings import Embedded, write_embeddings
+from dmlbench.evaluation import evaluate, run_scores
 from dmlbench.evaluation.run_scores import write_scores
 
 METRICS = ["recall_at_1", "recall_at_2", "recall_at_10", "r_precision", "map_at_r"]
@@ -58,6 +59,31 @@ def test_each_metric_of_the_history_is_shown_at_its_own_best_epoch(tmp_path):
     assert dict(zip(found.metric, found.value, strict=True)) == {"recall_at_1": 0.5, "nmi": 0.6}
     assert set(found.role) == {"test"}
     assert len(scores) == len(METRICS) + 2
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+@pytest.mark.parametrize("role", ["test", "query"])
+def test_equal_embeddings_of_two_selections_are_scored_once(written, monkeypatch, role):
+    spaces = []
+    monkeypatch.setattr(
+        run_scores, "evaluate", lambda **given: spaces.append(given) or evaluate(**given)
+    )
+
+    def roles(seed):
+        one = {role: images(0)}
+        return one | ({"gallery": images(seed, first_id=500)} if role == "query" else {})
+
+    moved = roles(1)
+    moved[role] = images(0)._replace(embeddings=images(2).embeddings)
+    scores, queries = written({"best_test_epoch": roles(1), "last_epoch": roles(1)})
+    assert len(spaces) == 1
+    by_rule = scores.pivot(index="metric", columns="selection", values="value")
+    assert (by_rule["best_test_epoch"] == by_rule["last_epoch"]).all()
+    assert queries["selection"].value_counts().nunique() == 1
+    scores, _ = written({"best_test_epoch": roles(1), "last_epoch": moved})
+    assert len(spaces) == 3
+    alone, _ = written({"last_epoch": moved})
+    assert scores[scores.selection == "last_epoch"]["value"].tolist() == alone["value"].tolist()
 
 
 @pytest.mark.filterwarnings("ignore:.*left out")

@@ -50,9 +50,16 @@ def write_scores(
     """
     limit_threads(threads)
     rows, tables = [], []
+    latest: dict[str, tuple[dict, Evaluation]] = {}
     for selection, embedded in read_embeddings(embeddings).items():
         for role, space in spaces(embedded).items():
-            result = evaluate(**space, metrics=dict.fromkeys([*metrics, *_OF_A_QUERY]))
+            # The selected epoch is often the last one.
+            if role not in latest or not _alike(space, latest[role][0]):
+                latest[role] = (
+                    space,
+                    evaluate(**space, metrics=dict.fromkeys([*metrics, *_OF_A_QUERY])),
+                )
+            _, result = latest[role]
             warn_of_caveats(result, f"{role}, {selection}")
             scores = {metric: result.scores[metric] for metric in metrics}
             rows += score_rows(scores, role, selection)
@@ -62,6 +69,10 @@ def write_scores(
         rows += score_rows(_own_best(history, epoch_metrics), "test", OWN_BEST)
     write_rows(rows, output)
     write_table(pa.concat_tables(tables), queries)
+
+
+def _alike(space: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    return all(np.array_equal(space[name], other[name]) for name in space)
 
 
 def score_rows(scores: Mapping[str, float], role: str, selection: str) -> list[dict]:
