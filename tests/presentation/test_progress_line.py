@@ -1,5 +1,6 @@
 """Lines of progress: what they say, when, and how the time left follows from what has run."""
 
+import errno
 import io
 import logging
 import os
@@ -135,6 +136,19 @@ def test_a_closed_terminal_stops_neither_progress_nor_errors():
         ended = record(LogEvent.JOB_FINISHED, job_id=59)
         for said in (record(LogEvent.JOB_STARTED, jobs=[59]), ended, record(LogEvent.ERROR)):
             logger.handle(said)
+
+
+def test_a_full_disk_stops_no_progress(clock):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    progress = Progress({1: training("a"), 2: training("b")}, now=clock)
+    handler = ProgressHandler(progress, Full())
+    for job in (1, 2):
+        handler.handle(record(LogEvent.JOB_STARTED, jobs=[job]))
+        handler.handle(record(LogEvent.JOB_FINISHED, job_id=job))
+    assert progress.counted().startswith("2 of 2 runs")
 
 
 def test_the_last_epoch_says_what_was_learned(tmp_path):

@@ -1,8 +1,12 @@
 """Output whose reader may leave: a closed terminal, or `head` that has enough."""
 
+import errno
 import os
 from collections.abc import Callable
 from typing import TextIO
+
+_LEFT = (errno.EPIPE, errno.EIO)
+"""Errors of a pipe and of a terminal that were closed."""
 
 
 class LeavableStream:
@@ -28,7 +32,9 @@ class LeavableStream:
     def _unless_left(self, act: Callable[[], object]) -> None:
         try:
             act()
-        except OSError:
+        except OSError as error:
+            if error.errno not in _LEFT:
+                raise
             # Python writes what is left once more at its end, which must not fail either.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())

@@ -55,10 +55,8 @@ def write_scores(
         for role, space in spaces(embedded).items():
             # The selected epoch is often the last one.
             if role not in latest or not _alike(space, latest[role][0]):
-                latest[role] = (
-                    space,
-                    evaluate(**space, metrics=dict.fromkeys([*metrics, *_OF_A_QUERY])),
-                )
+                wanted = dict.fromkeys([*metrics, *_OF_A_QUERY])
+                latest[role] = space, evaluate(**space, metrics=wanted)
             _, result = latest[role]
             warn_of_caveats(result, f"{role}, {selection}")
             scores = {metric: result.scores[metric] for metric in metrics}

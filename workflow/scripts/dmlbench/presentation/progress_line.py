@@ -1,5 +1,6 @@
 """What a call prints while its jobs run: what was learned, how far the call is, the time left."""
 
+import contextlib
 import logging
 import threading
 import time
@@ -172,7 +173,9 @@ class ProgressHandler(logging.Handler):
 
     def _print(self, what: str) -> None:
         self.printed = self.progress.now()
-        print(f"dmlbench: {what} | {self.progress.counted()}", file=self.stream, flush=True)
+        # A full disk may keep lines from their file, but not the jobs from going on.
+        with contextlib.suppress(OSError):
+            print(f"dmlbench: {what} | {self.progress.counted()}", file=self.stream, flush=True)
 
 
 def is_of_snakemake_alone(record: logging.LogRecord) -> bool:
