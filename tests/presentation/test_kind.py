@@ -56,6 +56,17 @@ def test_methods_are_with_and_without_the_baseline_and_with_a_year():
     assert Kind(methods=["a"], baseline=None).everyone == ["a"]
 
 
+def test_a_legend_leaves_out_what_all_variants_share():
+    kind = Kind(titles={"a": "A", "b": "B", "tuned": "searched"})
+    keys = [("a", "tuned,miner=D"), ("b", "tuned"), ("b", "tuned,miner=R")]
+    assert list(kind.legend(keys).values()) == ["A, miner=D", "B", "B, miner=R"]
+    assert kind.legend(iter(keys[:1])) == {keys[0]: "A, searched, miner=D"}
+    assert list(kind.legend([("a", "miner=D"), ("b", "miner=R")]).values()) == [
+        "A, miner=D",
+        "B, miner=R",
+    ]
+
+
 def test_keys_are_in_the_order_of_the_methods_then_of_appearance():
     keys = [("new", ""), ("b", "x"), ("a", ""), ("b", ""), ("b", "x")]
     found = Kind(methods=["a", "b"]).in_order(keys)

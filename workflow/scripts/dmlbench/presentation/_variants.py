@@ -1,13 +1,13 @@
 """Variants as tables and figures show them: parts of a product."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
 from dmlbench.plan.variant_parts import parts, without
 from dmlbench.presentation.names import name
 
-__all__ = ["in_order", "label", "labeled", "parts", "values_of", "without"]
+__all__ = ["in_order", "label", "labeled", "parts", "shared", "values_of", "without"]
 
 
 def values_of(frame: pd.DataFrame, axis: str) -> pd.Series:
@@ -25,6 +25,12 @@ def label(titles: Mapping[str, str], variant: str) -> str:
 def labeled(titles: Mapping[str, str], method: str, variant: str) -> str:
     """A method and its variant for a reader: `Margin, miner=D, beta=0.6`."""
     return ", ".join(filter(None, [name(titles, method), label(titles, variant)]))
+
+
+def shared(variants: Iterable[str]) -> list[str]:
+    """The axes, or parts without one, that all variants have with the same value."""
+    first, *others = map(parts, variants)
+    return [axis for axis in first if all(axis in o and o[axis] == first[axis] for o in others)]
 
 
 def in_order(values) -> list:

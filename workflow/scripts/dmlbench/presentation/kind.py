@@ -96,6 +96,16 @@ class Kind:
         """A method and its variant for a reader."""
         return _variants.labeled(self.titles, method, variant)
 
+    def legend(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """Methods with their variants for a reader, without what the variants of all share."""
+        keys = list(keys)
+        shared = _variants.shared(variant for _, variant in keys)
+        several = len({method for method, _ in keys}) > 1
+        return {
+            key: self.labeled(key[0], _variants.without(key[1], shared) if several else key[1])
+            for key in keys
+        }
+
     def in_order(self, keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Distinct methods with their variants, in the study's order of methods."""
         place = {method: number for number, method in enumerate(self.methods)}

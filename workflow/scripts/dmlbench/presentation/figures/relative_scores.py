@@ -68,12 +68,12 @@ class RelativeScores(Kind):
 
     def _panel(self, axes, frame: pd.DataFrame, looks) -> None:
         values = _variants.in_order(frame["at"])
+        names = self.legend(looks)
         for (method, rest), look in looks.items():
             of = frame[(frame.method == method) & (frame.rest == rest)]
             share = of.groupby("at", sort=False)["share"].mean()
             x = [place for place, value in enumerate(values) if value in share.index]
             y = [share[values[place]] for place in x]
-            label = self.labeled(method, rest)
-            axes.plot(x, y, lw=1.2, label=label, **look)
+            axes.plot(x, y, lw=1.2, label=names[method, rest], **look)
         axes.set_xticks(range(len(values)), [self.name(value) for value in values], fontsize=7.5)
         axes.margins(0.08)

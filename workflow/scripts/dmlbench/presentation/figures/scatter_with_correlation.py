@@ -51,12 +51,12 @@ class ScatterWithCorrelation(Kind):
     def _panel(self, axes, scores: pd.DataFrame, x: str, looks) -> None:
         measured = points(scores, x=x, y=self.y, selection=self.selection)
         rows = {(row.method, row.variant): row for row in measured.itertuples()}
-        for (method, variant), look in looks.items():
-            label = self.labeled(method, variant)
-            row = rows.get((method, variant))
+        names = self.legend(looks)
+        for key, look in looks.items():
+            row = rows.get(key)
             where = ([row.x], [row.y]) if row else ([], [])
             spread = (row.y_std, row.x_std) if row and row.seeds > 1 else (None, None)
-            axes.errorbar(*where, *spread, ls="", elinewidth=0.7, label=label, **look)
+            axes.errorbar(*where, *spread, ls="", elinewidth=0.7, label=names[key], **look)
         r = correlate(measured.x, measured.y)
         pearson, low, high = (rounded(x, 2, sign="+") for x in (r.pearson, r.low, r.high))
         note = f"r = {pearson} [{low}, {high}], {r.points} points"

@@ -52,6 +52,7 @@ class ScoresByAxis(Kind):
         means = along_axis(scores, axis=self.axis, change=self.change or (), **which)
         means["panel"] = means[self.panel].replace(self.over or {})
         lines = self.in_order(zip(means.method, means.rest, strict=True))
+        names = self.legend(lines)
         known = self._one and set(means.method) <= style.PALETTE.keys()
         by_place = style.looks_by_place(lines if self._one else self.metrics)
         looks = style.looks(lines) if known else by_place
@@ -62,7 +63,7 @@ class ScoresByAxis(Kind):
         for key, axes in panels.items():
             shown = means[means.panel == key]
             for line, rows in shown.groupby(["method", "rest", "metric"], sort=False):
-                self._line(axes, rows.sort_values("x"), line, looks)
+                self._line(axes, rows.sort_values("x"), line, looks, names)
             if len(panels) > 1:
                 style.heading(axes, self.name(key))
             axes.margins(0.08)
@@ -79,11 +80,11 @@ class ScoresByAxis(Kind):
         style.legend(axes)
         return figure
 
-    def _line(self, axes, rows: pd.DataFrame, line: tuple[str, str, str], looks) -> None:
+    def _line(self, axes, rows: pd.DataFrame, line: tuple[str, str, str], looks, names) -> None:
         method, rest, metric = line
         dashed = method in (self.over or {})
         look = {"lw": 1.4, "ms": 4.5, **looks[(method, rest) if self._one else metric]}
-        label = self.labeled(method, rest)
+        label = names[method, rest]
         if not self._one:
             label = self.with_unit(metric) if self._mixed else self.name(metric)
             label += f", {self.name(method)}" if dashed else ""
