@@ -118,6 +118,7 @@ def invent_neighbors(loaded, study: str, results: Path, folder: Path) -> None:
     for run in pages.neighbors(loaded, study)["runs"]:
         file = results / "runs" / run["run"] / "queries.parquet"
         queries, worst, best = extreme_queries(file, run["selection"])
+        queries = pd.DataFrame(queries)
         for number, query in enumerate(queries.iloc[[*worst, *best]].itertuples()):
             near = queries.sample(5, random_state=rng)
             label = query.label

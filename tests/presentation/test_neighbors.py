@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from dmlbench.data.embeddings import Embedded, write_embeddings
 from dmlbench.evaluation.run_scores import write_scores
+from dmlbench.presentation import runs
 from dmlbench.presentation.neighbors import write_neighbors
+from dmlbench.statistics.aggregation import aggregate
 from PIL import Image
 from stores import write_store
 
@@ -122,3 +124,27 @@ def test_a_run_without_embeddings_has_no_pictures(written, tmp_path):
     (folder / "embeddings.parquet").unlink()
     assert neighbors(tmp_path).empty
     assert [file.name for file in (tmp_path / "neighbors").iterdir()] == ["neighbors.parquet"]
+
+
+@pytest.mark.parametrize(("most", "shown"), [(1, True), (0, False)])
+def test_a_page_of_many_runs_links_to_pictures(written, tmp_path, monkeypatch, most, shown):
+    folder, _ = written({"test": embedded(0, 40, 5)})
+    neighbors(tmp_path)
+    row = {"run": RUN, "dataset": "toy", "network": "convnet", "embedding_dim": 3, "fold": ""}
+    row |= {"method": "triplet", "recipe": "short", "variant": "", "split": "half", "seed": 0}
+    scores = tmp_path / "scores.parquet"
+    aggregate([row], [folder / "scores.parquet"], scores, runs=tmp_path / "runs.csv")
+    study = {"id": "toy", "title": "Toy", "titles": {}, "scores": scores, "timings": None}
+    monkeypatch.setattr(runs, "_SHOWN", most)
+    runs.write_runs(
+        [row | {"selection": RULE}],
+        tmp_path / "runs.html",
+        study=study | {"rehearsal": False},
+        results=tmp_path,
+        images={},
+        neighbors=tmp_path / "neighbors",
+    )
+    page = (tmp_path / "runs.html").read_text()
+    assert ('<img loading="lazy"' in page) == shown
+    assert ('href="neighbors/0123456789ab.webp">pictures of queries</a>' in page) != shown
+    assert ("Worst queries: " in page) != shown

@@ -100,8 +100,11 @@ def _ending(history: pd.DataFrame) -> Ending:
 def _add_queries(facts: RunFacts, file: Path, rule: str) -> None:
     """The worst and best queries, and the classes with the lowest and the highest recall@1."""
     queries, worst, best = extreme_queries(file, rule)
-    facts.worst, facts.best = (queries.iloc[rows].to_dict("records") for rows in (worst, best))
-    labels, ranks = queries["label"].to_numpy(), queries["first_rank"].to_numpy()
+    facts.worst, facts.best = (
+        [{column: values[row].item() for column, values in queries.items()} for row in rows]
+        for rows in (worst, best)
+    )
+    labels, ranks = queries["label"], queries["first_rank"]
     names, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     means = np.bincount(places, weights=ranks == 1, minlength=len(names)) / np.maximum(sizes, 1)
     rising = np.argsort(means, kind="stable")

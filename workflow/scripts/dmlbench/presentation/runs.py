@@ -12,7 +12,7 @@ from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
 from dmlbench.plan import paths
 from dmlbench.plan.rows import COORDINATES, OPTIONAL
-from dmlbench.presentation._queries import NEIGHBORS
+from dmlbench.presentation._queries import NEIGHBORS, sheet_of
 from dmlbench.presentation._templates import environment
 from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
 from dmlbench.presentation.run_facts import RunFacts, endings, look
@@ -38,6 +38,12 @@ _COLUMNS = {
 """A coordinate, or a place in the spec -> header of its column.
 
 Columns with equal values are left out.
+"""
+
+_SHOWN = 1_000
+"""The most runs of a page that shows the images nearest to their queries.
+
+They are 10 of a run's 12 kB; larger pages link to the sheets of pictures instead.
 """
 
 _AFTER = ("split", "miner.name", "sampler.name", "recipe")
@@ -67,7 +73,8 @@ def write_runs(
     """Write the page of a study's runs; it works without JavaScript.
 
     Pictures of the worst and best queries are in the folder `neighbors` next to the page; nothing
-    else is needed. Missing histories, queries, pictures or specs are left out.
+    else is needed. Missing histories, queries, pictures or specs are left out. With more than
+    `_SHOWN` runs, pictures are linked to instead of shown.
 
     Args:
         rows: for each trained row its columns, its `run`, and its rule, `selection`.
@@ -79,8 +86,9 @@ def write_runs(
         neighbors: the folder written by `neighbors.write_neighbors`.
     """
     results, folder = Path(results), Path(output).parent
-    pictures = _pictures(Path(neighbors), folder)
     facts_by_run = {run: look(results, run, rule) for run, rule in _rules(rows).items()}
+    few = len(facts_by_run) <= _SHOWN
+    pictures = _pictures(Path(neighbors), folder) if few else {}
     common = _common([each.settings for each in facts_by_run.values()])
     scores, costs = _scores(study["scores"], rows), _costs(study["timings"])
     titles, named = study["titles"], _class_names(images)
@@ -99,7 +107,7 @@ def write_runs(
                     key: value for key, value in each.settings.items() if common.get(key) != value
                 },
                 "missing": [key for key in common if each.settings and key not in each.settings],
-                "links": _links(run, results, folder),
+                "links": _links(run, results, folder, None if few else Path(neighbors)),
                 "found": each,
                 "pictures": pictures.get(run, []),
                 "names": named.get(row["dataset"], {}),
@@ -201,8 +209,10 @@ def _cell(row: Mapping[str, Any], facts: RunFacts, column: str, titles: Mapping[
     return value.replace("_", " ")
 
 
-def _links(run: str, results: Path, folder: Path) -> list[tuple[str, str]]:
+def _links(run: str, results: Path, folder: Path, neighbors: Path | None) -> list[tuple[str, str]]:
     files = [(results / file.format(run=run), text) for file, text in _FILES.items()]
+    if neighbors:
+        files.append((neighbors / sheet_of(run), "pictures of queries"))
     return [
         (text, Path(os.path.relpath(file, folder)).as_posix())
         for file, text in files
@@ -214,13 +224,12 @@ def _pictures(neighbors: Path, folder: Path) -> dict[str, list[list[dict]]]:
     """Run -> for each query on its sheet, worst and best, the images, the query first."""
     if not (neighbors / NEIGHBORS).is_file():
         return {}
-    shown = read_table(neighbors / NEIGHBORS).to_pandas()
     where = Path(os.path.relpath(neighbors, folder)).as_posix()
-    shown["sheet"] = where + "/" + shown["sheet"]
-    return {
-        run: [images.to_dict("records") for _, images in rows.groupby("query")]
-        for run, rows in shown.groupby("run")
-    }
+    by_run: dict[str, dict[int, list[dict]]] = {}
+    for image in read_table(neighbors / NEIGHBORS).to_pylist():
+        image["sheet"] = f"{where}/{image['sheet']}"
+        by_run.setdefault(image["run"], {}).setdefault(image["query"], []).append(image)
+    return {run: list(by_query.values()) for run, by_query in by_run.items()}
 
 
 def _class_names(images: Mapping[str, str | os.PathLike]) -> dict[str, dict[int, str]]:
