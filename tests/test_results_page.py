@@ -100,7 +100,8 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += _over_splits("psomas2020_birds_trained", "map_at_r")
     found += _over_splits("musgrave2020_birds", "map_at_r")
     found += [_miner_on_birds("map_at_r"), _miner_on_birds("recall_at_1")]
-    found += [*_projections_on_birds("recall_at_1"), *_projections_on_birds("map_at_r")]
+    for study in ("can2019_birds",):
+        found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     found += _spectral_decay_on_birds()
     found += [*_triplet_losses_on_birds("recall_at_1"), *_triplet_losses_on_birds("map_at_r")]
     found += _trained_networks()
@@ -123,9 +124,9 @@ def _miner_on_birds(metric: str) -> tuple[float, float, float]:
     return of_pairs(tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"])
 
 
-def _projections_on_birds(metric: str) -> list[tuple[float, float, float]]:
-    """Arms of can2019_birds less the loss alone or the control, over splits of the classes."""
-    arms = by_split("can2019_birds", metric).rename(
+def _projections(study: str, metric: str) -> list[tuple[float, float, float]]:
+    """Arms of can2019's losses less the loss alone or the control, over splits of the classes."""
+    arms = by_split(study, metric).rename(
         columns=lambda variant: variant.partition(",")[0], level="variant"
     )
     pairs = [
