@@ -52,11 +52,16 @@ plan.load(yaml.safe_load(Path("config/config.yaml").read_text()), Path("config")
 """
 
 
-def project(folder: Path, runs: int) -> plan.Plan:
-    """A copy of the project with one study, `scaling`, of a number of runs; returns its plan."""
+def copy_project(folder: Path) -> None:
+    """Copy what a call needs into a folder, without results."""
     for name in ("Snakefile", "rules", "workflow", "config", "profiles", "envs"):
         source = REPOSITORY / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+
+
+def project(folder: Path, runs: int) -> plan.Plan:
+    """A copy of the project with one study, `scaling`, of a number of runs; returns its plan."""
+    copy_project(folder)
     sizes = [16, 64]
     grid = {
         **{"dataset": "glyphs", "network": "convnet3", "recipe": "glyphs", "split": "half"},
