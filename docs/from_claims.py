@@ -32,7 +32,7 @@ FINDINGS = {
 }
 """The claims that the README shows: what each paper is known for."""
 
-DATA = ("birds", "photographs", "handwriting")
+DATA = ("birds", "cars", "photographs", "handwriting")
 """What the names of stand-ins begin with; one column of the README each."""
 
 PICTURE = DOCS / "claims.svg"

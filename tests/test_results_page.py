@@ -100,7 +100,7 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += _over_splits("psomas2020_birds_trained", "map_at_r")
     found += _over_splits("musgrave2020_birds", "map_at_r")
     found += [_miner_on_birds("map_at_r"), _miner_on_birds("recall_at_1")]
-    for study in ("can2019_birds",):
+    for study in ("can2019_birds", "can2019_cars"):
         found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     found += _spectral_decay_on_birds()
     found += [*_triplet_losses_on_birds("recall_at_1"), *_triplet_losses_on_birds("map_at_r")]
