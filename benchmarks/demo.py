@@ -4,7 +4,7 @@
 
 The demo is made in a copy of the project, and each process says at its end what it used. `start` is
 what as many processes use that only import what the rule's script does. Writes
-results/benchmarks/demo.json and prints the table of docs/results.md.
+results/benchmarks/demo.json and prints its table.
 """
 
 import argparse

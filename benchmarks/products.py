@@ -6,7 +6,7 @@
 Twenty runs on drawn glyphs train. The runs of further seeds are their copies, with scores of their
 own. Snakemake then makes every file of the study, one job at a time, and the process of each job
 says at its end what it used. CPU seconds count all threads and include the start, about a second.
-Writes results/benchmarks/products.json and prints the table of docs/scaling.md.
+Writes results/benchmarks/products.json and prints its table.
 """
 
 import argparse
