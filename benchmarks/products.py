@@ -1,7 +1,7 @@
 """The cost of what follows the runs of a study, from 100 runs to 10,000: ranks, views, pages.
 
-    python benchmarks/products.py                     # a quarter of an hour on a quiet machine
-    python benchmarks/products.py --runs 100 1000     # three minutes
+    python benchmarks/products.py
+    python benchmarks/products.py --runs 40 100     # three minutes on two quiet cores
 
 Twenty runs on drawn glyphs train. The runs of further seeds are their copies, with scores of their
 own. Snakemake then makes every file of the study, one job at a time, and the process of each job

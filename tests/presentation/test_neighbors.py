@@ -135,7 +135,7 @@ def test_a_page_of_many_runs_links_to_pictures(written, tmp_path, monkeypatch, m
     scores = tmp_path / "scores.parquet"
     aggregate([row], [folder / "scores.parquet"], scores, runs=tmp_path / "runs.csv")
     study = {"id": "toy", "title": "Toy", "titles": {}, "scores": scores, "timings": None}
-    monkeypatch.setattr(runs, "_SHOWN", most)
+    monkeypatch.setattr(runs, "_MOST_WITH_PICTURES", most)
     runs.write_runs(
         [row | {"selection": RULE}],
         tmp_path / "runs.html",

@@ -40,14 +40,14 @@ _COLUMNS = {
 Columns with equal values are left out.
 """
 
-_SHOWN = 1_000
+_AFTER = ("split", "miner.name", "sampler.name", "recipe")
+"""Columns that come after scores and curve."""
+
+_MOST_WITH_PICTURES = 1_000
 """The most runs of a page that shows the images nearest to their queries.
 
 They are 10 of a run's 12 kB; larger pages link to the sheets of pictures instead.
 """
-
-_AFTER = ("split", "miner.name", "sampler.name", "recipe")
-"""Columns that come after scores and curve."""
 
 _FILES = {
     paths.made("train", "spec"): "spec",
@@ -74,7 +74,7 @@ def write_runs(
 
     Pictures of the worst and best queries are in the folder `neighbors` next to the page; nothing
     else is needed. Missing histories, queries, pictures or specs are left out. With more than
-    `_SHOWN` runs, pictures are linked to instead of shown.
+    `_MOST_WITH_PICTURES` runs, pictures are linked to instead of shown.
 
     Args:
         rows: for each trained row its columns, its `run`, and its rule, `selection`.
@@ -87,7 +87,7 @@ def write_runs(
     """
     results, folder = Path(results), Path(output).parent
     facts_by_run = {run: look(results, run, rule) for run, rule in _rules(rows).items()}
-    few = len(facts_by_run) <= _SHOWN
+    few = len(facts_by_run) <= _MOST_WITH_PICTURES
     pictures = _pictures(Path(neighbors), folder) if few else {}
     common = _common([each.settings for each in facts_by_run.values()])
     scores, costs = _scores(study["scores"], rows), _costs(study["timings"])
