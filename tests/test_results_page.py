@@ -2,6 +2,7 @@
 scores as it says."""
 
 import functools
+import itertools
 import re
 
 import numpy as np
@@ -95,7 +96,6 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += _over_splits("psomas2020_birds", "recall_at_1")
     found += _over_splits("psomas2020_cars", "recall_at_1")
     found += _over_splits("psomas2020_cars", "map_at_r")
-    found += [_order_of_birds_on_cars(kind) for kind in ("", "_trained")]
     found += _over_splits("psomas2020_birds_trained", "recall_at_1")
     found += _over_splits("psomas2020_birds_trained", "map_at_r")
     found += _over_splits("psomas2020_cars_trained", "recall_at_1")
@@ -107,8 +107,7 @@ def of_scores() -> list[tuple[float, float, float]]:
     found += _spectral_decay_on_birds()
     found += [*_triplet_losses_on_birds("recall_at_1"), *_triplet_losses_on_birds("map_at_r")]
     found += [*_trained_networks("birds"), *_trained_networks("cars")]
-    found += [_as_printed(each) for each in ("psomas2020_birds", "psomas2020_birds_trained")]
-    found += [_cars_as_printed(each) for each in ("psomas2020_cars", "psomas2020_cars_trained")]
+    found += _orders()
     for data in ("omniglot", "grocery"):
         study = f"musgrave2020_{data}"
         scores = read_scores(PUBLISHED / study / "scores.parquet")
@@ -183,26 +182,6 @@ def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
 
 
-def _as_printed(study: str) -> tuple[float, float, float]:
-    """Spearman's correlation of mean ranks over splits with those of table 11, by Fisher's z."""
-    ours = mean_ranks(by_split(study, "recall_at_1")["tuned"])
-    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_11.csv").query(
-        "metric == 'tournament_average_rank' and dataset == 'cub200'"
-    )
-    printed = printed.set_index("method")["value"][ours.index]
-    return _rank_correlation(ours, printed)
-
-
-def _cars_as_printed(study: str) -> tuple[float, float, float]:
-    """The same with mean ranks by R@1 over the four sizes of table 9."""
-    ours = mean_ranks(by_split(study, "recall_at_1")["tuned"])
-    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_09.csv").query(
-        "metric == 'recall_at_1'"
-    )
-    printed = printed.pivot(index="panel", columns="method", values="value")
-    return _rank_correlation(ours, mean_ranks(printed[ours.index]))
-
-
 def _trained_networks(data: str) -> list[tuple[float, float, float]]:
     """R@1 of trained networks less that of heads on their features, and of the raw features."""
     trained = by_split(f"psomas2020_{data}_trained", "recall_at_1")["tuned"]
@@ -215,13 +194,38 @@ def _trained_networks(data: str) -> list[tuple[float, float, float]]:
     ]
 
 
-def _order_of_birds_on_cars(kind: str) -> tuple[float, float, float]:
-    """Spearman's correlation of mean ranks over splits on two data sets."""
-    birds, cars = (
-        mean_ranks(by_split(f"psomas2020_{data}{kind}", "recall_at_1")["tuned"])
-        for data in ("birds", "cars")
+def _orders() -> list[tuple[float, float, float]]:
+    """The same of each two orders of ten losses, of ours and in print; and without two losses."""
+    orders = pd.DataFrame(
+        {
+            study: mean_ranks(by_split(f"psomas2020_{study}", "recall_at_1")["tuned"])
+            for study in ("birds", "cars", "birds_trained", "cars_trained")
+        }
     )
-    return _rank_correlation(cars, birds[cars.index])
+    orders = orders.assign(table_11=_table_11(), table_09=_table_09())
+    eight = orders.drop(index=["n_pair", "lifted_structure"])
+    pairs = list(itertools.combinations(orders, 2))
+    return [
+        _rank_correlation(ranks[one], ranks[other])
+        for ranks in (orders, eight)
+        for one, other in pairs
+    ]
+
+
+def _table_11() -> pd.Series:
+    """The printed mean rank of each method on birds."""
+    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_11.csv").query(
+        "metric == 'tournament_average_rank' and dataset == 'cub200'"
+    )
+    return printed.set_index("method")["value"]
+
+
+def _table_09() -> pd.Series:
+    """The mean rank of each method over the four sizes printed for cars."""
+    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_09.csv").query(
+        "metric == 'recall_at_1'"
+    )
+    return mean_ranks(printed.pivot(index="panel", columns="method", values="value"))
 
 
 def mean_ranks(scores: pd.DataFrame) -> pd.Series:
