@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.training import gpus
-from dmlbench.training.gpus import gpu_lease, visible_gpus
+from dmlbench.training.gpus import gpu_lease, share_of_a_gpu, visible_gpus
 
 SCRIPTS = Path(gpus.__file__).resolve().parents[2]
 
@@ -50,6 +50,12 @@ def test_a_lease_shows_one_gpu_and_is_given_back(two_gpus):
     with gpu_lease("auto") as name:
         assert name == os.environ["CUDA_VISIBLE_DEVICES"] == "a"
     assert "CUDA_VISIBLE_DEVICES" not in os.environ
+
+
+def test_jobs_that_share_a_gpu_know_their_share(two_gpus):
+    with gpu_lease("auto", 4):
+        assert share_of_a_gpu() == 0.25
+    assert share_of_a_gpu() == 1
 
 
 def taken(leases, runs_per_gpu):

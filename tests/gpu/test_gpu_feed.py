@@ -59,6 +59,12 @@ def test_batches_are_the_same_there(store, way):
     hold(store, way)
 
 
+@pytest.mark.parametrize(("share", "is_resident"), [(1, True), (0.5, False)])
+def test_a_store_that_is_too_large_for_its_share_of_a_gpu_is_pinned(store, share, is_resident):
+    with pretended_gpu(free=4 * store.bytes, total=4 * store.bytes) as gpu:
+        assert (Feed(store, gpu, share)._pixels is not store) == is_resident
+
+
 def test_all_transforms_are_tried_here():
     assert set(STEPS) == set(available())
 

@@ -16,14 +16,15 @@ AHEAD = 3
 """How many batches are read before they are requested."""
 
 RESIDENT = 0.4
-"""The share of a GPU's free memory that the store may take; networks need the rest."""
+"""The share of a job's memory on a GPU that the store may take; networks need the rest."""
 
 
 class Feed:
     """The images of a store, batch by batch, on a device.
 
-    On a GPU the whole store is copied there once if it takes no more than `RESIDENT` of the free
-    memory; else each batch goes through pinned memory. On a CPU batches come from the memory map.
+    On a GPU the whole store is copied there once if it takes no more than `RESIDENT` of the memory
+    that is free and this job's; else each batch goes through pinned memory. On a CPU batches come
+    from the memory map.
 
     Attributes:
         device: where batches are.
@@ -32,12 +33,13 @@ class Feed:
     Args:
         pixels: the store.
         device: where the network runs.
+        share: of a GPU's memory that is this job's, of those that share the GPU.
     """
 
-    def __init__(self, pixels: Pixels | Features, device: torch.device):
+    def __init__(self, pixels: Pixels | Features, device: torch.device, share: float = 1.0):
         self.device, self.features = torch.device(device), pixels.features
         self._pixels = pixels
-        if self.device.type == "cuda" and pixels.bytes <= RESIDENT * _free(self.device):
+        if self.device.type == "cuda" and pixels.bytes <= RESIDENT * _room(self.device, share):
             self._pixels = pixels.to(self.device)
         self._pinned = self.device.type == "cuda" and self._pixels is pixels
 
@@ -82,5 +84,6 @@ class Feed:
         return batch.to(self.device, non_blocking=True) if self._pinned else batch
 
 
-def _free(device: torch.device) -> int:
-    return torch.cuda.mem_get_info(device)[0]
+def _room(device: torch.device, share: float) -> float:
+    free, total = torch.cuda.mem_get_info(device)
+    return min(free, share * total)

@@ -17,6 +17,7 @@ from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import Images, read_roles
 from dmlbench.training.device import pick_device, use_precision
 from dmlbench.training.embedding import embed_images
+from dmlbench.training.gpus import share_of_a_gpu
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin
 from dmlbench.training.seeds import make_deterministic
@@ -125,7 +126,7 @@ def export_embeddings(
     images = embedded_roles(read_roles(index, split, spec.fold), roles)
     weights = {spec.selection: read_tensors(model), "last_epoch": read_tensors(last)}
     with out_of_memory_is_a_user_error(spec):
-        feed = Feed(open_store(**stored), where)
+        feed = Feed(open_store(**stored), where, share_of_a_gpu())
         network = Embedder(spec, feed.features).to(where)
         embeddings = {
             selection: embed_with(tensors, spec, network, feed, images)

@@ -15,6 +15,7 @@ from dmlbench.plan.spec import SpecNetwork
 from dmlbench.training.cpu import use_cpu
 from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embedded, steps
+from dmlbench.training.gpus import share_of_a_gpu
 from dmlbench.training.seeds import make_deterministic, seed_everything
 
 
@@ -50,7 +51,7 @@ def extract_features(
     seed_everything(0, "initial weights")
     extractor = Extractor(network)
     load_weights(extractor.backbone, network.weights, weights)
-    feed = Feed(Pixels(pixels, pixel_table), where)
+    feed = Feed(Pixels(pixels, pixel_table), where, share_of_a_gpu())
     ids = read_table(pixel_table, columns=["image_id"])["image_id"].to_numpy()
     transform = build_transforms(steps(network.frozen))
     features = embedded(extractor.to(where).eval(), feed, ids, transform)

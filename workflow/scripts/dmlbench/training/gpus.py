@@ -22,6 +22,8 @@ from dmlbench.errors import UserError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 PRETENDED = "DMLBENCH_GPUS"
+RUNS_PER_GPU = "DMLBENCH_RUNS_PER_GPU"
+"""Set within a lease, and so in the processes that it starts."""
 PAUSE = 1.0
 """Seconds between two attempts to find a free slot."""
 
@@ -57,17 +59,24 @@ def gpu_lease(device: str, runs_per_gpu: int = 1, count: int = 1) -> Iterator[st
         )
     slots, names = _wait_for_slots(_lock_folder(), gpus, runs_per_gpu, count)
     name = ",".join(names)
-    before = os.environ.get(VISIBLE)
-    os.environ[VISIBLE] = name
+    leased = {VISIBLE: name, RUNS_PER_GPU: str(runs_per_gpu)}
+    before = {key: os.environ.get(key) for key in leased}
+    os.environ.update(leased)
     try:
         yield name
     finally:
         for slot in slots:
             os.close(slot)
-        if before is None:
-            os.environ.pop(VISIBLE, None)
-        else:
-            os.environ[VISIBLE] = before
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+def share_of_a_gpu() -> float:
+    """The share of a leased GPU that belongs to this process; 1 without a lease."""
+    return 1 / int(os.environ.get(RUNS_PER_GPU, 1))
 
 
 def visible_gpus() -> dict[str, str]:

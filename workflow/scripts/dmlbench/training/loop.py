@@ -20,6 +20,7 @@ from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import Images, read_roles
 from dmlbench.training.device import device_name, pick_device, use_precision
 from dmlbench.training.export import embed_with, embedded_roles
+from dmlbench.training.gpus import share_of_a_gpu
 from dmlbench.training.interruption import Interrupted, Interruption
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.prepared import origin
@@ -136,7 +137,7 @@ def train(
     use_precision(spec.precision)
     roles, where = read_roles(index, split, spec.fold), pick_device(device)
     with out_of_memory_is_a_user_error(spec):
-        feed = Feed(open_store(**stored), where)
+        feed = Feed(open_store(**stored), where, share_of_a_gpu())
         trainer = assemble(spec, feed, roles, where, weights)
         now = conditions(device_name(where), threads)
         checkpoint = Checkpoint(Path(model).parent, spec.digest, now)
