@@ -1,6 +1,6 @@
 """The cost of what follows the runs of a study, from 100 runs to 10,000: ranks, views, pages.
 
-    python benchmarks/products.py
+    python benchmarks/products.py                   # 20 minutes
     python benchmarks/products.py --runs 40 100     # three minutes on two quiet cores
 
 Twenty runs on drawn glyphs train. The runs of further seeds are their copies, with scores of their

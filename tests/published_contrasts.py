@@ -1,0 +1,222 @@
+"""What docs/results.md says of published scores and no published table has, computed from them."""
+
+import functools
+import itertools
+
+import numpy as np
+import pandas as pd
+from dmlbench.statistics.aggregation import read_scores
+from project import REPOSITORY
+from scipy import stats
+
+PUBLISHED = REPOSITORY / "results" / "published"
+
+
+def last_epoch(study: str, metric: str, **where: str) -> pd.DataFrame:
+    """Percent by seed (rows) and method, of runs in the last epoch."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
+        "metric == @metric and role == 'test' and selection == 'last_epoch'"
+    )
+    for column, value in where.items():
+        scores = scores[scores[column] == value]
+    return 100 * scores.pivot(index="seed", columns="method", values="value")
+
+
+def by_split(study: str, metric: str) -> pd.DataFrame:
+    """Percent by split of the classes (rows), and by variant and method: means over seeds."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
+        "metric == @metric and role == 'test'"
+    )
+    return 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
+
+
+def of_pairs(differences) -> tuple[float, float, float]:
+    """The mean with Student's interval."""
+    test = stats.ttest_1samp(differences, 0)
+    return (np.mean(differences), *test.confidence_interval(0.95))
+
+
+def of_two_samples(first, second) -> tuple[float, float, float]:
+    """The difference of means with Welch's interval."""
+    test = stats.ttest_ind(first, second, equal_var=False)
+    return (first.mean() - second.mean(), *test.confidence_interval(0.95))
+
+
+@functools.cache
+def of_scores() -> list[tuple[float, float, float]]:
+    """The contrasts that no table shows."""
+    losses = last_epoch("omniglot", "r_precision")
+    found = [of_two_samples(losses["margin"], losses["contrastive"])]
+    sweeps = {
+        variant: last_epoch("can2019_omniglot_sweeps", "recall_at_1", variant=variant)["margin"]
+        for variant in ("profs", "profs,iterations=1")
+    }
+    found += [of_pairs(sweeps["profs"] - sweeps["profs,iterations=1"])]
+    tuned, mined = (
+        last_epoch("karaman2021_omniglot", "recall_at_1", variant=variant)
+        for variant in ("without_miner,tuned_without", "with_miner,tuned_with")
+    )
+    for method in ("location_aware", "entangle", "ratio"):
+        found.append(of_two_samples(mined[method], tuned["distance_sensitive"]))
+    found.append(of_pairs(mined.std(axis=1) - tuned[mined.columns].std(axis=1)))
+    plain, mined = (
+        last_epoch("karaman2021_grocery", "recall_at_1", variant=variant)
+        for variant in ("without_miner", "with_miner")
+    )
+    found.append(of_pairs(mined.std(axis=1) - plain[mined.columns].std(axis=1)))
+    for data in ("birds", "cars", "birds_trained", "cars_trained"):
+        for metric in ("recall_at_1", "map_at_r"):
+            found += _over_splits(f"psomas2020_{data}", metric)
+    for study in ("musgrave2020_birds", "musgrave2020_cars"):
+        for metric in ("map_at_r", "recall_at_1"):
+            found += [*_over_splits(study, metric), _miner(study, metric)]
+    found.append(_order_of_twelve())
+    for study in ("can2019_birds", "can2019_cars"):
+        found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
+    found += _spectral_decay_on_birds()
+    found += [*_triplet_losses_on_birds("recall_at_1"), *_triplet_losses_on_birds("map_at_r")]
+    found += [*_trained_networks("birds"), *_trained_networks("cars")]
+    found += _orders()
+    for data in ("omniglot", "grocery"):
+        study = f"musgrave2020_{data}"
+        scores = read_scores(PUBLISHED / study / "scores.parquet")
+        tuned = pd.concat(
+            [last_epoch(study, "recall_at_1", variant=each) for each in _tuned(scores)], axis=1
+        )
+        plain = last_epoch(study, "recall_at_1", variant="")[tuned.columns]
+        found.append(of_pairs(tuned.std(axis=1) - plain.std(axis=1)))
+    return found
+
+
+def _miner(study: str, metric: str) -> tuple[float, float, float]:
+    """MultiSimilarity with its miner less without, over splits of the classes."""
+    tuned = by_split(study, metric)["tuned"]
+    return of_pairs(tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"])
+
+
+def _order_of_twelve() -> tuple[float, float, float]:
+    """Spearman's correlation of mean ranks by MAP@R on birds and cars."""
+    birds, cars = (
+        mean_ranks(by_split(f"musgrave2020_{data}", "map_at_r")["tuned"])
+        for data in ("birds", "cars")
+    )
+    return _rank_correlation(cars, birds[cars.index])
+
+
+def _projections(study: str, metric: str) -> list[tuple[float, float, float]]:
+    """Arms of can2019's losses less the loss alone or the control, over splits of the classes."""
+    arms = by_split(study, metric).rename(
+        columns=lambda variant: variant.partition(",")[0], level="variant"
+    )
+    pairs = [
+        ("control", "pairs"),
+        ("profs", "control"),
+        ("profs_hncm", "control"),
+        ("profs", "pairs"),
+    ]
+    differences = [arms[arm] - arms[other] for arm, other in pairs]
+    of_losses = [of_pairs(each[loss]) for each in differences for loss in each]
+    return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
+
+
+def _triplet_losses_on_birds(metric: str) -> list[tuple[float, float, float]]:
+    """Over splits: losses less the distance-sensitive one, and what the miner changes."""
+    arms = by_split("karaman2021_birds", metric)
+    without, mined = arms["without_miner,tuned_without"], arms["with_miner,tuned_with"]
+    gain = mined - without[mined.columns]
+    differences = [
+        *(each.sub(each["distance_sensitive"], axis=0) for each in (without, mined)),
+        mined.sub(without["distance_sensitive"], axis=0),
+        gain,
+    ]
+    return [
+        *(of_pairs(each[loss]) for each in differences for loss in each),
+        of_pairs(gain.mean(axis=1)),
+        of_pairs(mined.std(axis=1) - without[mined.columns].std(axis=1)),
+    ]
+
+
+def _spectral_decay_on_birds() -> list[tuple[float, float, float]]:
+    """Over splits: what regularization and batches change, and R@1's correlation with rho."""
+    scores = read_scores(PUBLISHED / "roth2020_birds" / "scores.parquet")
+    by_split = scores.pivot_table("value", index="split", columns=["metric", "variant", "method"])
+    intervals = []
+    for metric, unit in (("recall_at_1", 100), ("map_at_r", 100), ("rho", 1)):
+        for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
+            changed = by_split[metric, variant]
+            differences = unit * (changed - by_split[metric, "tuned"][changed.columns])
+            intervals += [of_pairs(differences[loss]) for loss in differences]
+            intervals.append(of_pairs(differences.mean(axis=1)))
+    rho, recall = (by_split[metric, "tuned"] for metric in ("rho", "recall_at_1"))
+    ascending = rho.mean().sort_values().index
+    for losses in (ascending, ascending[:-4]):
+        intervals.append(of_pairs(rho[losses].corrwith(recall[losses], axis=1)))
+    return intervals
+
+
+def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
+    """Tuned losses less the contrastive one, over splits of the classes."""
+    tuned = by_split(study, metric)["tuned"]
+    return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
+
+
+def _trained_networks(data: str) -> list[tuple[float, float, float]]:
+    """R@1 of trained networks less that of heads on their features, and of the raw features."""
+    trained = by_split(f"psomas2020_{data}_trained", "recall_at_1")["tuned"]
+    others = by_split(f"psomas2020_{data}", "recall_at_1").loc[trained.index]
+    frozen = others["tuned"][trained.columns]
+    differences = [trained - frozen, trained.sub(others["", "raw_features"], axis=0)]
+    return [
+        *(of_pairs(each[method]) for each in differences for method in each),
+        _rank_correlation(mean_ranks(trained), mean_ranks(frozen)),
+    ]
+
+
+def _orders() -> list[tuple[float, float, float]]:
+    """The same of each two orders of ten losses, of ours and in print; and without two losses."""
+    orders = pd.DataFrame(
+        {
+            study: mean_ranks(by_split(f"psomas2020_{study}", "recall_at_1")["tuned"])
+            for study in ("birds", "cars", "birds_trained", "cars_trained")
+        }
+    )
+    orders = orders.assign(table_11=_table_11(), table_09=_table_09())
+    eight = orders.drop(index=["n_pair", "lifted_structure"])
+    pairs = list(itertools.combinations(orders, 2))
+    return [
+        _rank_correlation(ranks[one], ranks[other])
+        for ranks in (orders, eight)
+        for one, other in pairs
+    ]
+
+
+def _table_11() -> pd.Series:
+    """The printed mean rank of each method on birds."""
+    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_11.csv").query(
+        "metric == 'tournament_average_rank' and dataset == 'cub200'"
+    )
+    return printed.set_index("method")["value"]
+
+
+def _table_09() -> pd.Series:
+    """The mean rank of each method over the four sizes printed for cars."""
+    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_09.csv").query(
+        "metric == 'recall_at_1'"
+    )
+    return mean_ranks(printed.pivot(index="panel", columns="method", values="value"))
+
+
+def mean_ranks(scores: pd.DataFrame) -> pd.Series:
+    """Mean rank of each method (columns) over splits; 1 is best."""
+    return scores.rank(axis=1, ascending=False).mean()
+
+
+def _rank_correlation(first: pd.Series, second: pd.Series) -> tuple[float, float, float]:
+    """Spearman's, by Fisher's z."""
+    middle = stats.spearmanr(first, second).statistic
+    ends = np.tanh(np.arctanh(middle) + np.array([-1.96, 1.96]) * 1.03 / np.sqrt(len(first) - 3))
+    return (middle, *ends)
+
+
+def _tuned(scores: pd.DataFrame) -> list[str]:
+    return sorted(name for name in scores["variant"].unique() if name.startswith("tuned"))
