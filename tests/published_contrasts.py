@@ -168,6 +168,7 @@ def _trained_networks(data: str) -> list[tuple[float, float, float]]:
     differences = [trained - frozen, trained.sub(others["", "raw_features"], axis=0)]
     return [
         *(of_pairs(each[method]) for each in differences for method in each),
+        of_pairs(trained["triplet"] - trained["proxy_anchor"]),
         _rank_correlation(mean_ranks(trained), mean_ranks(frozen)),
     ]
 
