@@ -30,6 +30,13 @@ def by_split(study: str, metric: str) -> pd.DataFrame:
     return 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
 
 
+def over_seeds(study: str) -> pd.DataFrame:
+    """Percent: mean and standard deviation over the seeds of every score that the study has."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet")
+    repeated = [name for name in scores if name not in ("run", "seed", "value")]
+    return 100 * scores.groupby(repeated, dropna=False)["value"].agg(["mean", "std"])
+
+
 def of_pairs(differences) -> tuple[float, float, float]:
     """The mean with Student's interval."""
     test = stats.ttest_1samp(differences, 0)

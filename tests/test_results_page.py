@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from dmlbench.plan.read import read_mapping
 from project import REPOSITORY
-from published_contrasts import PUBLISHED, by_split, of_scores
+from published_contrasts import PUBLISHED, by_split, of_scores, over_seeds
 
 METHODS = REPOSITORY / "config" / "methods.yaml"
 TEXT = (REPOSITORY / "docs" / "results.md").read_text()
 SHOWN = re.compile(r"(?<![\d.])([+-]?\d+\.(\d+))%?\**\s+\[(-?\d+\.\d+),\s+(-?\d+\.\d+)\]")
+REPEATED = re.compile(r"(?<![\d.])(\d+\.(\d+)) ± (\d+\.\d+)")
 AMONG_TEN = (-0.19, -0.84, 0.52)
 """The correlation without the four losses that drive it, whose bootstrap no published file has."""
 
@@ -24,13 +25,18 @@ def sections() -> dict[str, str]:
     return {title: text for title, text in found.items() if "results/published/" in text}
 
 
+def studies(text: str) -> list[str]:
+    """The published studies that a section names."""
+    return list(dict.fromkeys(re.findall(r"results/published/(\w+)", text)))
+
+
 def published(text: str) -> np.ndarray:
     """Every number with its interval [N, 3] in the tables of the studies that a section names.
 
     In a table they are neighbors: the number, and the ends of its interval.
     """
     found = []
-    for study in dict.fromkeys(re.findall(r"results/published/(\w+)", text)):
+    for study in studies(text):
         for file in sorted((PUBLISHED / study / "tables").glob("*.csv")):
             numbers = pd.read_csv(file).apply(pd.to_numeric, errors="coerce").to_numpy(float)
             found += [numbers[:, start : start + 3] for start in range(numbers.shape[1] - 2)]
@@ -49,8 +55,20 @@ def test_a_number_with_an_interval_is_published_or_follows_from_scores(title):
         assert (np.abs(known - shown) <= allowed).all(axis=1).any(), (value, low, high)
 
 
-def test_intervals_are_found():
+@pytest.mark.parametrize("title", [t for t, text in sections().items() if REPEATED.search(text)])
+def test_a_mean_with_a_deviation_follows_from_published_scores(title):
+    text = sections()[title]
+    with_scores = [each for each in studies(text) if (PUBLISHED / each / "scores.parquet").exists()]
+    known = np.vstack([over_seeds(study) for study in with_scores])
+    for mean, decimals, deviation in REPEATED.findall(text):
+        allowed = 0.5 * 10.0 ** -len(decimals) + 1e-6
+        shown = np.array([mean, deviation], dtype=float)
+        assert (np.abs(known - shown) <= allowed).all(axis=1).any(), (mean, deviation)
+
+
+def test_numbers_are_found():
     assert sum(len(SHOWN.findall(text)) for text in sections().values()) > 150
+    assert sum(len(REPEATED.findall(text)) for text in sections().values()) > 300
 
 
 @pytest.mark.parametrize(

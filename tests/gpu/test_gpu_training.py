@@ -3,12 +3,14 @@
 import pyarrow.parquet as pq
 import pytest
 import torch
+from dmlbench.data.pixels import Pixels
 from dmlbench.samplers import available as samplers
 from dmlbench.samplers import build_sampler
 from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.training import epoch, loop, seeds
 from dmlbench.training import objective as objectives
 from dmlbench.training.export import export_embeddings
+from dmlbench.training.gpus import RUNS_PER_GPU
 from gpu_trainings import TRAININGS, train
 from pretended_gpu import PretendedTensor, pretended_gpu
 from toy_training import VALUES, equal, history, merged, outputs
@@ -123,6 +125,26 @@ def test_images_are_embedded_the_same_there(tmp_path, toy_data):
         export_embeddings(values, **common, device="cuda", output=tmp_path / "there.parquet")
     here, there = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("here", "there"))
     assert here.equals(there)
+
+
+@pytest.mark.parametrize(("runs", "resident"), [(1, True), (4, False)])
+def test_jobs_that_share_a_gpu_leave_each_other_room(
+    tmp_path, toy_data, monkeypatch, runs, resident
+):
+    images, place, kept = toy_data.as_arguments(), Pixels.to, []
+    room = 4 * Pixels(images["pixels"], images["pixel_table"]).bytes
+    monkeypatch.setattr(Pixels, "to", lambda *where: kept.append(where) or place(*where))
+    monkeypatch.setenv(RUNS_PER_GPU, str(runs))
+    with pretended_gpu(free=room, total=room):
+        train(tmp_path, toy_data, {}, device="cuda")
+        assert bool(kept) == resident
+        kept.clear()
+        files = {name: outputs(tmp_path)[name] for name in ("model", "last")}
+        values = merged(VALUES, {"epochs": 2, "iterations_per_epoch": 5})
+        export_embeddings(
+            values, **files, **images, threads=1, device="cuda", output=tmp_path / "e.parquet"
+        )
+        assert bool(kept) == resident
 
 
 def labels_on_the_cpu(monkeypatch):
