@@ -27,6 +27,8 @@ rule search:
     output:
         trials=made("search", "trials"),
         best=made("search", "best"),
+    # Before other searches begin: a call that ends early leaves what its workers have found.
+    priority: 1
     params:
         name=name_of_search,
         facts=search_facts,
