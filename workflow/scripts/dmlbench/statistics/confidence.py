@@ -21,6 +21,9 @@ from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, row_of
 
 COLUMNS = ["method", "rank_low", "rank_high", "probability_first"]
 
+_TOGETHER = 100
+"""Draws for which the scores of many runs, which no cache holds, are read once."""
+
 _KEPT = {"mrr": "first_rank", "r_precision": "r_precision", "map_at_r": "map_at_r"}
 
 
@@ -153,11 +156,17 @@ def _drawn_means(
         values = np.stack([answers[row].to_numpy() for row in rows])
         count = len(queries)
         drawn = np.empty((resamples, len(rows)))
-        for number in range(resamples):
-            often = np.bincount(generator.integers(0, count, count), minlength=count)
-            drawn[number] = values @ often / count
+        for start in range(0, resamples, _TOGETHER):
+            block = drawn[start : start + _TOGETHER]
+            often = [_often(count, generator) for _ in block]
+            block[:] = np.array(often, dtype=float) @ values.T / count
         means |= dict(zip(rows, drawn.T, strict=True))
     return means
+
+
+def _often(count: int, generator: np.random.Generator) -> np.ndarray:
+    """How often each of so many queries is drawn, whole numbers [count]."""
+    return np.bincount(generator.integers(0, count, count), minlength=count)
 
 
 def _bounds(observed: np.ndarray, draws: np.ndarray, method: int) -> tuple[float, float]:
