@@ -81,7 +81,8 @@ def of_scores() -> list[tuple[float, float, float]]:
     for study in ("can2019_birds", "can2019_cars"):
         found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     found += _spectral_decay_on_birds()
-    found += [*_triplet_losses_on_birds("recall_at_1"), *_triplet_losses_on_birds("map_at_r")]
+    for study in ("karaman2021_birds", "karaman2021_cars"):
+        found += [*_triplet_losses(study, "recall_at_1"), *_triplet_losses(study, "map_at_r")]
     found += [*_trained_networks("birds"), *_trained_networks("cars")]
     found += _orders()
     for data in ("omniglot", "grocery"):
@@ -126,9 +127,9 @@ def _projections(study: str, metric: str) -> list[tuple[float, float, float]]:
     return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
 
 
-def _triplet_losses_on_birds(metric: str) -> list[tuple[float, float, float]]:
+def _triplet_losses(study: str, metric: str) -> list[tuple[float, float, float]]:
     """Over splits: losses less the distance-sensitive one, and what the miner changes."""
-    arms = by_split("karaman2021_birds", metric)
+    arms = by_split(study, metric)
     without, mined = arms["without_miner,tuned_without"], arms["with_miner,tuned_with"]
     gain = mined - without[mined.columns]
     differences = [

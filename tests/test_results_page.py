@@ -111,6 +111,13 @@ def test_numbers_are_found():
             11,
             "recall_at_1",
         ),
+        (
+            "karaman2021_cars",
+            "eleven triplet losses, each tuned, without and with the miner",
+            "without_miner,tuned_without",
+            11,
+            "recall_at_1",
+        ),
     ],
 )
 def test_the_scores_of_a_card_are_the_published_ones(study, title, variant, losses, metric):
