@@ -1,5 +1,5 @@
-"""docs/results.md: every number with an interval is in a published table, or follows from published
-scores as it says."""
+"""docs/results.md: every number with an interval or a deviation is in a published table, or follows
+from published scores as it says."""
 
 import re
 

@@ -115,15 +115,22 @@ def test_the_history_names_the_gpu(tmp_path, toy_data):
     )
 
 
+def embedded(folder, data, device):
+    """What the training in a folder makes of the images."""
+    files = {name: outputs(folder)[name] for name in ("model", "last")}
+    values = merged(VALUES, {"epochs": 2, "iterations_per_epoch": 5})
+    output = folder / f"{device}.parquet"
+    export_embeddings(
+        values, **files, **data.as_arguments(), threads=1, device=device, output=output
+    )
+    return pq.read_table(output)
+
+
 def test_images_are_embedded_the_same_there(tmp_path, toy_data):
     train(tmp_path, toy_data, {})
-    files = {name: outputs(tmp_path)[name] for name in ("model", "last")}
-    common = {**files, **toy_data.as_arguments(), "threads": 1}
-    values = merged(VALUES, {"epochs": 2, "iterations_per_epoch": 5})
-    export_embeddings(values, **common, device="cpu", output=tmp_path / "here.parquet")
+    here = embedded(tmp_path, toy_data, "cpu")
     with pretended_gpu():
-        export_embeddings(values, **common, device="cuda", output=tmp_path / "there.parquet")
-    here, there = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("here", "there"))
+        there = embedded(tmp_path, toy_data, "cuda")
     assert here.equals(there)
 
 
@@ -139,11 +146,7 @@ def test_jobs_that_share_a_gpu_leave_each_other_room(
         train(tmp_path, toy_data, {}, device="cuda")
         assert bool(kept) == resident
         kept.clear()
-        files = {name: outputs(tmp_path)[name] for name in ("model", "last")}
-        values = merged(VALUES, {"epochs": 2, "iterations_per_epoch": 5})
-        export_embeddings(
-            values, **files, **images, threads=1, device="cuda", output=tmp_path / "e.parquet"
-        )
+        embedded(tmp_path, toy_data, "cuda")
         assert bool(kept) == resident
 
 
