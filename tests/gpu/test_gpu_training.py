@@ -10,6 +10,7 @@ from dmlbench.samplers._batch import LearnsFromEmbeddings
 from dmlbench.training import epoch, loop, seeds
 from dmlbench.training import objective as objectives
 from dmlbench.training.export import export_embeddings
+from dmlbench.training.extraction import extract_features
 from dmlbench.training.gpus import RUNS_PER_GPU
 from gpu_trainings import TRAININGS, train
 from pretended_gpu import PretendedTensor, pretended_gpu
@@ -147,6 +148,16 @@ def test_jobs_that_share_a_gpu_leave_each_other_room(
         assert bool(kept) == resident
         kept.clear()
         embedded(tmp_path, toy_data, "cuda")
+        assert bool(kept) == resident
+        kept.clear()
+        extract_features(
+            VALUES["network"] | {"frozen": []},
+            pixels=toy_data.pixels,
+            pixel_table=toy_data.pixel_table,
+            device="cuda",
+            threads=1,
+            output=tmp_path / "features.safetensors",
+        )
         assert bool(kept) == resident
 
 
