@@ -104,6 +104,16 @@ def test_numbers_are_found():
             "map_at_r",
         ),
         ("musgrave2020_cars", "twelve losses, each tuned", "tuned", 12, "map_at_r"),
+        *(
+            (
+                f"roth2020_{data}",
+                "fourteen losses, spectral decay, rho-regularization and batches",
+                "tuned",
+                14,
+                "recall_at_1",
+            )
+            for data in ("birds", "cars")
+        ),
         (
             "karaman2021_birds",
             "eleven triplet losses, each tuned, without and with the miner",
