@@ -117,7 +117,9 @@ def test_the_list_of_targets_has_all_of_them(demo):
 
 def test_searches_are_listed_as_they_are_written_in_their_file(demo):
     lines = [line for line in overview.targets(demo, gpu=False) if line.startswith("search_")]
-    (several,) = (line for line in lines if "_{method}_{embedding_dim}_{split} " in line)
+    (several,) = (
+        line for line in lines if "_heads_{dataset}_{method}_{embedding_dim}_{split} " in line
+    )
     assert " 90 searches, by the values in " in several
     # Every search is one of a line.
     patterns = [re.sub(r"\\{\w+\\}", r"\\w+", re.escape(line.split()[0])) for line in lines]
