@@ -79,12 +79,13 @@ def of_scores() -> list[tuple[float, float, float]]:
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
             found += [*_over_splits(study, metric), _miner(study, metric)]
-    found.append(_order_of_twelve())
+    found.append(_order_on_birds_and_cars("musgrave2020", "map_at_r", []))
     for study in ("can2019_birds", "can2019_cars"):
         found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     for study in ("roth2020_birds", "roth2020_cars"):
         found += [*_spectral_decay(study), *_over_splits(study, "recall_at_1")]
-    found += _orders_of_fourteen()
+    for left_out in ([], LOW_RATES):
+        found.append(_order_on_birds_and_cars("roth2020", "recall_at_1", left_out))
     for study in ("karaman2021_birds", "karaman2021_cars"):
         found += [*_triplet_losses(study, "recall_at_1"), *_triplet_losses(study, "map_at_r")]
     found += [*_trained_networks("birds"), *_trained_networks("cars")]
@@ -106,10 +107,12 @@ def _miner(study: str, metric: str) -> tuple[float, float, float]:
     return of_pairs(tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"])
 
 
-def _order_of_twelve() -> tuple[float, float, float]:
-    """Spearman's correlation of mean ranks by MAP@R on birds and cars."""
+def _order_on_birds_and_cars(
+    paper: str, metric: str, left_out: list[str]
+) -> tuple[float, float, float]:
+    """Spearman's correlation of a paper's mean ranks on both, some losses left out afterwards."""
     birds, cars = (
-        mean_ranks(by_split(f"musgrave2020_{data}", "map_at_r")["tuned"])
+        mean_ranks(by_split(f"{paper}_{data}", metric)["tuned"]).drop(left_out)
         for data in ("birds", "cars")
     )
     return _rank_correlation(cars, birds[cars.index])
@@ -164,16 +167,6 @@ def _spectral_decay(study: str) -> list[tuple[float, float, float]]:
     for losses in (ascending, ascending[:-4], ascending.drop(LOW_RATES)):
         intervals.append(of_pairs(rho[losses].corrwith(recall[losses], axis=1)))
     return intervals
-
-
-def _orders_of_fourteen() -> list[tuple[float, float, float]]:
-    """Spearman's correlation of mean ranks on birds and cars, of all losses and of most."""
-    birds, cars = (
-        mean_ranks(by_split(f"roth2020_{data}", "recall_at_1")["tuned"])
-        for data in ("birds", "cars")
-    )
-    losses = birds.index
-    return [_rank_correlation(cars[some], birds[some]) for some in (losses, losses.drop(LOW_RATES))]
 
 
 def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
