@@ -41,7 +41,7 @@ def scores(effects, *, seeds: int, noise: float, random, of_seed: float = 3.0) -
     for loss, effect in zip(LOSSES, effects, strict=True):
         for variant, added in (("", 0.0), ("new", effect)):
             values = 60 + added + shared + random.normal(0, noise, seeds)
-            key = (loss, variant, "test", "recall_at_1")
+            key = (loss, variant, 8, "test", "recall_at_1")
             evidence.of_repeats[key] = dict(enumerate(values))
     return evidence
 
@@ -250,3 +250,25 @@ def test_a_stand_in_is_the_rows_of_one_data_set():
     margin = next(c for c in CELLS if c[5:7] == ("margin", ""))
     assert evidence.data == ["y"]
     assert evidence.value(margin) == pytest.approx(70)
+
+
+def test_a_stand_in_of_one_size_stands_for_all_printed_sizes_and_one_of_several_for_its_own():
+    small, large = (CELLS[0].with_(embedding_dim=size) for size in ("64", "512"))
+    of_one = Elsewhere(one_score(method="contrastive"), MAPPING, ALIKE)
+    assert of_one.value(small) == of_one.value(large) == pytest.approx(50)
+    rises = claim(
+        arm={"embedding_dim": ["512"]}, control={"embedding_dim": ["64"], "variant": [""]}
+    )
+    cells = [small, large]
+    several = pd.concat(
+        one_score(method="contrastive", embedding_dim=size, seed=seed, value=value + seed / 1000)
+        for size, value in ((64, 0.4), (512, 0.5))
+        for seed in range(3)
+    )
+    told = [
+        judge(rises, cells, comparisons(rises, cells), evidence, 1.0, absent="not run")
+        for evidence in (of_one, Elsewhere(several, MAPPING, ALIKE))
+    ]
+    assert [each.verdict for each in told] == ["not run", "supported"]
+    assert told[1].estimate == pytest.approx(10)
+    assert Elsewhere(several, MAPPING, ALIKE).value(small.with_(embedding_dim="128")) is None

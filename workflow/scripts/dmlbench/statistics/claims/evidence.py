@@ -207,24 +207,27 @@ class Elsewhere(Scores):
         mapping: of the document.
         stand_in: its rows, and what its variants and methods are called. Where they have several
             splits of the classes, a split takes the place of a seed: its number is the mean over
-            its seeds.
+            its seeds. Where they have one embedding size, it stands for all printed ones, otherwise
+            each for itself.
 
     Raises:
-        UserError: its rows have several data sets, networks or sizes.
+        UserError: its rows have several data sets or networks.
     """
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping, stand_in: StandIn):
         last = scores[scores["selection"].isin([_LAST, "none"])]
         for column, values in stand_in.where.wanted:
             last = last[last[column].isin(values)]
-        for column in ("dataset", "network", "embedding_dim"):
+        for column in ("dataset", "network"):
             if last[column].nunique() > 1:
                 raise UserError(
                     f"claims.yaml: stand-in {stand_in.name}: fits rows with several values of "
                     f"{column}; allowed: one, by `where`"
                 )
         self.mapping, self.stand_in = mapping, stand_in
-        columns = ["method", "variant", "role", "metric"]
+        sizes = last["embedding_dim"].unique()
+        self.only_size = sizes[0] if len(sizes) == 1 else None
+        columns = ["method", "variant", "embedding_dim", "role", "metric"]
         unit = "split" if last["split"].nunique() > 1 else "seed"
         super().__init__(_by_unit(last, columns, unit), self._key, unit)
         self.data = sorted(last["dataset"].unique())
@@ -234,7 +237,8 @@ class Elsewhere(Scores):
         if placed is None or placed.variant not in self.stand_in.variants:
             return None
         method = self.stand_in.methods.get(placed.method, placed.method)
-        return method, self.stand_in.variants[placed.variant], placed.role, placed.metric
+        size = self.only_size or placed.embedding_dim
+        return method, self.stand_in.variants[placed.variant], size, placed.role, placed.metric
 
 
 def _placed(cell: Cell, mapping: places.Mapping) -> places.Place | None:
