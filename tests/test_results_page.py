@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from dmlbench.plan.read import read_mapping
 from project import REPOSITORY
-from published_contrasts import PUBLISHED, by_split, of_scores, over_seeds
+from published_contrasts import PUBLISHED, by_split, last_epoch, of_scores, over_seeds
 
 METHODS = REPOSITORY / "config" / "methods.yaml"
 TEXT = (REPOSITORY / "docs" / "results.md").read_text()
@@ -145,3 +145,26 @@ def test_the_scores_of_a_card_are_the_published_ones(study, title, variant, loss
     for method, official, mean in known:
         assert float(official) == pytest.approx(scores[method]["half"], abs=0.0051)
         assert float(mean) == pytest.approx(scores[method].mean(), abs=0.0051)
+
+
+def test_the_scores_of_combined_folds_are_the_published_ones():
+    _, section = TEXT.split("## Birds: twelve losses by the paper's protocol\n")
+    number = r"\**([\d.]+) ± [\d.]+\**"
+    rows = re.findall(
+        rf"^\| (\w[\w ]+) \(\d{{4}}\) \| {number} \|[^|]*\| {number} \| {number} \|",
+        section.split("\n## ")[0],
+        re.MULTILINE,
+    )
+    methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
+    known = [
+        last_epoch("musgrave2020_birds_folds", metric, fold=form).mean()
+        for metric, form in (
+            ("map_at_r", "concatenated"),
+            ("map_at_r", "separated"),
+            ("recall_at_1", "concatenated"),
+        )
+    ]
+    assert len(rows) == len(known[0]) == 12
+    for name, *shown in rows:
+        expected = [of_form[methods[name]] for of_form in known]
+        assert list(map(float, shown)) == pytest.approx(expected, abs=0.0051)
