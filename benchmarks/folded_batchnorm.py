@@ -5,8 +5,7 @@
 Networks in evaluation mode on one thread, with as many images at a time as `training.embedding`
 takes; the same networks with each BatchNorm folded into the convolution before it take turns with
 them. Folding changes the last digits of embeddings, so that it would have to raise the version of
-all trainings. Writes results/benchmarks/folded-batchnorm-<processor>.json and
-prints a table.
+all trainings. Writes results/benchmarks/folded-batchnorm-<processor>.json and prints a table.
 """
 
 import copy

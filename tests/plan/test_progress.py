@@ -120,7 +120,7 @@ def test_searches_are_listed_as_they_are_written_in_their_file(demo):
     (several,) = (
         line for line in lines if "_heads_{dataset}_{method}_{embedding_dim}_{split} " in line
     )
-    assert " searches, by the values in " in several
+    assert " 120 searches, by the values in " in several
     # Every search is one of a line.
     patterns = [re.sub(r"\\{\w+\\}", r"\\w+", re.escape(line.split()[0])) for line in lines]
     known = re.compile("|".join(patterns))

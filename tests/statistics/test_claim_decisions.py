@@ -265,10 +265,14 @@ def test_a_stand_in_of_one_size_stands_for_all_printed_sizes_and_one_of_several_
         for size, value in ((64, 0.4), (512, 0.5))
         for seed in range(3)
     )
+    with pytest.raises(UserError, match="several values of embedding_dim; allowed: one, by"):
+        Elsewhere(several, MAPPING, ALIKE)
+    named = ALIKE.model_copy(update={"where": Where(embedding_dim=[64, 512])})
+    of_several = Elsewhere(several, MAPPING, named)
     told = [
         judge(rises, cells, comparisons(rises, cells), evidence, 1.0, absent="not run")
-        for evidence in (of_one, Elsewhere(several, MAPPING, ALIKE))
+        for evidence in (of_one, of_several)
     ]
     assert [each.verdict for each in told] == ["not run", "supported"]
     assert told[1].estimate == pytest.approx(10)
-    assert Elsewhere(several, MAPPING, ALIKE).value(small.with_(embedding_dim="128")) is None
+    assert of_several.value(small.with_(embedding_dim="128")) is None

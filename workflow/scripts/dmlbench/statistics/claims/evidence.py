@@ -211,14 +211,16 @@ class Elsewhere(Scores):
             each for itself.
 
     Raises:
-        UserError: its rows have several data sets or networks.
+        UserError: its rows have several data sets or networks, or several sizes that its `where`
+            does not name.
     """
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping, stand_in: StandIn):
         last = scores[scores["selection"].isin([_LAST, "none"])]
         for column, values in stand_in.where.wanted:
             last = last[last[column].isin(values)]
-        for column in ("dataset", "network"):
+        sizes_are_named = any(column == "embedding_dim" for column, _ in stand_in.where.wanted)
+        for column in ("dataset", "network", *(() if sizes_are_named else ("embedding_dim",))):
             if last[column].nunique() > 1:
                 raise UserError(
                     f"claims.yaml: stand-in {stand_in.name}: fits rows with several values of "
