@@ -76,6 +76,8 @@ def of_scores() -> list[tuple[float, float, float]]:
     for data in ("birds", "cars", "birds_trained", "cars_trained"):
         for metric in ("recall_at_1", "map_at_r"):
             found += _over_splits(f"psomas2020_{data}", metric)
+    for metric in ("recall_at_1", "map_at_r"):
+        found += _sizes("psomas2020_birds_sizes", metric)
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
             found += [*_over_splits(study, metric), _miner(study, metric)]
@@ -194,6 +196,26 @@ def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     """Tuned losses less the contrastive one, over splits of the classes."""
     tuned = by_split(study, metric)["tuned"]
     return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
+
+
+def by_size(study: str, metric: str) -> pd.DataFrame:
+    """Percent by method (rows) and embedding size: means over seeds."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
+        "metric == @metric and role == 'test' and selection == 'last_epoch'"
+    )
+    return 100 * scores.pivot_table("value", index="method", columns="embedding_dim")
+
+
+def _sizes(study: str, metric: str) -> list[tuple[float, float, float]]:
+    """What sizes change, over losses: gains, gains over random heads, agreement of orders."""
+    scores = by_size(study, metric)
+    losses = scores.drop(index="untrained")
+    above_random = losses - scores.loc["untrained"]
+    return [
+        *(of_pairs(losses[more] - losses[fewer]) for fewer, more in itertools.pairwise(losses)),
+        *(of_pairs(above_random[size]) for size in losses),
+        *(_rank_correlation(losses[a], losses[b]) for a, b in itertools.combinations(losses, 2)),
+    ]
 
 
 def _trained_networks(data: str) -> list[tuple[float, float, float]]:

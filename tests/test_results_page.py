@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from dmlbench.plan.read import read_mapping
 from project import REPOSITORY
-from published_contrasts import PUBLISHED, by_split, last_epoch, of_scores, over_seeds
+from published_contrasts import PUBLISHED, by_size, by_split, last_epoch, of_scores, over_seeds
 
 METHODS = REPOSITORY / "config" / "methods.yaml"
 TEXT = (REPOSITORY / "docs" / "results.md").read_text()
@@ -168,3 +168,20 @@ def test_the_scores_of_combined_folds_are_the_published_ones():
     for name, *shown in rows:
         expected = [of_form[methods[name]] for of_form in known]
         assert list(map(float, shown)) == pytest.approx(expected, abs=0.0051)
+
+
+@pytest.mark.parametrize("data", ["birds"])
+def test_the_scores_of_each_size_are_the_published_ones(data):
+    _, section = TEXT.split(f"## {data.title()}: ten losses in four sizes\n")
+    number = r"\**([\d.]+) ± [\d.]+\**"
+    rows = re.findall(
+        rf"^\| ([\w ]+?)(?: \(\d{{4}}\))? \| {' [|] '.join([number] * 4)} \|",
+        section.split("\n## ")[0],
+        re.MULTILINE,
+    )
+    methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
+    methods["a random projection"] = "untrained"
+    known = by_size(f"psomas2020_{data}_sizes", "recall_at_1")
+    assert len(rows) == len(known) == 11
+    for name, *shown in rows:
+        assert list(map(float, shown)) == pytest.approx(list(known.loc[methods[name]]), abs=0.0051)
