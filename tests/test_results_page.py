@@ -147,15 +147,19 @@ def test_the_scores_of_a_card_are_the_published_ones(study, title, variant, loss
         assert float(mean) == pytest.approx(scores[method].mean(), abs=0.0051)
 
 
-def test_the_scores_of_combined_folds_are_the_published_ones():
-    _, section = TEXT.split("## Birds: twelve losses by the paper's protocol\n")
-    number = r"\**([\d.]+) ± [\d.]+\**"
-    rows = re.findall(
-        rf"^\| (\w[\w ]+) \(\d{{4}}\) \| {number} \|[^|]*\| {number} \| {number} \|",
-        section.split("\n## ")[0],
-        re.MULTILINE,
-    )
+def shown(title: str, row: str) -> dict[str, list[float]]:
+    """Method -> the numbers of its row in a section's table."""
+    _, section = TEXT.split(f"## {title}\n")
     methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
+    methods["a random projection"] = "untrained"
+    rows = re.findall(row, section.split("\n## ")[0], re.MULTILINE)
+    return {methods[name]: [float(number) for number in numbers] for name, *numbers in rows}
+
+
+def test_the_scores_of_combined_folds_are_the_published_ones():
+    number = r"\**([\d.]+) ± [\d.]+\**"
+    row = rf"^\| (\w[\w ]+) \(\d{{4}}\) \| {number} \|[^|]*\| {number} \| {number} \|"
+    found = shown("Birds: twelve losses by the paper's protocol", row)
     known = [
         last_epoch("musgrave2020_birds_folds", metric, fold=form).mean()
         for metric, form in (
@@ -164,24 +168,18 @@ def test_the_scores_of_combined_folds_are_the_published_ones():
             ("recall_at_1", "concatenated"),
         )
     ]
-    assert len(rows) == len(known[0]) == 12
-    for name, *shown in rows:
-        expected = [of_form[methods[name]] for of_form in known]
-        assert list(map(float, shown)) == pytest.approx(expected, abs=0.0051)
+    assert len(found) == len(known[0]) == 12
+    for method, numbers in found.items():
+        expected = [of_form[method] for of_form in known]
+        assert numbers == pytest.approx(expected, abs=0.0051)
 
 
 @pytest.mark.parametrize("data", ["birds"])
 def test_the_scores_of_each_size_are_the_published_ones(data):
-    _, section = TEXT.split(f"## {data.title()}: ten losses in four sizes\n")
-    number = r"\**([\d.]+) ± [\d.]+\**"
-    rows = re.findall(
-        rf"^\| ([\w ]+?)(?: \(\d{{4}}\))? \| {' [|] '.join([number] * 4)} \|",
-        section.split("\n## ")[0],
-        re.MULTILINE,
-    )
-    methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
-    methods["a random projection"] = "untrained"
+    numbers = " [|] ".join([r"\**([\d.]+) ± [\d.]+\**"] * 4)
+    row = rf"^\| ([\w ]+?)(?: \(\d{{4}}\))? \| {numbers} \|"
+    found = shown(f"{data.title()}: ten losses in four sizes", row)
     known = by_size(f"psomas2020_{data}_sizes", "recall_at_1")
-    assert len(rows) == len(known) == 11
-    for name, *shown in rows:
-        assert list(map(float, shown)) == pytest.approx(list(known.loc[methods[name]]), abs=0.0051)
+    assert len(found) == len(known) == 11
+    for method, of_sizes in found.items():
+        assert of_sizes == pytest.approx(list(known.loc[method]), abs=0.0051)
