@@ -32,6 +32,14 @@ def by_split(study: str, metric: str) -> pd.DataFrame:
     return 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
 
 
+def by_size(study: str, metric: str) -> pd.DataFrame:
+    """Percent by method (rows) and embedding size: means over seeds."""
+    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
+        "metric == @metric and role == 'test' and selection == 'last_epoch'"
+    )
+    return 100 * scores.pivot_table("value", index="method", columns="embedding_dim")
+
+
 def over_seeds(study: str) -> pd.DataFrame:
     """Percent: mean and standard deviation over the seeds of every score that the study has."""
     scores = read_scores(PUBLISHED / study / "scores.parquet")
@@ -78,6 +86,7 @@ def of_scores() -> list[tuple[float, float, float]]:
             found += _over_splits(f"psomas2020_{data}", metric)
     for metric in ("recall_at_1", "map_at_r"):
         found += _sizes("psomas2020_birds_sizes", metric)
+    found += [_rank_correlation(printed[128], printed[512]) for printed in _tables_06_to_08()]
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
             found += [*_over_splits(study, metric), _miner(study, metric)]
@@ -198,14 +207,6 @@ def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
 
 
-def by_size(study: str, metric: str) -> pd.DataFrame:
-    """Percent by method (rows) and embedding size: means over seeds."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == @metric and role == 'test' and selection == 'last_epoch'"
-    )
-    return 100 * scores.pivot_table("value", index="method", columns="embedding_dim")
-
-
 def _sizes(study: str, metric: str) -> list[tuple[float, float, float]]:
     """What sizes change, over losses: gains, gains over random heads, agreement of orders."""
     scores = by_size(study, metric)
@@ -255,6 +256,20 @@ def _table_11() -> pd.Series:
         "metric == 'tournament_average_rank' and dataset == 'cub200'"
     )
     return printed.set_index("method")["value"]
+
+
+def _tables_06_to_08() -> list[pd.DataFrame]:
+    """For each network, the R@1 printed on birds: by method (rows) and embedding size."""
+    tables = [
+        pd.read_csv(REPOSITORY / f"config/reference/psomas2020/table_{number}.csv")
+        for number in ("06", "07", "08")
+    ]
+    return [
+        printed.query("metric == 'recall_at_1'").pivot(
+            index="method", columns="embedding_dim", values="value"
+        )
+        for printed in tables
+    ]
 
 
 def _table_09() -> pd.Series:

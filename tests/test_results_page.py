@@ -71,6 +71,19 @@ def test_numbers_are_found():
     assert sum(len(REPEATED.findall(text)) for text in sections().values()) > 300
 
 
+def rows_of(title: str, row: str) -> dict[str, list[float]]:
+    """Method -> the numbers of its row in a section's table."""
+    _, section = TEXT.split(f"## {title}\n")
+    methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
+    methods["a random projection"] = "untrained"
+    rows = re.findall(row, section.split("\n## ")[0], re.MULTILINE)
+    return {
+        methods[name]: [float(number) for number in numbers]
+        for name, *numbers in rows
+        if name in methods
+    }
+
+
 @pytest.mark.parametrize(
     ("study", "title", "variant", "losses", "metric"),
     [
@@ -132,34 +145,19 @@ def test_numbers_are_found():
 )
 def test_the_scores_of_a_card_are_the_published_ones(study, title, variant, losses, metric):
     data = "Cars" if "_cars" in study else "Birds"
-    _, section = TEXT.split(f"## {data}: {title}\n")
-    rows = re.findall(
-        r"^\| (\w[\w ]+?)(?: \(\d{4}\))? \| \**([\d.]+) ?±?[^|]* \| \**([\d.]+)\** \|",
-        section.split("\n## ")[0],
-        re.MULTILINE,
-    )
-    methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
+    row = r"^\| (\w[\w ]+?)(?: \(\d{4}\))? \| \**([\d.]+) ?±?[^|]* \| \**([\d.]+)\** \|"
+    found = rows_of(f"{data}: {title}", row)
     scores = by_split(study, metric)[variant]
-    known = [(methods[name], *numbers) for name, *numbers in rows if name in methods]
-    assert len(known) == losses == len(scores.columns)
-    for method, official, mean in known:
-        assert float(official) == pytest.approx(scores[method]["half"], abs=0.0051)
-        assert float(mean) == pytest.approx(scores[method].mean(), abs=0.0051)
-
-
-def shown(title: str, row: str) -> dict[str, list[float]]:
-    """Method -> the numbers of its row in a section's table."""
-    _, section = TEXT.split(f"## {title}\n")
-    methods = {entry["title"]: method for method, entry in read_mapping(METHODS).items()}
-    methods["a random projection"] = "untrained"
-    rows = re.findall(row, section.split("\n## ")[0], re.MULTILINE)
-    return {methods[name]: [float(number) for number in numbers] for name, *numbers in rows}
+    assert len(found) == losses == len(scores.columns)
+    for method, (official, mean) in found.items():
+        assert official == pytest.approx(scores[method]["half"], abs=0.0051)
+        assert mean == pytest.approx(scores[method].mean(), abs=0.0051)
 
 
 def test_the_scores_of_combined_folds_are_the_published_ones():
     number = r"\**([\d.]+) ± [\d.]+\**"
     row = rf"^\| (\w[\w ]+) \(\d{{4}}\) \| {number} \|[^|]*\| {number} \| {number} \|"
-    found = shown("Birds: twelve losses by the paper's protocol", row)
+    found = rows_of("Birds: twelve losses by the paper's protocol", row)
     known = [
         last_epoch("musgrave2020_birds_folds", metric, fold=form).mean()
         for metric, form in (
@@ -174,12 +172,11 @@ def test_the_scores_of_combined_folds_are_the_published_ones():
         assert numbers == pytest.approx(expected, abs=0.0051)
 
 
-@pytest.mark.parametrize("data", ["birds"])
-def test_the_scores_of_each_size_are_the_published_ones(data):
+def test_the_scores_of_each_size_are_the_published_ones():
     numbers = " [|] ".join([r"\**([\d.]+) ± [\d.]+\**"] * 4)
     row = rf"^\| ([\w ]+?)(?: \(\d{{4}}\))? \| {numbers} \|"
-    found = shown(f"{data.title()}: ten losses in four sizes", row)
-    known = by_size(f"psomas2020_{data}_sizes", "recall_at_1")
+    found = rows_of("Birds: ten losses in four sizes", row)
+    known = by_size("psomas2020_birds_sizes", "recall_at_1")
     assert len(found) == len(known) == 11
     for method, of_sizes in found.items():
         assert of_sizes == pytest.approx(list(known.loc[method]), abs=0.0051)
