@@ -10,6 +10,9 @@ from project import REPOSITORY
 from scipy import stats
 
 PUBLISHED = REPOSITORY / "results" / "published"
+LAST = ["n_pair", "lifted_structure"]
+"""The losses of psomas2020 that are last in each of its tournaments here."""
+
 LOW_RATES = ["generalized_lifted", "n_pair", "quadruplet"]
 """The losses of roth2020 whose searches end at low rates: as heads they learn least."""
 
@@ -84,9 +87,12 @@ def of_scores() -> list[tuple[float, float, float]]:
     for data in ("birds", "cars", "birds_trained", "cars_trained"):
         for metric in ("recall_at_1", "map_at_r"):
             found += _over_splits(f"psomas2020_{data}", metric)
-    for metric in ("recall_at_1", "map_at_r"):
-        found += _sizes("psomas2020_birds_sizes", metric)
-    found += [_rank_correlation(printed[128], printed[512]) for printed in _tables_06_to_08()]
+    for data in ("birds", "cars"):
+        for metric in ("recall_at_1", "map_at_r"):
+            for left_out in ([], LAST):
+                found += _sizes(f"psomas2020_{data}_sizes", metric, left_out)
+        found += [_rank_correlation(printed[128], printed[512]) for printed in _printed_sizes(data)]
+    found += _sizes_on_birds_and_cars("recall_at_1")
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
             found += [*_over_splits(study, metric), _miner(study, metric)]
@@ -207,9 +213,9 @@ def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
 
 
-def _sizes(study: str, metric: str) -> list[tuple[float, float, float]]:
+def _sizes(study: str, metric: str, left_out: list[str]) -> list[tuple[float, float, float]]:
     """What sizes change, over losses: gains, gains over random heads, agreement of orders."""
-    scores = by_size(study, metric)
+    scores = by_size(study, metric).drop(index=left_out)
     losses = scores.drop(index="untrained")
     above_random = losses - scores.loc["untrained"]
     return [
@@ -217,6 +223,15 @@ def _sizes(study: str, metric: str) -> list[tuple[float, float, float]]:
         *(of_pairs(above_random[size]) for size in losses),
         *(_rank_correlation(losses[a], losses[b]) for a, b in itertools.combinations(losses, 2)),
     ]
+
+
+def _sizes_on_birds_and_cars(metric: str) -> list[tuple[float, float, float]]:
+    """Spearman's correlation of scores on both, for each size."""
+    birds, cars = (
+        by_size(f"psomas2020_{data}_sizes", metric).drop(index="untrained")
+        for data in ("birds", "cars")
+    )
+    return [_rank_correlation(birds[size], cars[size]) for size in birds]
 
 
 def _trained_networks(data: str) -> list[tuple[float, float, float]]:
@@ -241,7 +256,7 @@ def _orders() -> list[tuple[float, float, float]]:
         }
     )
     orders = orders.assign(table_11=_table_11(), table_09=_table_09())
-    eight = orders.drop(index=["n_pair", "lifted_structure"])
+    eight = orders.drop(index=LAST)
     pairs = list(itertools.combinations(orders, 2))
     return [
         _rank_correlation(ranks[one], ranks[other])
@@ -258,11 +273,11 @@ def _table_11() -> pd.Series:
     return printed.set_index("method")["value"]
 
 
-def _tables_06_to_08() -> list[pd.DataFrame]:
-    """For each network, the R@1 printed on birds: by method (rows) and embedding size."""
+def _printed_sizes(data: str) -> list[pd.DataFrame]:
+    """For each network, the printed R@1: by method (rows) and embedding size."""
     tables = [
         pd.read_csv(REPOSITORY / f"config/reference/psomas2020/table_{number}.csv")
-        for number in ("06", "07", "08")
+        for number in {"birds": ("06", "07", "08"), "cars": ("09", "20", "21")}[data]
     ]
     return [
         printed.query("metric == 'recall_at_1'").pivot(

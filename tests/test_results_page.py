@@ -172,11 +172,12 @@ def test_the_scores_of_combined_folds_are_the_published_ones():
         assert numbers == pytest.approx(expected, abs=0.0051)
 
 
-def test_the_scores_of_each_size_are_the_published_ones():
+@pytest.mark.parametrize("data", ["birds", "cars"])
+def test_the_scores_of_each_size_are_the_published_ones(data):
     numbers = " [|] ".join([r"\**([\d.]+) ± [\d.]+\**"] * 4)
     row = rf"^\| ([\w ]+?)(?: \(\d{{4}}\))? \| {numbers} \|"
-    found = rows_of("Birds: ten losses in four sizes", row)
-    known = by_size("psomas2020_birds_sizes", "recall_at_1")
+    found = rows_of(f"{data.title()}: ten losses in four sizes", row)
+    known = by_size(f"psomas2020_{data}_sizes", "recall_at_1")
     assert len(found) == len(known) == 11
     for method, of_sizes in found.items():
         assert of_sizes == pytest.approx(list(known.loc[method]), abs=0.0051)
