@@ -29,10 +29,19 @@ def last_epoch(study: str, metric: str, **where: str) -> pd.DataFrame:
 
 def by_split(study: str, metric: str) -> pd.DataFrame:
     """Percent by split of the classes (rows), and by variant and method: means over seeds."""
+    return _means("split", study, metric)
+
+
+def by_seed(study: str, metric: str) -> pd.DataFrame:
+    """Percent by seed (rows), and by variant and method, of a study of one split."""
+    return _means("seed", study, metric)
+
+
+def _means(repeated: str, study: str, metric: str) -> pd.DataFrame:
     scores = read_scores(PUBLISHED / study / "scores.parquet").query(
         "metric == @metric and role == 'test'"
     )
-    return 100 * scores.pivot_table("value", index="split", columns=["variant", "method"])
+    return 100 * scores.pivot_table("value", index=repeated, columns=["variant", "method"])
 
 
 def by_size(study: str, metric: str) -> pd.DataFrame:
@@ -101,11 +110,14 @@ def of_scores() -> list[tuple[float, float, float]]:
     for study in ("can2019_birds", "can2019_cars"):
         found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     for study in ("roth2020_birds", "roth2020_cars"):
-        found += [*_spectral_decay(study), *_over_splits(study, "recall_at_1")]
+        found += [*_spectral_decay(study, "split"), *_over_splits(study, "recall_at_1")]
+#        found += _spectral_decay(f"{study}_seeds", "seed")
     for left_out in ([], LOW_RATES):
         found.append(_order_on_birds_and_cars("roth2020", "recall_at_1", left_out))
     for study in ("karaman2021_birds", "karaman2021_cars"):
-        found += [*_triplet_losses(study, "recall_at_1"), *_triplet_losses(study, "map_at_r")]
+        for metric in ("recall_at_1", "map_at_r"):
+            found += _triplet_losses(by_split(study, metric))
+            found += _triplet_losses(by_seed(f"{study}_seeds", metric))
     found += [*_trained_networks("birds"), *_trained_networks("cars")]
     found += _orders()
     for data in ("omniglot", "grocery"):
@@ -172,9 +184,8 @@ def _projections(study: str, metric: str) -> list[tuple[float, float, float]]:
     return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
 
 
-def _triplet_losses(study: str, metric: str) -> list[tuple[float, float, float]]:
-    """Over splits: losses less the distance-sensitive one, and what the miner changes."""
-    arms = by_split(study, metric)
+def _triplet_losses(arms: pd.DataFrame) -> list[tuple[float, float, float]]:
+    """Losses less the distance-sensitive one, and what the miner changes."""
     without, mined = arms["without_miner,tuned_without"], arms["with_miner,tuned_with"]
     gain = mined - without[mined.columns]
     differences = [
@@ -189,18 +200,18 @@ def _triplet_losses(study: str, metric: str) -> list[tuple[float, float, float]]
     ]
 
 
-def _spectral_decay(study: str) -> list[tuple[float, float, float]]:
-    """Over splits: what regularization and batches change, and R@1's correlation with rho."""
+def _spectral_decay(study: str, repeated: str) -> list[tuple[float, float, float]]:
+    """What regularization and batches change, and R@1's correlation with rho."""
     scores = read_scores(PUBLISHED / study / "scores.parquet")
-    by_split = scores.pivot_table("value", index="split", columns=["metric", "variant", "method"])
+    means = scores.pivot_table("value", index=repeated, columns=["metric", "variant", "method"])
     intervals = []
     for metric, unit in (("recall_at_1", 100), ("map_at_r", 100), ("rho", 1)):
         for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
-            changed = by_split[metric, variant]
-            differences = unit * (changed - by_split[metric, "tuned"][changed.columns])
+            changed = means[metric, variant]
+            differences = unit * (changed - means[metric, "tuned"][changed.columns])
             intervals += [of_pairs(differences[loss]) for loss in differences]
             intervals.append(of_pairs(differences.mean(axis=1)))
-    rho, recall = (by_split[metric, "tuned"] for metric in ("rho", "recall_at_1"))
+    rho, recall = (means[metric, "tuned"] for metric in ("rho", "recall_at_1"))
     ascending = rho.mean().sort_values().index
     for losses in (ascending, ascending[:-4], ascending.drop(LOW_RATES)):
         intervals.append(of_pairs(rho[losses].corrwith(recall[losses], axis=1)))

@@ -1,6 +1,7 @@
 """docs/results.md: every number with an interval or a deviation is in a published table, or follows
 from published scores as it says."""
 
+import itertools
 import re
 
 import numpy as np
@@ -8,7 +9,16 @@ import pandas as pd
 import pytest
 from dmlbench.plan.read import read_mapping
 from project import REPOSITORY
-from published_contrasts import PUBLISHED, by_size, by_split, last_epoch, of_scores, over_seeds
+from published_contrasts import (
+    PUBLISHED,
+    by_seed,
+    by_size,
+    by_split,
+    last_epoch,
+    of_scores,
+    over_seeds,
+)
+from scipy import stats
 
 METHODS = REPOSITORY / "config" / "methods.yaml"
 TEXT = (REPOSITORY / "docs" / "results.md").read_text()
@@ -78,7 +88,7 @@ def rows_of(title: str, row: str) -> dict[str, list[float]]:
     methods["a random projection"] = "untrained"
     rows = re.findall(row, section.split("\n## ")[0], re.MULTILINE)
     return {
-        methods[name]: [float(number) for number in numbers]
+        methods[name]: [float(number) for number in numbers if number]
         for name, *numbers in rows
         if name in methods
     }
@@ -181,3 +191,44 @@ def test_the_scores_of_each_size_are_the_published_ones(data):
     assert len(found) == len(known) == 11
     for method, of_sizes in found.items():
         assert of_sizes == pytest.approx(list(known.loc[method]), abs=0.0051)
+
+
+def arms_of_triplet_losses() -> list[pd.DataFrame]:
+    """R@1 by seed and loss on birds and on cars, without and with the miner."""
+    studies = [by_seed(f"karaman2021_{data}_seeds", "recall_at_1") for data in ("birds", "cars")]
+    arms = ("without_miner,tuned_without", "with_miner,tuned_with")
+    return [scores[arm] for scores in studies for arm in arms]
+
+
+def test_the_scores_of_ten_seeds_are_the_published_ones():
+    number = r"\**([\d.]*)(?: ± [\d.]+)?\**"
+    row = rf"^\| ([\w ]+?) \| {number} \| ?{number} \| {number} \| ?{number} \|"
+    found = rows_of("Birds and cars: the noise of triplet losses, by ten seeds", row)
+    arms = arms_of_triplet_losses()
+    assert found.keys() - {"untrained"} == set(arms[0].columns)
+    for method, numbers in found.items():
+        known = [arm[method].mean() for arm in arms if method in arm]
+        assert method == "untrained" or numbers == pytest.approx(known, abs=0.0051)
+
+
+def test_as_many_pairs_of_triplet_losses_are_equivalent_as_the_page_says():
+    arms = arms_of_triplet_losses()
+    others = [arm.drop(columns=["distance_sensitive", "ratio"]) for arm in arms]
+    assert [equivalent_pairs(arm) for arm in arms] == [38, 21, 36, 5]
+    assert [equivalent_pairs(others[0]), equivalent_pairs(others[2])] == [36, 36]
+
+
+def equivalent_pairs(arm: pd.DataFrame) -> int:
+    """How many pairs of losses (columns) are within one point, by two tests over seeds."""
+    pairs = [arm[one] - arm[other] for one, other in itertools.combinations(arm, 2)]
+    intervals = [stats.ttest_1samp(each, 0).confidence_interval(0.90) for each in pairs]
+    return sum(low > -1 and high < 1 for low, high in intervals)
+
+
+def test_the_noise_of_triplet_losses_is_what_the_page_says():
+    for arm, noise, shared in zip(
+        arms_of_triplet_losses(), (0.36, 0.37, 0.48, 0.37), (0.74, 0.29, 0.53, 0.40), strict=True
+    ):
+        above = np.triu_indices(arm.shape[1], 1)
+        assert np.sqrt(arm.var().mean()) == pytest.approx(noise, abs=0.0051)
+        assert arm.corr().to_numpy()[above].mean() == pytest.approx(shared, abs=0.0051)
