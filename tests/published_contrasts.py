@@ -111,7 +111,7 @@ def of_scores() -> list[tuple[float, float, float]]:
         found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     for study in ("roth2020_birds", "roth2020_cars"):
         found += [*_spectral_decay(study, "split"), *_over_splits(study, "recall_at_1")]
-#        found += _spectral_decay(f"{study}_seeds", "seed")
+        found += _spectral_decay(f"{study}_seeds", "seed")
     for left_out in ([], LOW_RATES):
         found.append(_order_on_birds_and_cars("roth2020", "recall_at_1", left_out))
     for study in ("karaman2021_birds", "karaman2021_cars"):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.plan.read import read_mapping
+from dmlbench.statistics.aggregation import read_scores
 from project import REPOSITORY
 from published_contrasts import (
     PUBLISHED,
@@ -191,6 +192,24 @@ def test_the_scores_of_each_size_are_the_published_ones(data):
     assert len(found) == len(known) == 11
     for method, of_sizes in found.items():
         assert of_sizes == pytest.approx(list(known.loc[method]), abs=0.0051)
+
+
+def test_the_scores_of_five_seeds_are_the_published_ones():
+    number = r"\**([\d.]+)(?: ± [\d.]+)?\**"
+    row = rf"^\| (\w[\w ]+) \(\d{{4}}\) \|{' [|] '.join([f' ?{number}'] * 4)} \|"
+    found = rows_of("Birds and cars: fourteen losses by five seeds, as in the paper", row)
+    known = pd.concat(
+        [
+            read_scores(PUBLISHED / f"roth2020_{data}_seeds" / "scores.parquet")
+            .query("variant == 'tuned'")
+            .pivot_table("value", index="method", columns="metric")[["recall_at_1", "rho"]]
+            for data in ("birds", "cars")
+        ],
+        axis=1,
+    )
+    assert len(found) == len(known) == 14
+    for method, numbers in found.items():
+        assert numbers == pytest.approx(list(known.loc[method] * [100, 1, 100, 1]), abs=0.0051)
 
 
 def arms_of_triplet_losses() -> list[pd.DataFrame]:
