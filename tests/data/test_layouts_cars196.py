@@ -229,6 +229,7 @@ def test_the_real_train_and_test_lists_give_the_same_rows(real, real_rows, tmp_p
     assert (trains["label"] + 1).tolist() == [own[m.split("/")[1]] for m in trains["member"]]
 
 
+@pytest.mark.slow
 def test_real_folders_by_the_official_numbers_give_the_same_rows(real, real_rows, tmp_path):
     _, official, names = real
     members = {

@@ -12,14 +12,19 @@ from project import load_studies
 FILES = ("best.yaml", "trials.parquet", "provenance.jsonl", "workers/0.yaml")
 
 
-@pytest.fixture
-def searched(tmp_path):
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    return tmp_path_factory.mktemp("here")
+
+
+@pytest.fixture(scope="module")
+def searched(here):
     """The plan of a study with one finished search, and one that has only begun."""
-    plan = load_studies("psomas2020_birds", pathvars={"results": str(tmp_path / "here")})
+    plan = load_studies("psomas2020_birds", pathvars={"results": str(here)})
     for name, files in (("contrastive", FILES), ("triplet", FILES[2:])):
         row = next(row for row in plan.rows("psomas2020_birds") if row.method == name)
         for file in files:
-            path = tmp_path / "here" / "searches" / _folder(plan, row) / file
+            path = here / "searches" / _folder(plan, row) / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{name} {file}")
             os.utime(path, (1e9, 1e9))
@@ -30,14 +35,14 @@ def _folder(plan, row) -> str:
     return searches.folder(plan, plan.search_of(row))
 
 
-def test_finished_searches_return_as_they_were(searched, tmp_path):
+def test_finished_searches_return_as_they_were(searched, here, tmp_path):
     (folder,) = finished_searches(searched, "psomas2020_birds")
     assert pack(searched, "psomas2020_birds", tmp_path / "published" / "a.tar.xz") == 1
     assert unpack(tmp_path / "published" / "a.tar.xz", tmp_path / "there") == len(FILES)
     for file in FILES:
-        here, there = tmp_path / "here" / folder / file, tmp_path / "there" / folder / file
-        assert there.read_bytes() == here.read_bytes()
-        assert there.stat().st_mtime == here.stat().st_mtime
+        packed, unpacked = here / folder / file, tmp_path / "there" / folder / file
+        assert unpacked.read_bytes() == packed.read_bytes()
+        assert unpacked.stat().st_mtime == packed.stat().st_mtime
     assert len(list((tmp_path / "there" / "searches").iterdir())) == 1
 
 

@@ -38,6 +38,7 @@ def test_the_document_is_whole(document):
     assert "The answer, from the scores." in text
 
 
+@pytest.mark.slow
 def test_what_latex_cannot_print_is_not_in_it(document):
     """pdflatex knows these letters without further packages."""
     known = set("äöüéèçñšžřáíóÅøæßœž§©°²³µ¿¡«»’‘“”…") | {chr(code) for code in range(128)}
@@ -52,6 +53,7 @@ def test_letters_of_latex_in_words_of_a_study_are_escaped(study):
     assert [word for word in words.values() if word in text] == []
 
 
+@pytest.mark.slow
 def test_latex_compiles_it(document):
     if not shutil.which("pdflatex"):
         pytest.skip("no pdflatex here (Debian: texlive-latex-recommended)")
