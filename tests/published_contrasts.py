@@ -101,7 +101,8 @@ def of_scores() -> list[tuple[float, float, float]]:
             for left_out in ([], LAST):
                 found += _sizes(f"psomas2020_{data}_sizes", metric, left_out)
         found += [_rank_correlation(printed[128], printed[512]) for printed in _printed_sizes(data)]
-    found += _sizes_on_birds_and_cars("recall_at_1")
+    for left_out in ([], LAST):
+        found += _sizes_on_birds_and_cars("recall_at_1", left_out)
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
             found += [*_over_splits(study, metric), _miner(study, metric)]
@@ -236,10 +237,10 @@ def _sizes(study: str, metric: str, left_out: list[str]) -> list[tuple[float, fl
     ]
 
 
-def _sizes_on_birds_and_cars(metric: str) -> list[tuple[float, float, float]]:
+def _sizes_on_birds_and_cars(metric: str, left_out: list[str]) -> list[tuple[float, float, float]]:
     """Spearman's correlation of scores on both, for each size."""
     birds, cars = (
-        by_size(f"psomas2020_{data}_sizes", metric).drop(index="untrained")
+        by_size(f"psomas2020_{data}_sizes", metric).drop(index=["untrained", *left_out])
         for data in ("birds", "cars")
     )
     return [_rank_correlation(birds[size], cars[size]) for size in birds]
