@@ -6,57 +6,23 @@ import itertools
 import numpy as np
 import pandas as pd
 from dmlbench.statistics.aggregation import read_scores
-from project import REPOSITORY
+from published_scores import (
+    PUBLISHED,
+    by_seed,
+    by_size,
+    by_split,
+    every_metric,
+    last_epoch,
+    printed_ranks,
+    printed_sizes,
+)
 from scipy import stats
 
-PUBLISHED = REPOSITORY / "results" / "published"
 LAST = ["n_pair", "lifted_structure"]
 """The losses of psomas2020 that are last in each of its tournaments here."""
 
 LOW_RATES = ["generalized_lifted", "n_pair", "quadruplet"]
 """The losses of roth2020 whose searches end at low rates: as heads they learn least."""
-
-
-def last_epoch(study: str, metric: str, **where: str) -> pd.DataFrame:
-    """Percent by seed (rows) and method, of runs in the last epoch."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == @metric and role == 'test' and selection == 'last_epoch'"
-    )
-    for column, value in where.items():
-        scores = scores[scores[column] == value]
-    return 100 * scores.pivot(index="seed", columns="method", values="value")
-
-
-def by_split(study: str, metric: str) -> pd.DataFrame:
-    """Percent by split of the classes (rows), and by variant and method: means over seeds."""
-    return _means("split", study, metric)
-
-
-def by_seed(study: str, metric: str) -> pd.DataFrame:
-    """Percent by seed (rows), and by variant and method, of a study of one split."""
-    return _means("seed", study, metric)
-
-
-def _means(repeated: str, study: str, metric: str) -> pd.DataFrame:
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == @metric and role == 'test'"
-    )
-    return 100 * scores.pivot_table("value", index=repeated, columns=["variant", "method"])
-
-
-def by_size(study: str, metric: str) -> pd.DataFrame:
-    """Percent by method (rows) and embedding size: means over seeds."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == @metric and role == 'test' and selection == 'last_epoch'"
-    )
-    return 100 * scores.pivot_table("value", index="method", columns="embedding_dim")
-
-
-def over_seeds(study: str) -> pd.DataFrame:
-    """Percent: mean and standard deviation over the seeds of every score that the study has."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet")
-    repeated = [name for name in scores if name not in ("run", "seed", "value")]
-    return 100 * scores.groupby(repeated, dropna=False)["value"].agg(["mean", "std"])
 
 
 def of_pairs(differences) -> tuple[float, float, float]:
@@ -100,7 +66,7 @@ def of_scores() -> list[tuple[float, float, float]]:
         for metric in ("recall_at_1", "map_at_r"):
             for left_out in ([], LAST):
                 found += _sizes(f"psomas2020_{data}_sizes", metric, left_out)
-        found += [_rank_correlation(printed[128], printed[512]) for printed in _printed_sizes(data)]
+        found += [_rank_correlation(printed[128], printed[512]) for printed in printed_sizes(data)]
     for left_out in ([], LAST):
         found += _sizes_on_birds_and_cars("recall_at_1", left_out)
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
@@ -203,8 +169,7 @@ def _triplet_losses(arms: pd.DataFrame) -> list[tuple[float, float, float]]:
 
 def _spectral_decay(study: str, repeated: str) -> list[tuple[float, float, float]]:
     """What regularization and batches change, and R@1's correlation with rho."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet")
-    means = scores.pivot_table("value", index=repeated, columns=["metric", "variant", "method"])
+    means = every_metric(repeated, study)
     intervals = []
     for metric, unit in (("recall_at_1", 100), ("map_at_r", 100), ("rho", 1)):
         for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
@@ -267,7 +232,9 @@ def _orders() -> list[tuple[float, float, float]]:
             for study in ("birds", "cars", "birds_trained", "cars_trained")
         }
     )
-    orders = orders.assign(table_11=_table_11(), table_09=_table_09())
+    orders = orders.assign(
+        table_11=printed_ranks(), table_09=mean_ranks(printed_sizes("cars")[0].T)
+    )
     eight = orders.drop(index=LAST)
     pairs = list(itertools.combinations(orders, 2))
     return [
@@ -275,36 +242,6 @@ def _orders() -> list[tuple[float, float, float]]:
         for ranks in (orders, eight)
         for one, other in pairs
     ]
-
-
-def _table_11() -> pd.Series:
-    """The printed mean rank of each method on birds."""
-    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_11.csv").query(
-        "metric == 'tournament_average_rank' and dataset == 'cub200'"
-    )
-    return printed.set_index("method")["value"]
-
-
-def _printed_sizes(data: str) -> list[pd.DataFrame]:
-    """For each network, the printed R@1: by method (rows) and embedding size."""
-    tables = [
-        pd.read_csv(REPOSITORY / f"config/reference/psomas2020/table_{number}.csv")
-        for number in {"birds": ("06", "07", "08"), "cars": ("09", "20", "21")}[data]
-    ]
-    return [
-        printed.query("metric == 'recall_at_1'").pivot(
-            index="method", columns="embedding_dim", values="value"
-        )
-        for printed in tables
-    ]
-
-
-def _table_09() -> pd.Series:
-    """The mean rank of each method over the four sizes printed for cars."""
-    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_09.csv").query(
-        "metric == 'recall_at_1'"
-    )
-    return mean_ranks(printed.pivot(index="panel", columns="method", values="value"))
 
 
 def mean_ranks(scores: pd.DataFrame) -> pd.Series:
