@@ -14,8 +14,12 @@ marked = $(shell grep -rlE --include='test_*.py' 'mark\.($(1))\b' tests)
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
+# Without a folder for their caches, uv and Snakemake end with an error that does not say what to set.
+with_cache = cache="$${XDG_CACHE_HOME:-$$HOME/.cache}"; mkdir -p "$$cache" 2>/dev/null && \
+	[ -w "$$cache" ] || { echo "no folder $$cache; set XDG_CACHE_HOME to one you can write to"; exit 1; };
+
 .venv/ready: requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+	@$(with_cache) $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 		|| { echo "dmlbench needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "making .venv from requirements.lock (about 6 GB with CUDA, once)"
 	@rm -rf .venv
@@ -26,51 +30,26 @@ help: ## list the targets
 		--require-hashes -r requirements.lock
 	@touch $@
 
+# The command, from this folder as it is.
+$(BIN)/dmlbench: pyproject.toml .venv/ready
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable .
+	@touch $@
+
 .PHONY: environment
-environment: .venv/ready ## make .venv
+environment: $(BIN)/dmlbench ## make .venv, with the command dmlbench
 
 .PHONY: demo
-demo: .venv/ready ## one study end to end on data drawn on the spot: no GPU, no download, minutes
-	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) demo
-	@$(BIN)/python workflow/scripts/summarize.py demo
+demo: $(BIN)/dmlbench ## one study end to end on data drawn on the spot: no GPU, no download, minutes
+	@$(with_cache) $(BIN)/dmlbench demo --cores $(CORES)
 
-# Of the command line alone, as some systems have a NAME or a GROUP in their environment; and by the
-# environment and as they are, so that neither make nor the shell reads a sign of a name.
-given = FOLDER RUN QUERY OUTPUT WEIGHTS NAME LAYOUT LIST LABEL BOX GROUP NETWORK MODEL SIZE KIND K
-as_given = $(if $(findstring command line,$(origin $(1))),$(value $(1)))
-$(foreach each,$(given),$(eval override export $(each) := $$(call as_given,$(each))))
-
-.PHONY: study
-study: .venv/ready ## a study of your own images: FOLDER=~/pictures/mine (FROZEN=1, NETWORK=, NAME=, LAYOUT= or LIST=labels.csv LABEL= BOX= GROUP=)
-	@$(if $(value FOLDER),,echo "name your folder: make study FOLDER=~/pictures/mine"; exit 1)
-	@$(BIN)/python workflow/scripts/new_study.py $${NAME:+--name="$$NAME"} \
-		$${NETWORK:+--network="$$NETWORK"} $${LAYOUT:+--layout="$$LAYOUT"} \
-		$${LIST:+--list="$$LIST"} $${LABEL:+--label="$$LABEL"} $${BOX:+--box="$$BOX"} \
-		$${GROUP:+--group="$$GROUP"} $(if $(FROZEN),--frozen) -- "$$FOLDER"
+# Successors, for one version.
+moved = study:new network:add-network embed:embed search:search export:export
+.PHONY: $(foreach each,$(moved),$(firstword $(subst :, ,$(each))))
+study network embed search export:
+	@echo "make $@ is now: .venv/bin/dmlbench $(patsubst $@:%,%,$(filter $@:%,$(moved))) --help"; exit 1
 
 # Ends a target that lacks one of these variables.
 named = $(foreach each,$(1),$(if $(value $(each)),,echo "name $(each)=..."; exit 1;))
-
-.PHONY: network
-network: .venv/ready ## a model of timm or torchvision as a network: MODEL=timm/... or torchvision/... (NAME=, SIZE=, WEIGHTS=)
-	@$(call named,MODEL) $(BIN)/python workflow/scripts/new_network.py $${NAME:+--name="$$NAME"} \
-		$${SIZE:+--size="$$SIZE"} $${WEIGHTS:+--weights="$$WEIGHTS"} -- "$$MODEL"
-
-# RUN: a run's folder, the digest at its end, or a finished study, of which the best run is taken.
-USE := PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.inference
-OPTIONS = $${OUTPUT:+--output="$$OUTPUT"} $${WEIGHTS:+--weights="$$WEIGHTS"}
-
-.PHONY: embed
-embed: .venv/ready ## embeddings of a folder's images by a finished run, as Parquet: RUN= FOLDER= (OUTPUT=)
-	@$(call named,RUN FOLDER) $(USE) embed $(OPTIONS) -- "$$RUN" "$$FOLDER"
-
-.PHONY: search
-search: .venv/ready ## the pictures nearest to one, as ranks and a page: RUN= QUERY=picture.jpg FOLDER= (K=10, OUTPUT=)
-	@$(call named,RUN QUERY FOLDER) $(USE) search $${K:+--k="$$K"} $(OPTIONS) -- "$$RUN" "$$QUERY" "$$FOLDER"
-
-.PHONY: export
-export: .venv/ready ## the network of a finished run: RUN= (KIND=safetensors, torchscript or onnx; OUTPUT=)
-	@$(call named,RUN) $(USE) export $${KIND:+--kind="$$KIND"} $(OPTIONS) -- "$$RUN"
 
 .PHONY: test
 test: .venv/ready ## the fast tests
@@ -93,6 +72,20 @@ test-slow: .venv/ready .venv-docs/ready ## the slow tests, and whole workflows a
 test-optional: .venv-optional/ready ## what takes timm and ONNX: any network, weights of the hub, exports
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(subst $(BIN)/,.venv-optional/bin/,$(PYTEST)) -rs -m "not evidence" \
 		tests/networks/test_any_backbone.py tests/networks/test_hub.py tests/inference/test_model.py
+
+# Temporary environments, removed at the end: what differs from .venv, then .venv.
+BOUNDS := tests/test_snakemake_parts.py tests/workflow/test_verbs.py tests/training/test_methods.py
+.PHONY: test-bounds
+test-bounds: .venv/ready ## the oldest and the newest Snakemake and torch that pyproject.toml promises (may fetch a torch)
+	@for end in lowest-direct highest; do \
+		$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-bounds && \
+		$(BIN)/uv pip install --quiet --python .venv-bounds/bin/python --resolution $$end --group bounds && \
+		$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+			> "$$(.venv-bounds/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth" && \
+		$(BIN)/uv pip list --quiet --python .venv-bounds/bin/python | grep -E '^(snakemake|torch) ' && \
+		$(subst $(BIN)/,.venv-bounds/bin/,$(PYTEST)) -m 'not slow' $(BOUNDS) || exit 1; \
+	done
+	@rm -rf .venv-bounds
 
 .PHONY: test-cluster
 CLUSTER ?= cluster
@@ -124,15 +117,15 @@ lint: .venv/ready ## style of Python and Snakemake files
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/snakefmt --check Snakefile rules
-	@$(BIN)/snakemake --lint
+	@$(with_cache) $(BIN)/snakemake --lint
 
 .PHONY: dry-run
 dry-run: .venv/ready ## plan every study, in one call
-	@$(BIN)/snakemake --dry-run --quiet rules -- $(basename $(notdir $(wildcard config/studies/*.yaml)))
+	@$(with_cache) $(BIN)/snakemake --dry-run --quiet rules -- $(basename $(notdir $(wildcard config/studies/*.yaml)))
 
 .PHONY: rehearsal
 rehearsal: .venv/ready ## every rule, table and figure at toy size, of all studies or of STUDY=...
-	@$(BIN)/snakemake --profile profiles/local --cores $(CORES) --quiet rules \
+	@$(with_cache) $(BIN)/snakemake --profile profiles/local --cores $(CORES) --quiet rules \
 		--configfile config/config.yaml config/rehearsal.yaml -- $(STUDY)
 
 .PHONY: benchmark
@@ -155,15 +148,19 @@ publish: .venv/ready ## copy what STUDY=... has found so far from results/ to re
 			| tar -C results/studies/$$study -cf - -T - \
 			| tar -C results/published/$$study -xf - || exit 1; \
 	done
-	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.published pack $(STUDY)
+	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.records.published pack $(STUDY)
 
 .PHONY: published-tables
 published-tables: .venv/ready ## write the tables of results/published/<study> from its scores again, by this version's rules: STUDY= (FOLDER=)
 	@$(call named,STUDY) PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.presentation.published $(STUDY) $${FOLDER:+--folder "$$FOLDER"}
 
+.PHONY: latex
+latex: .venv/ready ## write the tables of the published STUDY= as LaTeX into FOLDER=
+	@$(call named,STUDY) PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.presentation.published $(STUDY) --latex "$${FOLDER:-latex/$(STUDY)}"
+
 .PHONY: continue
 continue: .venv/ready ## take the published searches of STUDY=... into results/, so that a call continues after them
-	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.published unpack $(STUDY)
+	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.records.published unpack $(STUDY)
 
 .PHONY: record-training
 record-training: .venv/ready ## record what every part computes, once versions are raised where they must be
@@ -178,12 +175,24 @@ gpu-page: .venv/ready ## write the steps of docs/gpu.md again, from what a GPU m
 	@$(BIN)/python docs/from_gpu.py
 
 .PHONY: audit-pages
-audit-pages: .venv/ready ## write what README.md, docs/results.md and docs/audit.md say of the audit again
+audit-pages: .venv/ready ## write what docs/results.md and docs/audit.md say of the audit again
 	@$(BIN)/python docs/from_audit.py
+
+.PHONY: cards
+cards: .venv/ready ## write the tables of docs/results.md that published scores give again
+	@$(BIN)/python docs/from_cards.py
+
+.PHONY: order-pages
+order-pages: .venv/ready ## write what docs/results.md says of orders of losses again
+	@$(BIN)/python docs/from_orders.py
 
 .PHONY: map
 map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
 	@$(BIN)/python docs/from_rules.py
+
+.PHONY: sources
+sources: .venv/ready ## write the tables of docs/official.md from the catalogs again
+	@$(BIN)/python docs/from_sources.py
 
 .PHONY: margins
 margins: .venv/ready ## write config/reference/*/margins.csv from the printed numbers again
@@ -206,6 +215,10 @@ gallery: .venv/ready ## write the sections and pictures of docs/gallery.md from 
 .PHONY: docs
 docs: .venv/ready .venv-docs/ready ## the pages and the library's reference as a site: site/index.html
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+
+.PHONY: pins
+pins: .venv/ready ## pin the conda environments to builds, on a machine with conda: docs/conda.md
+	@$(BIN)/python envs/pin.py cpu gpu
 
 .PHONY: lock
 lock: ## resolve the dependencies again, for pip and for conda

@@ -4,12 +4,15 @@ from pathlib import Path
 import yaml
 from snakemake.utils import min_version
 
-min_version("9.11")
+min_version("9.17")
 
+# Of the working folder, or else of this repository, so that a call works from any folder.
 CONFIGFILE = Path("config/config.yaml")
+if not CONFIGFILE.exists():
+    CONFIGFILE = Path(workflow.current_basedir) / CONFIGFILE
 
 # Snakemake reports an empty file without naming it.
-if CONFIGFILE.exists() and yaml.safe_load(CONFIGFILE.read_text()) is None:
+if CONFIGFILE.exists() and yaml.safe_load(CONFIGFILE.read_text(encoding="utf-8")) is None:
     sys.exit(f"dmlbench: {CONFIGFILE}: is empty; allowed: YAML with at least one key")
 
 
@@ -18,6 +21,7 @@ configfile: str(CONFIGFILE)
 
 include: "rules/common.smk"
 include: "rules/lookups.smk"
+include: "rules/requested.smk"
 include: "rules/records.smk"
 include: "rules/costs.smk"
 include: "rules/progress.smk"
@@ -32,6 +36,7 @@ include: "rules/studies.smk"
 include: "rules/audit.smk"
 include: "rules/agreement.smk"
 include: "rules/claims.smk"
+include: "rules/certificate.smk"
 include: "rules/report.smk"
 include: "rules/overview.smk"
 include: "rules/unused.smk"
@@ -43,15 +48,14 @@ onstart:
         # Read-only calls need no claim.
         if not only_looks():
             claim(RESULTS)
+            slurm.cancel_what_was_left(RESULTS)
             RUNS.write()
+        for line in needs_of_jobs_ahead():
+            print(f"dmlbench: {line}", file=sys.stderr)
         show_progress()
     except UserError as error:
         sys.exit(f"dmlbench: {error}")
-    # With its default limit, Snakemake's scheduler reconsiders all waiting jobs once a second for
-    # every finished job: hours into a study that takes a whole core.
-    limit = workflow.scheduling_settings.max_jobs_per_timespan
-    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
+    snakemake_parts.start_jobs_as_asked(workflow)
 
 
 onsuccess:
@@ -61,10 +65,10 @@ onsuccess:
 
 # After a failed job, and after Ctrl-C.
 onerror:
-    if cluster.asked_for_too_much(log):
+    if cluster.was_refused(log):
         print(
-            "dmlbench: no node has what a job asks for: lower it in config/resources.yaml, or the "
-            "number of cores by `cores` in profiles/slurm/site.yaml",
+            "dmlbench: Slurm refused jobs, see above: what they ask for is in config/resources.yaml, "
+            "where they may run in profiles/slurm/site.yaml",
             file=sys.stderr,
         )
     print(

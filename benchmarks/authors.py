@@ -13,9 +13,11 @@ here everything stays on the CPU, in float64 where their code allows it.
 """
 
 import argparse
+import ast
 import functools
 import importlib
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -33,9 +35,12 @@ from author_batches import (  # noqa: E402
     CLASSES,
     DIMENSIONS,
     DRAWS,
+    RHO_SWITCH,
     Fixed,
     features,
     fixed_batches,
+    long_batches,
+    mined_batches,
     proxies,
     wide_batch,
 )
@@ -76,21 +81,19 @@ def roth(folder: Path, first: Path) -> Iterator[tuple[str, dict]]:
         source |= {"commit": commit(folder), "library": f"torch {torch.__version__}"}
         criteria = importlib.import_module("criteria")
         miners = importlib.import_module("batchminer")
-        mined = {
-            "contrastive": "contrastive",
-            "triplet": "triplet",
-            "margin": "margin",
-            "snr": "snr",
-        }
-        for ours, theirs in mined.items():
-            yield f"roth2020/{ours}", source | losses(_roth_mined(criteria, miners, theirs))
+        for name in ("contrastive", "triplet", "margin", "snr"):
+            yield f"roth2020/{name}", source | losses(_roth_mined(criteria, miners, name))
+            made = _roth_mined(criteria, miners, name, "rho_distance")
+            yield f"roth2020/{name} with rho", source | losses(made)
+        made = _roth_mined(criteria, miners, "quadruplet")
+        yield "roth2020/quadruplet", source | losses(made)
         for ours, theirs, miner in (
             ("n_pair", "npair", "npair"),
             ("angular", "angular", "npair"),
             ("generalized_lifted", "lifted", "lifted"),
         ):
             made = _roth_mined(criteria, miners, theirs, miner)
-            yield f"roth2020/{ours}", source | losses(made)
+            yield f"roth2020/{ours}", source | losses(made, long_batches())
         plain = {
             "proxy_nca": ("proxynca", "proxies"),
             "normalized_softmax": ("softmax", "class_map"),
@@ -99,9 +102,12 @@ def roth(folder: Path, first: Path) -> Iterator[tuple[str, dict]]:
         }
         for ours, (theirs, weights) in plain.items():
             yield f"roth2020/{ours}", source | losses(_roth_plain(criteria, theirs, weights))
-        for name in ("softhard", "semihard", "distance", "npair"):
-            counted = draws(functools.partial(miners.select, name, options()), fixed_batches())
+        for name in ("softhard", "semihard", "distance", "rho_distance", "random", "npair"):
+            counted = draws(functools.partial(miners.select, name, options()), mined_batches())
             yield f"roth2020/miner {name}", source | counted
+        yield "roth2020/soft_triple", source | {"raises": _error_of(criteria.softtriplet)}
+        yield "roth2020/crops", source | _roth_crops()
+        yield "roth2020/runs", source | {"runs": _roth_runs(folder)}
         yield "roth2020/sampler", source | {"classes": _roth_sampler()}
         yield "roth2020/pi", source | {"batches": _roth_distances()}
     with imported_from(first):
@@ -130,21 +136,51 @@ def _roth_plain(criteria: Any, name: str, weights: str | None) -> Callable:
 
 
 def options() -> SimpleNamespace:
-    """Their options, at the values that the paper prints."""
+    """Their options at their own defaults; p_switch is that of their runs of CUB200-2011."""
+    theirs, parser = importlib.import_module("parameters"), argparse.ArgumentParser()
+    for kind in ("basic_training", "loss_specific", "batchmining_specific", "batch_creation"):
+        getattr(theirs, f"{kind}_parameters")(parser)
+    given = {"n_classes": CLASSES, "embed_dim": DIMENSIONS, "device": "cpu", "arch": "resnet50"}
     return SimpleNamespace(
-        n_classes=CLASSES, embed_dim=DIMENSIONS, device="cpu", arch="resnet50", lr=1e-5, bs=112,
-        samples_per_class=2, loss="triplet", loss_triplet_margin=0.2, loss_margin_margin=0.2,
-        loss_margin_nu=0, loss_margin_beta_constant=False, loss_margin_beta=1.2,
-        loss_margin_beta_lr=5e-4, loss_contrastive_pos_margin=0, loss_contrastive_neg_margin=1,
-        loss_snr_margin=0.2, loss_snr_reg_lambda=0.005, loss_npair_l2=0, loss_angular_alpha=45,
-        loss_angular_npair_ang_weight=2, loss_angular_npair_l2=0, loss_lifted_neg_margin=1,
-        loss_lifted_l2=0, loss_proxynca_lrmulti=50, loss_softmax_temperature=0.05,
-        loss_softmax_lr=1e-5, loss_histogram_nbins=65, loss_multisimilarity_pos_weight=2,
-        loss_multisimilarity_neg_weight=40, loss_multisimilarity_margin=0.1,
-        loss_multisimilarity_thresh=0.5, loss_arcface_angular_margin=0.5,
-        loss_arcface_feature_scale=16, loss_arcface_lr=5e-4, miner_distance_lower_cutoff=0.5,
-        miner_distance_upper_cutoff=1.4,
-    )  # fmt: skip
+        **vars(parser.parse_args([])) | given | {"miner_rho_distance_cp": RHO_SWITCH}
+    )
+
+
+def _error_of(criterion: Any) -> str:
+    try:
+        criterion.Criterion(options())
+    except AttributeError as error:
+        return f"AttributeError: {error.name}"
+    raise SystemExit(f"{criterion.__name__} runs: record its values")
+
+
+def _roth_crops() -> dict[str, list[float]]:
+    """The scale and ratio of their random crops."""
+    given = SimpleNamespace(**vars(options()) | {"augmentation": "base"})
+    dataset = importlib.import_module("datasets.basic_dataset_scaffold").BaseDataset({0: []}, given)
+    crop = dataset.normal_transform.transforms[0]
+    return {"scale": list(crop.scale), "ratio": list(crop.ratio)}
+
+
+def _roth_runs(folder: Path) -> dict[str, dict]:
+    """What the commands of their sample runs say: normalization, p_switch, images of a class."""
+    found = {}
+    for line in (
+        (folder / "Sample_Runs" / "ICML2020_RevisitDML_SampleRuns.sh").read_text().split("\n")
+    ):
+        words = line.split()
+        if "--group" not in words:
+            continue
+        given = {words[i]: words[i + 1] for i in range(len(words) - 1) if words[i].startswith("--")}
+        name = given["--group"].rstrip("_").removesuffix("_3")
+        rho = given.get("--miner_rho_distance_cp")
+        found[name] = {
+            "loss": given["--loss"],
+            "miner": given.get("--batch_mining"),
+            "normalize": "normalize" in given["--arch"],
+            "p_switch": rho and float(rho),
+        }
+    return found
 
 
 def _roth_sampler() -> dict[str, float]:
@@ -188,6 +224,7 @@ def library(folder: Path, psomas: Path) -> Iterator[tuple[str, dict]]:
             code = importlib.import_module("losses")
             for ours, made in _of_psomas(code).items():
                 yield f"psomas2020/{ours}", source | losses(made)
+            yield "psomas2020/batches", source | {"images_per_class": _default(psomas, "--IPC")}
             of_margin = code.MarginLoss().miner
             counted = draws(lambda: of_margin, {"wide": wide_batch(), **fixed_batches()})
             yield "psomas2020/miner distance", source | counted
@@ -277,10 +314,20 @@ def built_in(loss: Any, name: str) -> torch.nn.Parameter:
     return parameter
 
 
-def losses(call: Callable) -> dict:
-    """Value, gradients and drawn tuples of a loss on every fixed batch."""
+def _default(folder: Path, option: str) -> Any:
+    """The default of an option of psomas2020's script of trainings, which cannot be imported."""
+    for call in ast.walk(ast.parse((folder / "train.py").read_text())):
+        if isinstance(call, ast.Call) and [
+            each.value for each in call.args[:1] if isinstance(each, ast.Constant)
+        ] == [option]:
+            return next(word.value.value for word in call.keywords if word.arg == "default")
+    raise SystemExit(f"train.py: no {option}")
+
+
+def losses(call: Callable, batches: dict[str, Fixed] | None = None) -> dict:
+    """Value, gradients and drawn tuples of a loss on every fixed batch, or on these."""
     found = {}
-    for name, (x, labels) in fixed_batches().items():
+    for name, (x, labels) in (batches or fixed_batches()).items():
         x = x.clone().requires_grad_()
         value, parameters, tuples = call(x, labels)
         gradients = torch.autograd.grad(value.sum(), [x, *parameters])
@@ -296,7 +343,9 @@ def draws(build: Callable, batches: dict[str, Fixed]) -> dict:
     """How often each positive and negative of an anchor was drawn, [B, B] each."""
     found = {}
     for name, (x, labels) in batches.items():
-        np.random.seed(0)  # noqa: NPY002 (their generator)
+        # Their generators.
+        np.random.seed(0)  # noqa: NPY002
+        random.seed(0)
         miner = build()
         counts = np.zeros((2, len(x), len(x)), int)
         for _ in range(DRAWS):

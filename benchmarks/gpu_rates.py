@@ -10,8 +10,8 @@ import torch
 import yaml
 from dmlbench.evaluation import evaluate
 from dmlbench.losses import build_loss
-from dmlbench.plan.memory_model import OVERHEAD, Memory
-from dmlbench.plan.read import read_yaml
+from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.costs.memory_model import OVERHEAD, Memory
 from dmlbench.training.device import use_precision
 from dmlbench.training.seeds import make_deterministic
 from gpu_report import Budget, Finding, attempted

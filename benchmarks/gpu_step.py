@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from dmlbench.losses import build_loss
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.recipes import Optimizer
+from dmlbench.plan.catalogs.recipes import Optimizer
 from dmlbench.training.device import use_precision
 from dmlbench.training.optimization import build_optimizer
 from dmlbench.training.seeds import make_deterministic

@@ -43,7 +43,7 @@ def _call(command: Sequence[str], folder: Path) -> Spent:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
-    with tempfile.TemporaryFile("w+") as output:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         began = time.perf_counter()
         process = subprocess.Popen(
             command, cwd=folder, preexec_fn=limit, stdout=output, stderr=subprocess.STDOUT

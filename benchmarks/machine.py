@@ -50,6 +50,8 @@ def peak_memory() -> int:
     process would look as large.
     """
     if sys.platform == "linux":
-        (line,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        (line,) = re.findall(
+            r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8")
+        )
         return int(line) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.weights import load_weights
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from pytorch_metric_learning import losses, miners, samplers
 from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 from torch.utils.data import DataLoader

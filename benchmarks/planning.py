@@ -26,7 +26,7 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan  # noqa: E402
 from dmlbench.plan import paths  # noqa: E402
-from dmlbench.plan.index import RunIndex  # noqa: E402
+from dmlbench.plan.graph.index import RunIndex  # noqa: E402
 from limited import CPU_LIMIT, MB, MEMORY_LIMIT, SECONDS_LIMIT, SNAKEMAKE, call  # noqa: E402
 from machine import machine, write_report  # noqa: E402
 from pretended import pretend_done, pretend_recorded  # noqa: E402

@@ -8,8 +8,11 @@ import pyarrow as pa
 from dmlbench import plan, provenance
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import write_table
-from dmlbench.plan import pages, paths, stale, versions
-from dmlbench.plan.progress import Stage, of_study
+from dmlbench.plan import paths
+from dmlbench.plan.costs.progress import Stage, of_study
+from dmlbench.plan.records import stale
+from dmlbench.plan.specs import versions
+from dmlbench.plan.views import pages
 
 CONTENT = {".safetensors": 20_000, ".parquet": 15_000}
 """Bytes of a run's files, about as many as those of the toy network of the demo."""
@@ -59,7 +62,7 @@ def pretend_recorded(folder: Path, study: plan.Plan) -> int:
         code = trained if stage.rule == "train" else {}
         record = provenance.Record(stage.rule, digests, inputs, "0" * 64, code)
         # Without waiting for the disk after each line, as `provenance.write` does.
-        with open(made_in / provenance.FILE, "a") as file:
+        with open(made_in / provenance.FILE, "a", encoding="utf-8") as file:
             file.write(json.dumps(record._asdict()) + "\n")
     return written
 
@@ -75,7 +78,7 @@ def _files(results: Path, stage: Stage) -> list[Path]:
 
 def _inputs(folder: Path, results: Path, rule: str) -> dict[str, str]:
     """The inputs of a job from its own folder, with their recorded digests."""
-    known = provenance.in_folder(str(folder))
+    known = provenance.in_folder(str(folder)).by_name
     names = [name for name in known if name.startswith(_INPUTS.get(rule, ()))]
     return {
         (folder / name).relative_to(results).as_posix(): known[name].files[name] for name in names

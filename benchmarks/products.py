@@ -27,7 +27,7 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan, provenance  # noqa: E402
 from dmlbench.plan import paths  # noqa: E402
-from dmlbench.plan.run import Run  # noqa: E402
+from dmlbench.plan.specs.run import Run  # noqa: E402
 from machine import machine, write_report  # noqa: E402
 from planning import markdown, project  # noqa: E402
 from process_costs import make  # noqa: E402

@@ -114,7 +114,10 @@ def apart(work, *arguments, **environment):
 
     def run(send) -> None:
         os.environ.update(environment)
-        with open(os.devnull, "w") as nothing, contextlib.redirect_stderr(nothing):
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nothing,
+            contextlib.redirect_stderr(nothing),
+        ):
             send.send(work(*arguments))
 
     fork = multiprocessing.get_context("fork")

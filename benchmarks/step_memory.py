@@ -23,8 +23,8 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench.files import atomic_write  # noqa: E402
 from dmlbench.networks.embedder import Embedder  # noqa: E402
-from dmlbench.plan.recipes import Optimizer  # noqa: E402
-from dmlbench.plan.spec import Spec  # noqa: E402
+from dmlbench.plan.catalogs.recipes import Optimizer  # noqa: E402
+from dmlbench.plan.specs.spec import Spec  # noqa: E402
 from dmlbench.training.optimization import build_optimizer  # noqa: E402
 
 PIXELS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 from dmlbench import plan
-from dmlbench.plan.where import Where
+from dmlbench.plan.catalogs.where import Where
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MB = 10**6

@@ -127,8 +127,8 @@ def prepare(case: Case, data: Path, folder: Path) -> None:
 def spec_of(case: Case, *, free: bool):
     """The spec of both sides: the study's MultiSimilarity with its miner."""
     from dmlbench import plan
-    from dmlbench.plan.read import read_mapping
-    from dmlbench.plan.spec import Spec
+    from dmlbench.plan.catalogs.read import read_mapping
+    from dmlbench.plan.specs.spec import Spec
 
     values = read_mapping(REPOSITORY / "config" / "config.yaml") | {"studies": [case.study]}
     planned = plan.load(values, REPOSITORY / "config")
@@ -189,7 +189,7 @@ def ours(case: Case, spec, folder: Path, weights: Path, device: str) -> dict[str
 
 def measure(name: str, side: str, network: str, device: str, folder: Path, weights: Path) -> None:
     """Print a measurement as JSON: the whole of a child process."""
-    from dmlbench.plan.spec import Spec
+    from dmlbench.plan.specs.spec import Spec
 
     case = CASES[name]
     spec = Spec.model_validate_json((folder / SPEC).read_text())

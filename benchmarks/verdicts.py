@@ -9,10 +9,12 @@ uniform noise between 50 and 90, or, for numbers that claim an effect (can2019's
 roth2020's samplers and regularization), the number without it. Printed numbers scatter around the
 truth, and runs of ours as well, by the noise that the paper shows (margins.csv). Numbers of toy
 classes, for which no noise is known, and means over folds are left out. Writes
-results/benchmarks/verdicts.json and the tables of docs/verdicts.md, and prints them.
+results/benchmarks/verdicts.json and the tables of docs/verdicts.md, and prints them. Verdicts on
+claims are simulated by benchmarks/claims.py, which adds its own key to the same file.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +26,8 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from dmlbench.evaluation.names import quantity  # noqa: E402
 from dmlbench.marked_text import write_marked  # noqa: E402
-from dmlbench.plan.margins import read_sources  # noqa: E402
-from dmlbench.plan.rows import NOTHING  # noqa: E402
+from dmlbench.plan.catalogs.rows import NOTHING  # noqa: E402
+from dmlbench.plan.studies.margins import read_sources  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores  # noqa: E402
 from dmlbench.statistics.audit import COLUMNS as AUDIT_COLUMNS  # noqa: E402
 from dmlbench.statistics.margins import (  # noqa: E402
@@ -206,7 +208,8 @@ def main() -> None:
     output = REPOSITORY / "results" / "benchmarks" / "verdicts.json"
     report = {"machine": machine(["numpy", "pandas", "scipy"])}
     report |= {"repetitions": options.repetitions, "rates": rows}
-    write_report(output, report)
+    known = json.loads(output.read_text()) if output.exists() else {}
+    write_report(output, known | report)
     write_marked(PAGE, "verdicts", text)
 
 

@@ -10,18 +10,23 @@ sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.statistics.audit import RULES, audit_frame, read_document  # noqa: E402
-from dmlbench.statistics.audit.check import BLAMED, SURE  # noqa: E402
-from dmlbench.statistics.audit.defects import defects_of, says  # noqa: E402
+from dmlbench.statistics.audit.check import BLAMED, CERTAIN, NOTE, SURE  # noqa: E402
+from dmlbench.statistics.audit.defects import defects_of, findings_of, says  # noqa: E402
 from dmlbench.statistics.audit.precision import (  # noqa: E402
+    CORRECTED,
     SEED,
-    drawn,
+    Precision,
     precision,
+    precision_of_places,
     read_checked,
+    read_places,
 )
+from dmlbench.words import counted  # noqa: E402
 
 REFERENCE = HOME / "config" / "reference"
 CHECKED = REFERENCE / "audit_checked.csv"
-PAGES = ("README.md", "docs/results.md", "docs/audit.md")
+PLACES = REFERENCE / "audit_places.csv"
+PAGES = ("docs/results.md", "docs/audit.md")
 
 
 def texts(frame: pd.DataFrame) -> dict[str, str]:
@@ -30,34 +35,67 @@ def texts(frame: pd.DataFrame) -> dict[str, str]:
     Args:
         frame: the checks of all documents, as `audit_frame` gives them.
     """
-    defects, checked = defects_of(frame), read_checked(CHECKED)
-    sample = precision(drawn(defects["defect"]), checked)
-    every = precision(defects["defect"], checked)
-    stand = f"{sample.stand} of {sample.checked} drawn by chance"
+    defects, places = defects_of(frame), read_places(PLACES)
+    headline = [_what_is_blamed(defects), _notes(frame), *_how_many_stand(defects, places)]
     return {
-        "README.md": (
-            f"An audit of the printed numbers finds {says(defects)}.\n"
-            f"Checked by hand, {stand} stand ([what it checks](docs/audit.md); "
-            "`snakemake --cores 1 audit`)."
-        ),
-        "docs/results.md": (
-            f"It makes {len(frame):,} checks and finds {says(defects)}.\n"
-            f"Checked by hand, {stand} stand."
+        "docs/results.md": "\n".join(
+            [f"It makes {len(frame):,} checks and finds {says(defects)}.", *headline]
         ),
         "docs/audit.md": "\n".join(
             [
                 f"{len(frame):,} checks find {says(defects)}.",
+                *headline[:2],
+                "",
+                *_by_blame(defects),
                 "",
                 *_by_document(defects),
                 "",
                 *_by_rule(defects),
                 "",
-                f"**Precision.** Of {sample.checked} defects drawn by chance (seed {SEED}), "
-                f"{sample.stand} stand ({100 * sample.stand / sample.checked:.0f} %); of all "
-                f"{every.checked}, {every.stand}.",
+                "**Precision.** " + headline[2],
+                *headline[3:],
+                "",
+                *_by_draw(places),
             ]
         ),
     }
+
+
+def _what_is_blamed(defects: pd.DataFrame) -> str:
+    certain = defects[defects["sure"] == CERTAIN]["blames"].value_counts()
+    counts = [counted(certain.get(blamed, 0), blamed) for blamed in BLAMED]
+    return f"The {CERTAIN} ones blame {', '.join(counts[:-1])} and {counts[-1]}."
+
+
+def _notes(frame: pd.DataFrame) -> str:
+    findings = findings_of(frame)
+    notes = (findings["sure"] == NOTE).sum()
+    return f"Of the {len(findings)} places, {notes} are notes, which only say where to look."
+
+
+def _how_many_stand(defects: pd.DataFrame, places: pd.DataFrame) -> list[str]:
+    left, drawn = precision(defects["defect"], read_checked(CHECKED)), precision_of_places(places)
+    return [
+        f"Of {left.checked + CORRECTED} defects that the authors of the rules read, {left.stand} "
+        f"stood; the rules of the other {left.checked + CORRECTED - left.stand} were corrected or "
+        "dropped.",
+        f"Of {drawn.checked} places drawn from these {len(places)} and read again in print, "
+        f"{drawn.stand} stand (95% interval for the {len(places)}: {_interval(drawn)}).",
+    ]
+
+
+def _interval(of: Precision) -> str:
+    low, high = of.interval()
+    return f"{100 * low:.0f} to {100 * high:.0f}%"
+
+
+def _by_blame(defects: pd.DataFrame) -> list[str]:
+    lines = [f"| defects (places) | {' | '.join(BLAMED)} | all |", "|:--" + "|--:" * 5 + "|"]
+    for sure in SURE:
+        own = defects[defects["sure"] == sure]
+        cells = [own[own["blames"] == blamed]["places"] for blamed in BLAMED] + [own["places"]]
+        lines.append(f"| {sure} | {' | '.join(f'{len(c)} ({c.sum()})' for c in cells)} |")
+    return lines
 
 
 def _by_document(defects: pd.DataFrame) -> list[str]:
@@ -75,6 +113,17 @@ def _by_rule(defects: pd.DataFrame) -> list[str]:
     for rule, title in RULES.items():
         own = defects[defects["rule"] == rule]
         lines.append(f"| {title} | {len(own)} | {own['places'].sum()} |")
+    return lines
+
+
+def _by_draw(places: pd.DataFrame) -> list[str]:
+    lines = [f"| places (seed {SEED}) | found | drawn | stand | 95% interval |"]
+    lines += ["|:--|--:|--:|--:|--:|"]
+    for sure in SURE:
+        own = places[places["sure"] == sure]
+        drawn = precision_of_places(own)
+        counts = f"{len(own)} | {drawn.checked} | {drawn.stand} | {_interval(drawn)}"
+        lines.append(f"| {sure} | {counts} |")
     return lines
 
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(DOCS.parent / "workflow" / "scripts"))
 from dmlbench import plan  # noqa: E402 (its folder is on the path only now)
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan import Plan, Row, Spec  # noqa: E402
-from dmlbench.plan.read import read_mapping  # noqa: E402
+from dmlbench.plan.catalogs.read import read_mapping  # noqa: E402
 
 STUDIES = ("psomas2020", "roth2020", "can2019", "karaman2021", "musgrave2020")
 CONFIG = DOCS.parent / "config"

@@ -13,7 +13,8 @@ PACKAGES = ("losses", "miners", "samplers", "regularizers", "networks", "statist
 MODULES = {
     "inference": "model gallery pictures export",
     "evaluation": "scoring names retrieval clustering structure combination uncertainty",
-    "plan": "spec recipes catalogues studies variants searches configuration",
+    "plan": "specs.spec catalogs.recipes catalogs.catalogues studies.studies catalogs.variants "
+    "specs.searches catalogs.configuration",
 }
 LINK = re.compile(r"(\[[^]]*\])\(([^):#]+)(#[^)]*)?\)")
 

@@ -1,7 +1,8 @@
 """Write envs/cpu.yaml and envs/gpu.yaml from requirements.lock: `make lock` runs this.
 
 The pins are inline because Snakemake copies an environment file out of its folder. Both are for
-Linux on x86-64; the GPU one has faiss for CUDA instead of faiss for the CPU.
+Linux on x86-64; the GPU one has faiss for CUDA instead of faiss for the CPU, of the version nearest
+to it that there is, with what it needs of CUDA 12.
 """
 
 import re
@@ -11,10 +12,10 @@ from packaging.markers import Marker
 
 FOLDER = Path(__file__).resolve().parent
 LOCK = FOLDER.parent / "requirements.lock"
-PYTHON = "3.12"
+PYTHON, PIP = "3.12.12", "25.3"
 PLATFORM = {
-    "python_version": PYTHON,
-    "python_full_version": f"{PYTHON}.0",
+    "python_version": PYTHON.rpartition(".")[0],
+    "python_full_version": PYTHON,
     "sys_platform": "linux",
     "platform_system": "Linux",
     "platform_machine": "x86_64",
@@ -22,7 +23,12 @@ PLATFORM = {
     "implementation_name": "cpython",
     "os_name": "posix",
 }
-FAISS_ON_GPU = "faiss-gpu-cu12==1.14.1.post1"
+FAISS_ON_GPU = (
+    "faiss-gpu-cu12==1.14.1.post1",
+    "nvidia-cublas-cu12==12.9.3.13",
+    "nvidia-cuda-nvrtc-cu12==12.9.86",
+    "nvidia-cuda-runtime-cu12==12.9.79",
+)
 
 
 def pins(lock: str) -> list[str]:
@@ -41,7 +47,7 @@ def environment(name: str, requirements: list[str]) -> str:
         "  - nodefaults",
         "dependencies:",
         f"  - python={PYTHON}",
-        "  - pip",
+        f"  - pip={PIP}",
         "  - pip:",
         *(f"      - {requirement}" for requirement in requirements),
     ]
@@ -51,7 +57,7 @@ def environment(name: str, requirements: list[str]) -> str:
 def environments() -> dict[str, str]:
     """File name -> text of every environment."""
     on_cpu = pins(LOCK.read_text())
-    on_gpu = [FAISS_ON_GPU if pin.startswith("faiss-cpu==") else pin for pin in on_cpu]
+    on_gpu = [*(pin for pin in on_cpu if not pin.startswith("faiss-cpu==")), *FAISS_ON_GPU]
     return {"cpu.yaml": environment("cpu", on_cpu), "gpu.yaml": environment("gpu", on_gpu)}
 
 

@@ -23,6 +23,7 @@ rule agreement_document:
         findings=made("audit_document", "csv"),
     output:
         made("agreement_document"),
+    localrule: True
     params:
         rows=lambda wildcards: [row for row, _ in scored_so_far(wildcards.study)],
         rehearsal=PLAN.configuration.rehearsal is not None,
@@ -37,6 +38,7 @@ rule agreement_all:
     output:
         csv=made("agreement_all", "csv"),
         md=made("agreement_all", "md"),
+    localrule: True
     params:
         source=stage_digest("agreement_all.py"),
     script:

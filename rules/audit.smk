@@ -24,6 +24,7 @@ rule audit_document:
         md=made("audit_document", "md"),
     wildcard_constraints:
         study=r"(?!all$)\w+",
+    localrule: True
     params:
         reference=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
         source=stage_digest("audit.py"),
@@ -37,6 +38,7 @@ rule audit_all:
     output:
         csv=made("audit_all", "csv"),
         md=made("audit_all", "md"),
+    localrule: True
     params:
         source=stage_digest("audit_all.py"),
     script:

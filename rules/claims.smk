@@ -6,7 +6,6 @@
 #                                        counts)
 
 CLAIMED = sorted(path.parent.name for path in (CONFIG / "reference").glob("*/claims.yaml"))
-PUBLISHED = Path(os.path.relpath(HOME)) / "results" / "published"
 
 
 use rule audit as claims with:
@@ -27,6 +26,7 @@ rule claims_document:
         stand_ins=lambda wildcards: list(stand_ins(wildcards).values()),
     output:
         made("claims_document"),
+    localrule: True
     params:
         folder=lambda wildcards: str(CONFIG / "reference" / wildcards.study),
         rows=lambda wildcards: [row for row, _ in scored_so_far(wildcards.study)],
@@ -43,6 +43,7 @@ rule claims_all:
     output:
         csv=made("claims_all", "csv"),
         md=made("claims_all", "md"),
+    localrule: True
     params:
         source=stage_digest("claims_all.py"),
     script:

@@ -1,8 +1,8 @@
 # Needs:  config/
 # Leaves: PLAN, the checked plan, and what all rules take from it. No rules.
 #         A path below the results is `made` by its rule (dmlbench/plan/paths.py); inputs that depend
-#         on the plan are `inputs_of` a rule (dmlbench/plan/inputs.py); no rule states its log,
-#         benchmark, environment and resources (`with_shared_directives`).
+#         on the plan are `inputs_of` a rule (dmlbench/plan/graph/inputs.py); no rule states its log,
+#         benchmark, environment and resources (`shared_directives`).
 import atexit
 import functools
 import os
@@ -16,23 +16,28 @@ HOME = Path(workflow.current_basedir).parent
 LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
 
-from dmlbench import plan
+from dmlbench import plan, snakemake_parts
 from dmlbench.results_lock import claim
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import leave_garbage_at_exit
-from dmlbench.plan import cluster, combinations, data, frozen, pages, paths, searches, views
-from dmlbench.plan import run as runs
-from dmlbench.plan.call import check_numbers, check_results, results_folder
-from dmlbench.plan.identity import identified
-from dmlbench.plan.index import RunIndex
-from dmlbench.plan.inputs import Inputs, made
-from dmlbench.plan.remembered import remember_pure_functions
+from dmlbench.plan.catalogs import cluster, slurm
+from dmlbench.plan.specs import certified_runs, combinations, data, frozen
+from dmlbench.plan.specs import published_runs, searches
+from dmlbench.plan.views import pages, score_files, views
+from dmlbench.plan import paths
+from dmlbench.plan.specs import run as runs
+from dmlbench.plan.catalogs.call import check_numbers, check_results
+from dmlbench.plan.catalogs.call import check_writable, is_writable, results_folder
+from dmlbench.plan.views.dry_render import DryRender
+from dmlbench.plan.catalogs.identity import identified
+from dmlbench.plan.graph.index import RunIndex
+from dmlbench.plan.graph.inputs import Inputs, made
 from dmlbench.plan.sources import stage_digest
-from dmlbench.plan.triggers import trust_records
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
 leave_garbage_at_exit()
-remember_pure_functions()
+snakemake_parts.remember_pure_functions()
+snakemake_parts.check_each_script_once()
 
 
 try:
@@ -48,39 +53,33 @@ try:
         )
     else:
         PLAN = plan.reload(config, CONFIG)
-    NEEDS = cluster.Resources(CONFIG / "resources.yaml")
+    # Set by profiles/slurm. Jobs of a cluster have what they need.
+    site = os.environ.get("DMLBENCH_SITE") if workflow.is_main_process else None
+    SITE = cluster.read_site(Path(os.path.relpath(site))) if site else None
+    NEEDS = cluster.Resources(
+        CONFIG / "resources.yaml",
+        SITE,
+        {
+            "train": lambda wildcards: seconds_of_training(wildcards.run),
+            "search_worker": lambda wildcards: seconds_of_worker(wildcards.search),
+        },
+    )
 except UserError as error:
     sys.exit(f"dmlbench: {error}")
 
 RUNS = RunIndex(PLAN, Path(RESULTS, paths.INDEX_OF_RUNS), fresh=workflow.is_main_process)
 INPUTS = Inputs(RUNS)
-trust_records(RESULTS)
-ENVIRONMENT = f"../envs/{config['environment']}.yaml"
+RENDER = DryRender(PLAN, Path(RESULTS, paths.RENDERED))
+snakemake_parts.trust_records(RESULTS)
+snakemake_parts.let_dates_not_count(RESULTS)
+snakemake_parts.ask_behind_ancient_inputs()
+# Of rules that only look, which also work on results that cannot be written to.
+LOGS_OF_LOOKS = "<results>" if is_writable(RESULTS) else ".snakemake"
+ENVIRONMENT = f"../envs/{PLAN.configuration.environment}.yaml"
 
 # Before a job's time limit, a cluster sends SIGUSR1 to all of its processes. It is meant for the
 # training: without this the surrounding Snakemake would die and end the training too.
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-
-
-# Not cluster jobs: seconds of work, or work that a node without internet cannot do.
-localrules:
-    download,
-    weights,
-    split,
-    aggregate,
-    timings,
-    tournament,
-    table,
-    figure,
-    audit_document,
-    audit_all,
-    agreement_document,
-    agreement_all,
-    claims_document,
-    claims_all,
-    report,
-    run_browser,
-    document,
 
 
 wildcard_constraints:
@@ -123,31 +122,30 @@ def in_one_line(function):
 PROCESSES = {"train": lambda wildcards: run_of(wildcards).spec.gpus}
 
 
-def with_shared_directives(new_rule):
-    """Give each rule of `paths.RULES` what all of them share, so that no rule repeats it.
+snakemake_parts.plan_read_only_results(
+    lambda: workflow.dryrun, lambda: in_one_line(check_writable)(RESULTS)
+)
+
+
+def shared_directives(name, file, is_local):
+    """What the rules of `paths.RULES` share, so that none repeats it.
 
     A log, an environment and, if it writes anything, a benchmark and its needs of config/resources.yaml.
-
-    Args:
-        new_rule: `workflow.rule`, which Snakemake calls for each `rule:` of a file.
     """
-
-    def rule(name=None, lineno=None, snakefile=None, **options):
-        def decorate(directives):
-            if name in paths.RULES and Path(snakefile).is_relative_to(HOME):
-                shared = [workflow.log(f"<results>/{paths.log(name)}"), workflow.conda(ENVIRONMENT)]
-                if paths.outputs(name):
-                    job = paths.job(name).partition("/")[0]
-                    needs = in_one_line(NEEDS.of)(job, PROCESSES.get(name))
-                    shared += [workflow.benchmark(f"<results>/{paths.cost(name)}")]
-                    shared += [workflow.resources(**needs)]
-                for directive in shared:
-                    directives = directive(directives)
-            return new_rule(name, lineno, snakefile, **options)(directives)
-
-        return decorate
-
-    return rule
+    if name not in paths.RULES or not Path(file).is_relative_to(HOME):
+        return []
+    logs = "<results>" if paths.outputs(name) else LOGS_OF_LOOKS
+    shared = [workflow.log(f"{logs}/{paths.log(name)}"), workflow.conda(ENVIRONMENT)]
+    if paths.outputs(name):
+        shared.append(workflow.benchmark(f"<results>/{paths.cost(name)}"))
+    if paths.outputs(name) and not is_local:
+        needs = in_one_line(NEEDS.of)(paths.job(name).partition("/")[0], PROCESSES.get(name))
+        needs = {key: in_one_line(each) if callable(each) else each for key, each in needs.items()}
+        shared.append(workflow.resources(**needs))
+    return shared
 
 
-workflow.rule = with_shared_directives(workflow.rule)
+snakemake_parts.share_directives(workflow, shared_directives)
+snakemake_parts.run_groups_in_turn(NEEDS.most_minutes)
+if SITE:
+    snakemake_parts.say_what_slurm_says(slurm.logs(RESULTS))

@@ -10,6 +10,7 @@
 rule download:
     output:
         made("download"),
+    localrule: True
     params:
         archive=lambda wildcards: archive_entry(wildcards).model_dump(exclude=SOURCES),
         sources=not_compared(lambda wildcards: archive_entry(wildcards).model_dump(include=SOURCES)),
@@ -20,14 +21,18 @@ rule download:
 rule weights:
     output:
         made("weights"),
+    localrule: True
     params:
         weights=lambda wildcards: weights_entry(wildcards).model_dump(exclude=SOURCES),
         sources=not_compared(lambda wildcards: weights_entry(wildcards).model_dump(include=SOURCES)),
+        backbone=not_compared(backbone_of_weights),
     script:
         "../workflow/scripts/weights.py"
 
 
 rule draw:
+    input:
+        unpack(inputs_of("draw")),
     output:
         made("draw"),
     params:
@@ -58,6 +63,7 @@ rule pack:
         table=made("pack", "table"),
     threads: 4
     params:
+        reduced_to=not_compared(reduced_to),
         code=code_of(lambda wildcards: ["data/pack"]),
     script:
         "../workflow/scripts/pack.py"

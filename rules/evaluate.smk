@@ -17,6 +17,8 @@ rule evaluate:
     threads: threads_of
     params:
         metrics=lambda wildcards: PLAN.metrics(run_of(wildcards)),
+        distance=lambda wildcards: run_of(wildcards).spec.evaluation_distance,
+        neighbors=not_compared(lambda wildcards: PLAN.configuration.neighbors),
         epoch_metrics=lambda wildcards: run_of(wildcards).spec.own_best_metrics,
         source=stage_digest("evaluate.py"),
     script:
@@ -32,6 +34,7 @@ rule measure:
     threads: threads_of
     params:
         measure=lambda wildcards: PLAN.measures[wildcards.measure].model_dump(exclude={"title"}),
+        distance=lambda wildcards: run_of(wildcards).spec.evaluation_distance,
         source=stage_digest("measure.py"),
     script:
         "../workflow/scripts/measure.py"

@@ -1,8 +1,6 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
-from dmlbench.plan.claims import read_claims
-from dmlbench.plan.defaults import complete
-from dmlbench.plan.targets import unknown_target
+from dmlbench.plan.catalogs.defaults import complete
 
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 
@@ -40,6 +38,18 @@ def inputs_unless_finished(rule):
         forced = settings.forcetargets or settings.forceall or settings.forcerun
         done = Path(RESULTS, paths.first(rule, **dict(wildcards.items()))).exists()
         return {} if done and not forced else look_up(wildcards)
+
+    return found
+
+
+def inputs_of_view(kind):
+    """`inputs_of`, and an error if the view cannot be made; a job's call has checked it already."""
+    look_up, check = inputs_of(kind), in_one_line(RENDER.check)
+
+    def found(wildcards):
+        if workflow.is_main_process:
+            check(wildcards.study, kind, wildcards.get(kind))
+        return look_up(wildcards)
 
     return found
 
@@ -82,24 +92,38 @@ def weights_entry(wildcards):
     return entry("file of weights", wildcards.file, PLAN.weights)
 
 
+def backbone_of_weights(wildcards):
+    """The backbone that takes a file of weights."""
+    named = PLAN.networks.values()
+    takes = [each for each in named if each.weights and each.weights.file == wildcards.file]
+    return takes[0].backbone.model_dump()
+
+
 @in_one_line
 def data_entry(wildcards):
     return PLAN.find_data(wildcards.data).entry
 
 
 # Where a file comes from, in a catalogue.
-SOURCES = {"urls", "note"}
+SOURCES = {"urls", "note", "package", "at_most"}
+
+
+@in_one_line
+def reduced_to(wildcards):
+    """What images are resized to before they are packed; the folder's name has its digest."""
+    encoding = PLAN.find_data(wildcards.data).entry.encoding
+    return encoding and encoding.reduced_to
 
 
 @in_one_line
 def expected_of(wildcards):
-    """What an index must find: numbers of images and classes, and the contents of a user's folder.
+    """What an index must find: numbers of images and classes, and the contents of archive or folder.
 
     The layout's options are here as well, so that a new option indexes nothing again: the folder's
     name has their digest.
     """
     found = PLAN.find_data(wildcards.data)
-    numbers = found.entry.model_dump(include={"images", "classes"})
+    numbers = found.entry.model_dump(include={"images", "classes", "images_sha256"})
     options = {key: value for key, value in complete(found.entry.layout).items() if key != "name"}
     return numbers | {"contents": found.contents, "options": options}
 
@@ -179,113 +203,3 @@ def templates(*names):
     """Templates of pages: a changed template makes the page again."""
     folder = LIBRARY / "dmlbench" / "presentation" / "templates"
     return [os.path.relpath(folder / name) for name in names]
-
-
-# What this call requests
-
-
-def asked_targets():
-    return set(workflow.dag_settings.targets) or {"all"}
-
-
-def only_looks():
-    """Whether this call only prints what there is."""
-    return asked_targets() <= {"help", "status", "verify"} | {
-        f"{study}_status" for study in PLAN.studies
-    }
-
-
-def asked_for(study):
-    """Whether this call makes all of a study."""
-    return bool(asked_targets() & {study, "all"})
-
-
-@in_one_line
-def reproduced(wildcards):
-    """The verdicts on every paper among the studies."""
-    studies = pages.papers(PLAN, AUDITED, "printed numbers")
-    return [made("agreement_document", study=study) for study in studies]
-
-
-@in_one_line
-def claimed(wildcards):
-    """The verdicts on the claims of every paper among the studies."""
-    studies = pages.papers(PLAN, CLAIMED, "claims")
-    return [made("claims_document", study=study) for study in studies]
-
-
-@in_one_line
-def stand_ins(wildcards):
-    """Study -> its long table: of this results folder, or else the published one.
-
-    A rehearsal's is not a result.
-    """
-    found, real = {}, PLAN.configuration.rehearsal is None
-    for each in read_claims(CONFIG / "reference" / wildcards.study).stand_ins:
-        file = made("aggregate", "scores", study=each.study)
-        published = PUBLISHED / each.study / "scores.parquet"
-        if real and Path(file.replace("<results>", RESULTS)).exists():
-            found[each.study] = file
-        elif published.exists():
-            found[each.study] = str(published)
-    return found
-
-
-def so_far(study, files):
-    """The existing files of a study, or all of them if the study is requested."""
-    whole = asked_for(study)
-    return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
-
-
-def scored_so_far(study):
-    """Rows of a study's long table with their files of scores, as far as these exist."""
-    rows = [(row, f"<results>/{file}") for row, file in views.selected(PLAN, study)]
-    there = set(so_far(study, [file for _, file in rows]))
-    return [(row, file) for row, file in rows if file in there]
-
-
-def experiments_so_far(study):
-    """The tables of a study's experiments, as far as they exist."""
-    return so_far(study, INPUTS.experiments(PLAN.studies[study].experiments))
-
-
-def reported_studies():
-    """The studies that this call requests, and those that earlier calls have finished."""
-    return [study for study in PLAN.studies if asked_for(study) or finished_files(study)]
-
-
-def finished_files(study):
-    """The files of a study's page if all of them exist, else none."""
-    files = [Path(file) for file in pages.files(PLAN, study)]
-    return files if all(file.exists() for file in files) else []
-
-
-@in_one_line
-def report_inputs(wildcards):
-    if "all" in asked_targets():
-        PLAN.check_all_studies()
-    return [file for study in filter(asked_for, PLAN.studies) for file in pages.files(PLAN, study)]
-
-
-def reported_as_they_are(wildcards):
-    """Study -> time of its newest file, and its files, for studies that only earlier calls requested.
-
-    Their files are not inputs: a page must not train what this call did not request.
-    """
-    return {
-        study: (max(file.stat().st_mtime_ns for file in files), list(map(str, files)))
-        for study in reported_studies()
-        for files in [finished_files(study)]
-        if not asked_for(study)
-    }
-
-
-def searched(name):
-    """The outcome of a search, whose folder is looked up if it is requested."""
-    return lambda wildcards: made("search", "best", search=searches.folder(PLAN, name))
-
-
-def refused_target(wildcards):
-    """End the call with the targets closest to an unknown one."""
-    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
-    sys.exit(f"dmlbench: {unknown_target(PLAN, wildcards.target, named)}")

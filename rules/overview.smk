@@ -29,7 +29,7 @@ for study in PLAN.studies:
         name:
             f"{study}_status"
         log:
-            f"<results>/{paths.log('status')}",
+            f"{LOGS_OF_LOOKS}/{paths.log('status')}",
         localrule: True
         conda:
             ENVIRONMENT

@@ -4,7 +4,8 @@
 #         No rules.
 import atexit
 
-from dmlbench.plan import stale, versions
+from dmlbench.plan.records import stale
+from dmlbench.plan.specs import versions
 
 
 def code_of(modules):

@@ -31,6 +31,7 @@ rule run_browser:
             category="Runs",
             labels={"study": "{study}"},
         ),
+    localrule: True
     params:
         facts=lambda wildcards: pages.browsed(PLAN, wildcards.study),
         source=stage_digest("runs.py"),
@@ -43,6 +44,7 @@ rule document:
         content=lambda wildcards: pages.content(PLAN, wildcards.study),
     output:
         made("document"),
+    localrule: True
     params:
         page=lambda wildcards: pages.page(PLAN, wildcards.study),
         source=stage_digest("document.py"),
@@ -61,6 +63,7 @@ rule report:
             category="All studies",
             labels={"page": "all studies"},
         ),
+    localrule: True
     params:
         as_they_are=reported_as_they_are,
         pages=lambda wildcards: [pages.page(PLAN, study) for study in reported_studies()],

@@ -29,6 +29,7 @@ rule search:
         best=made("search", "best"),
     # Before other searches begin: a call that ends early leaves what its workers have found.
     priority: 1
+    localrule: True
     params:
         name=name_of_search,
         facts=search_facts,

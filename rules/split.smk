@@ -7,6 +7,7 @@ rule split:
         unpack(inputs_of("split")),
     output:
         made("split"),
+    localrule: True
     params:
         rule=lambda wildcards: identified(
             "data/splits", PLAN.split_rule(wildcards.split).model_dump()

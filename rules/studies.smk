@@ -1,6 +1,8 @@
 # Needs:  scores of the runs of a study, or of one of its views; printed numbers and trials of
 #         searches, for the views that show them
 # Leaves: <results>/studies/<study>/scores.parquet             every score of the study
+#         <results>/studies/<study>/classes.parquet            of studies of several splits: the
+#                                                              scores of each test class
 #         <results>/studies/<study>/timings.csv                the cost of each run
 #         <results>/studies/<study>/tournament.{csv,parquet}   the ranks of its methods
 #         <results>/studies/<study>/tables/<table>.{csv,md,tex,html}
@@ -12,9 +14,14 @@ rule aggregate:
         unpack(inputs_of("aggregate")),
     output:
         scores=made("aggregate", "scores"),
+        classes=made("aggregate", "classes"),
         runs=made("aggregate", "runs"),
+    localrule: True
     params:
-        rows=lambda wildcards: views.shown_rows(PLAN, wildcards.study),
+        rows=lambda wildcards: score_files.shown_rows(PLAN, wildcards.study),
+        over_splits=lambda wildcards: [
+            row for row, _ in score_files.answers_over_splits(PLAN, wildcards.study)
+        ],
         source=stage_digest("aggregate.py"),
     script:
         "../workflow/scripts/aggregate.py"
@@ -25,6 +32,7 @@ rule timings:
         unpack(inputs_of("timings")),
     output:
         made("timings"),
+    localrule: True
     params:
         runs=lambda wildcards: [run.folder for run in PLAN.runs(wildcards.study)],
         costs=f"{RESULTS}/{paths.COSTS}",
@@ -35,10 +43,11 @@ rule timings:
 
 rule tournament:
     input:
-        unpack(inputs_of("tournament")),
+        unpack(inputs_of_view("tournament")),
     output:
         csv=made("tournament", "csv"),
         parquet=made("tournament", "parquet"),
+    localrule: True
     params:
         facts=facts_of("tournament"),
         source=stage_digest("tournament.py"),
@@ -48,12 +57,13 @@ rule tournament:
 
 rule table:
     input:
-        unpack(inputs_of("table")),
+        unpack(inputs_of_view("table")),
     output:
         csv=made("table", "csv"),
         md=made("table", "md"),
         tex=made("table", "tex"),
         html=reported("Tables", made("table", "html"), "table"),
+    localrule: True
     params:
         facts=facts_of("table"),
         source=stage_digest("table.py", packages=("presentation/tables",)),
@@ -63,11 +73,12 @@ rule table:
 
 rule figure:
     input:
-        unpack(inputs_of("figure")),
+        unpack(inputs_of_view("figure")),
     output:
         pdf=made("figure", "pdf"),
         svg=reported("Figures", made("figure", "svg"), "figure"),
         png=made("figure", "png"),
+    localrule: True
     params:
         facts=facts_of("figure"),
         source=stage_digest("figure.py", packages=("presentation/figures",)),

@@ -13,7 +13,7 @@ from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
-from dmlbench.plan.read import _Loader
+from dmlbench.plan.catalogs.read import _Loader
 from hypothesis import settings
 from small_disk import Disk
 from toy_data import ToyData

@@ -47,7 +47,11 @@ def is_explained(file, row, column):
         or (column == "printed" and "Number" in row)
         # Others are tested against the seeds' variance, and toy seeds share one training.
         or (row.get("Source") == "seed" and last == "p")
-        or ("Source" in row and last == "p" and row[f"{stem}_low"] == row[f"{stem}_high"] != "")
+        or (
+            "Source" in row
+            and last == "p"
+            and row.get(f"{stem}_low") == row.get(f"{stem}_high") != ""
+        )
         # A share of printed variance has no interval.
         or (last in ("low", "high") and row.get("panel", "").endswith(", printed"))
         or last == "std"

@@ -15,7 +15,7 @@ def typeset(tables: Iterable[Path], folder: Path) -> Path:
     inputs = "".join(rf"\input{{{table}}}\clearpage" + "\n" for table in tables)
     document = folder / "tables.tex"
     document.write_text(
-        "\\documentclass{article}\n\\usepackage{booktabs}\n"
+        "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n"
         f"\\begin{{document}}\n{inputs}\\end{{document}}\n"
     )
     done = subprocess.run(

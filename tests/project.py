@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
 import yaml
 from dmlbench import plan
-from dmlbench.plan.read import read_mapping
+from dmlbench.plan.catalogs.read import read_mapping
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 CONFIG = REPOSITORY / "config"
@@ -84,6 +84,34 @@ def environment() -> dict[str, str]:
 def local_environment() -> dict[str, str]:
     """The same without a cluster: a Slurm that does not answer delays a call by ten seconds."""
     return environment() | {"SLURM_CONF": os.devnull}
+
+
+def dmlbench(
+    folder: Path, *arguments: str | os.PathLike, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Call the command of this repository in a folder."""
+    library = str(REPOSITORY / "workflow" / "scripts")
+    code = f"import sys; sys.path.insert(0, {library!r}); from dmlbench.command import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        env=env or local_environment(),
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+    )
+
+
+def with_command(folder: Path, project: Path = REPOSITORY) -> dict[str, str]:
+    """`local_environment`, in which the command of a project is a program, in a folder."""
+    folder.mkdir(exist_ok=True)
+    library = project / "workflow" / "scripts"
+    program = folder / "dmlbench"
+    call = f'PYTHONPATH="{library}" exec "{sys.executable}" -m dmlbench "$@"'
+    program.write_text(f"#!/bin/sh\n{call}\n")
+    program.chmod(0o755)
+    own = local_environment()
+    return own | {"PATH": f"{folder}{os.pathsep}{own['PATH']}"}
 
 
 class Project:

@@ -13,6 +13,9 @@ from published_scores import (
     by_split,
     every_metric,
     last_epoch,
+    mean_ranks,
+    of_pairs,
+    of_splits,
     printed_ranks,
     printed_sizes,
 )
@@ -23,12 +26,6 @@ LAST = ["n_pair", "lifted_structure"]
 
 LOW_RATES = ["generalized_lifted", "n_pair", "quadruplet"]
 """The losses of roth2020 whose searches end at low rates: as heads they learn least."""
-
-
-def of_pairs(differences) -> tuple[float, float, float]:
-    """The mean with Student's interval."""
-    test = stats.ttest_1samp(differences, 0)
-    return (np.mean(differences), *test.confidence_interval(0.95))
 
 
 def of_two_samples(first, second) -> tuple[float, float, float]:
@@ -59,7 +56,7 @@ def of_scores() -> list[tuple[float, float, float]]:
         for variant in ("without_miner", "with_miner")
     )
     found.append(of_pairs(mined.std(axis=1) - plain[mined.columns].std(axis=1)))
-    for data in ("birds", "cars", "birds_trained", "cars_trained"):
+    for data in ("birds_trained", "cars_trained"):
         for metric in ("recall_at_1", "map_at_r"):
             found += _over_splits(f"psomas2020_{data}", metric)
     for data in ("birds", "cars"):
@@ -71,20 +68,20 @@ def of_scores() -> list[tuple[float, float, float]]:
         found += _sizes_on_birds_and_cars("recall_at_1", left_out)
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
-            found += [*_over_splits(study, metric), _miner(study, metric)]
+            found.append(_miner(study, metric))
     found.append(_order_on_birds_and_cars("musgrave2020", "map_at_r", []))
     found += _paper_protocol("map_at_r")
-    for study in ("can2019_birds", "can2019_cars"):
-        found += [*_projections(study, "recall_at_1"), *_projections(study, "map_at_r")]
     for study in ("roth2020_birds", "roth2020_cars"):
-        found += [*_spectral_decay(study, "split"), *_over_splits(study, "recall_at_1")]
-        found += _spectral_decay(f"{study}_seeds", "seed")
+        found += [*_spectral_decay(study, "split", of_splits), *_over_splits(study, "recall_at_1")]
+        found += _spectral_decay(f"{study}_seeds", "seed", of_pairs)
+        found += _changes_of_decay(study, "split", of_splits)
+        found += _changes_of_decay(f"{study}_seeds", "seed", of_pairs)
     for left_out in ([], LOW_RATES):
         found.append(_order_on_birds_and_cars("roth2020", "recall_at_1", left_out))
     for study in ("karaman2021_birds", "karaman2021_cars"):
         for metric in ("recall_at_1", "map_at_r"):
-            found += _triplet_losses(by_split(study, metric))
-            found += _triplet_losses(by_seed(f"{study}_seeds", metric))
+            found += _triplet_losses(by_split(study, metric), of_splits)
+            found += _triplet_losses(by_seed(f"{study}_seeds", metric), of_pairs)
     found += [*_trained_networks("birds"), *_trained_networks("cars")]
     found += _orders()
     for data in ("omniglot", "grocery"):
@@ -101,7 +98,8 @@ def of_scores() -> list[tuple[float, float, float]]:
 def _miner(study: str, metric: str) -> tuple[float, float, float]:
     """MultiSimilarity with its miner less without, over splits of the classes."""
     tuned = by_split(study, metric)["tuned"]
-    return of_pairs(tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"])
+    gain = tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"]
+    return of_splits(gain, tuned)
 
 
 def _paper_protocol(metric: str) -> list[tuple[float, float, float]]:
@@ -135,59 +133,70 @@ def _order_on_birds_and_cars(
     return _rank_correlation(cars, birds[cars.index])
 
 
-def _projections(study: str, metric: str) -> list[tuple[float, float, float]]:
-    """Arms of can2019's losses less the loss alone or the control, over splits of the classes."""
-    arms = by_split(study, metric).rename(
-        columns=lambda variant: variant.partition(",")[0], level="variant"
-    )
-    pairs = [
-        ("control", "pairs"),
-        ("profs", "control"),
-        ("profs_hncm", "control"),
-        ("profs", "pairs"),
-    ]
-    differences = [arms[arm] - arms[other] for arm, other in pairs]
-    of_losses = [of_pairs(each[loss]) for each in differences for loss in each]
-    return [*of_losses, *(of_pairs(each.mean(axis=1)) for each in differences)]
+def _triplet_losses(arms: pd.DataFrame, interval) -> list[tuple[float, float, float]]:
+    """Losses less the distance-sensitive one, and what the miner changes.
 
-
-def _triplet_losses(arms: pd.DataFrame) -> list[tuple[float, float, float]]:
-    """Losses less the distance-sensitive one, and what the miner changes."""
-    without, mined = arms["without_miner,tuned_without"], arms["with_miner,tuned_with"]
+    Args:
+        interval: of differences by what is repeated.
+    """
+    variants = "without_miner,tuned_without", "with_miner,tuned_with"
+    without, mined = (arms[variant] for variant in variants)
     gain = mined - without[mined.columns]
+    over_proposed = mined.sub(without["distance_sensitive"], axis=0)
+    both = arms[[*variants]]
     differences = [
-        *(each.sub(each["distance_sensitive"], axis=0) for each in (without, mined)),
-        mined.sub(without["distance_sensitive"], axis=0),
-        gain,
+        (without.sub(without["distance_sensitive"], axis=0), without),
+        (mined.sub(mined["distance_sensitive"], axis=0), mined),
+        (over_proposed, both),
+        (gain, both),
     ]
     return [
-        *(of_pairs(each[loss]) for each in differences for loss in each),
-        of_pairs(gain.mean(axis=1)),
-        of_pairs(mined.std(axis=1) - without[mined.columns].std(axis=1)),
+        *(_of_two(interval, each[loss], alike) for each, alike in differences for loss in each),
+        interval(gain.mean(axis=1)),
+        interval(mined.std(axis=1) - without[mined.columns].std(axis=1)),
     ]
 
 
-def _spectral_decay(study: str, repeated: str) -> list[tuple[float, float, float]]:
-    """What regularization and batches change, and R@1's correlation with rho."""
-    means = every_metric(repeated, study)
+def _of_two(interval, difference: pd.Series, alike: pd.DataFrame) -> tuple[float, float, float]:
+    """The interval of the difference of two arms, among those that have their variants."""
+    return interval(difference, alike) if interval is of_splits else interval(difference)
+
+
+def _changes_of_decay(study: str, repeated: str, interval) -> list[tuple[float, float, float]]:
+    """What regularization and batches change in rho.
+
+    Args:
+        interval: of differences by what is repeated.
+    """
+    rho = every_metric(repeated, study)["rho"]
     intervals = []
-    for metric, unit in (("recall_at_1", 100), ("map_at_r", 100), ("rho", 1)):
-        for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
-            changed = means[metric, variant]
-            differences = unit * (changed - means[metric, "tuned"][changed.columns])
-            intervals += [of_pairs(differences[loss]) for loss in differences]
-            intervals.append(of_pairs(differences.mean(axis=1)))
+    for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
+        differences = rho[variant] - rho["tuned"][rho[variant].columns]
+        alike = rho[["tuned", variant]]
+        intervals += [_of_two(interval, differences[loss], alike) for loss in differences]
+        intervals.append(interval(differences.mean(axis=1)))
+    return intervals
+
+
+def _spectral_decay(study: str, repeated: str, interval) -> list[tuple[float, float, float]]:
+    """R@1's correlation with rho over losses.
+
+    Args:
+        interval: of correlations by what is repeated.
+    """
+    means = every_metric(repeated, study)
     rho, recall = (means[metric, "tuned"] for metric in ("rho", "recall_at_1"))
     ascending = rho.mean().sort_values().index
-    for losses in (ascending, ascending[:-4], ascending.drop(LOW_RATES)):
-        intervals.append(of_pairs(rho[losses].corrwith(recall[losses], axis=1)))
-    return intervals
+    return [
+        interval(rho[losses].corrwith(recall[losses], axis=1))
+        for losses in (ascending, ascending[:-4], ascending.drop(LOW_RATES))
+    ]
 
 
 def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     """Tuned losses less the contrastive one, over splits of the classes."""
     tuned = by_split(study, metric)["tuned"]
-    return [of_pairs(tuned[each] - tuned["contrastive"]) for each in tuned]
+    return [of_splits(tuned[each] - tuned["contrastive"], tuned) for each in tuned]
 
 
 def _sizes(study: str, metric: str, left_out: list[str]) -> list[tuple[float, float, float]]:
@@ -218,8 +227,8 @@ def _trained_networks(data: str) -> list[tuple[float, float, float]]:
     frozen = others["tuned"][trained.columns]
     differences = [trained - frozen, trained.sub(others["", "raw_features"], axis=0)]
     return [
-        *(of_pairs(each[method]) for each in differences for method in each),
-        of_pairs(trained["triplet"] - trained["proxy_anchor"]),
+        *(of_splits(each[method]) for each in differences for method in each),
+        of_splits(trained["triplet"] - trained["proxy_anchor"], trained),
         _rank_correlation(mean_ranks(trained), mean_ranks(frozen)),
     ]
 
@@ -242,11 +251,6 @@ def _orders() -> list[tuple[float, float, float]]:
         for ranks in (orders, eight)
         for one, other in pairs
     ]
-
-
-def mean_ranks(scores: pd.DataFrame) -> pd.Series:
-    """Mean rank of each method (columns) over splits; 1 is best."""
-    return scores.rank(axis=1, ascending=False).mean()
 
 
 def _rank_correlation(first: pd.Series, second: pd.Series) -> tuple[float, float, float]:

@@ -1,42 +1,15 @@
-"""One set of versions: pyproject, the hashed lock and the conda environments."""
+"""One set of versions: pyproject and the hashed locks; test_conda.py has the conda environments."""
 
 import re
-import runpy
 import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOCK = (REPOSITORY / "requirements.lock").read_text()
 SITE = (REPOSITORY / "docs" / "requirements.lock").read_text()
 OPTIONAL = (REPOSITORY / "tests" / "optional.lock").read_text()
-
-
-@pytest.fixture(scope="module")
-def generated():
-    return runpy.run_path(str(REPOSITORY / "envs" / "from_lock.py"))["environments"]()
-
-
-def pins(environment):
-    (packages,) = (item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
-    return dict(package.split("==") for package in packages)
-
-
-@pytest.mark.parametrize("name", ["cpu.yaml", "gpu.yaml"])
-def test_conda_files_are_those_of_the_lock(generated, name):
-    assert (REPOSITORY / "envs" / name).read_text() == generated[name], "run: make lock"
-
-
-def test_conda_and_pip_install_the_same_versions():
-    """Parsed independently here: each name and version of the conda file is in the lock."""
-    for name in ("cpu", "gpu"):
-        found = pins(yaml.safe_load((REPOSITORY / "envs" / f"{name}.yaml").read_text()))
-        assert {"torch", "torchvision", "snakemake", "pyarrow", "optuna", "pydantic"} <= set(found)
-        for package, version in found.items():
-            if not package.startswith("faiss-gpu"):
-                assert f"\n{package}=={version} " in f"\n{LOCK}", package
 
 
 @pytest.mark.parametrize(("lock", "fewest"), [(LOCK, 100), (SITE, 20), (OPTIONAL, 10)])
@@ -54,6 +27,32 @@ def test_what_pyproject_pins_is_what_is_locked():
     pinned = re.findall(r'"([\w-]+==[\w.]+)"', text)
     assert len(pinned) >= 8
     assert all(f"\n{pin} " in f"\n{LOCK}" for pin in pinned)
+
+
+def test_arithmetic_has_one_version_for_every_python():
+    for package in (
+        "numpy",
+        "scipy",
+        "torch",
+        "torchvision",
+        "faiss-cpu",
+        "scikit-learn",
+        "pandas",
+    ):
+        assert len(re.findall(rf"^{package}==", LOCK, re.M)) == 1, package
+
+
+def test_the_promised_versions_are_said_once():
+    """The Snakefile and the package repeat the lower bounds; the locked versions are within."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    bounds = dict(each.split(">=") for each in project["dependency-groups"]["bounds"])
+    low = {name: versions.partition(",")[0] for name, versions in bounds.items()}
+    asked = re.search(r'^min_version\("(.+)"\)$', (REPOSITORY / "Snakefile").read_text(), re.M)
+    assert asked[1] == low["snakemake"]
+    assert f"torch>={low['torch']}" in project["project"]["dependencies"]
+    for name, version in low.items():
+        locked = re.search(rf"^{name}==([\d.]+) ", LOCK, re.M)[1]
+        assert [*map(int, locked.split("."))] >= [*map(int, version.split("."))]
 
 
 def test_the_site_has_a_lock_of_its_own():

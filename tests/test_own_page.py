@@ -1,14 +1,13 @@
 """docs/own.md, followed to the letter in a copy of the project."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from project import REPOSITORY, Project, local_environment
+from project import REPOSITORY, Project, with_command
 
 PAGE = (REPOSITORY / "docs" / "own.md").read_text()
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -21,16 +20,16 @@ def add(folder: Path, block: str) -> None:
     """Append a block, whose first line names its file, to that file."""
     name, text = FILE.fullmatch(block).groups()
     file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text((file.read_text() + "\n" if file.exists() else "") + text)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the project with its Makefile, this environment and CONTRIBUTING.md's loss."""
+    """A copy of the project with this environment and CONTRIBUTING.md's loss."""
     folder = tmp_path_factory.mktemp("own") / "dmlbench"
     folder.mkdir()
     project = Project(folder)
-    shutil.copy(REPOSITORY / "Makefile", project.folder)
     (project.folder / ".venv").symlink_to(sys.prefix)
     for kind, block in FENCED.findall((REPOSITORY / "CONTRIBUTING.md").read_text()):
         if kind in ("python", "yaml") and FILE.fullmatch(block)[1] in LOSS:
@@ -40,8 +39,9 @@ def project(tmp_path_factory):
 
 def run(folder: Path, commands: str) -> str:
     """What commands of the page print; the environment is the one that runs the tests."""
-    commands = re.sub(r"^make ", "make -o .venv/ready ", commands, flags=re.MULTILINE)
-    own = local_environment() | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
+    made = r"^(make environment|source \.venv/bin/activate)\n"
+    commands = re.sub(made, "", commands, flags=re.MULTILINE)
+    own = with_command(folder.parent / "bin", folder) | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
     done = subprocess.run(
         ["bash", "-ec", commands], cwd=folder, env=own, capture_output=True, text=True
     )

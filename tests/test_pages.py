@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dmlbench.plan import pages
+from dmlbench.plan.specs import published_runs
+from dmlbench.plan.views import pages
 from project import REPOSITORY, Project, every_study, local_environment
 
 DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
@@ -54,6 +55,7 @@ def targets():
     found = {name for file in rules for name in re.findall(begin, file.read_text(), re.M)}
     found |= {f"search_{name}" for name in loaded.searches}
     found |= {f"experiment_{name}" for name in loaded.experiments}
+    found |= {f"reproduced_{name}" for name in published_runs.published_studies(loaded)}
     for study in loaded.studies:
         found |= {study, f"{study}_tournament", f"{study}_status", *pages.targets(loaded, study)}
     return found

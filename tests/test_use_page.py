@@ -1,6 +1,5 @@
 """docs/use.md, followed to the letter in a copy of the project, after the digits of docs/own.md."""
 
-import shutil
 import sys
 
 import pytest
@@ -14,7 +13,6 @@ PAGE = (REPOSITORY / "docs" / "use.md").read_text()
 def test_the_page_runs_and_prints_what_it_shows(tmp_path):
     (tmp_path / "dmlbench").mkdir()
     project = Project(tmp_path / "dmlbench")
-    shutil.copy(REPOSITORY / "Makefile", project.folder)
     (project.folder / ".venv").symlink_to(sys.prefix)
     own = FENCED.findall((REPOSITORY / "docs" / "own.md").read_text())
     (digits,) = (block for _, block in own if block.startswith("# digits.py\n"))

@@ -34,10 +34,10 @@ from dmlbench import losses, miners, regularizers, samplers
 from dmlbench.evaluation import metric_names, score
 
 assert "site-packages" in dmlbench.__file__, dmlbench.__file__
-found = [name for name in ("snakemake", "pandas", "optuna") if importlib.util.find_spec(name)]
+found = [name for name in ("snakemake", "optuna") if importlib.util.find_spec(name)]
 assert not found, found
 parts = ("losses", "miners", "regularizers", "samplers")
-for package in (*parts, "evaluation", "inference", "networks"):
+for package in (*parts, "command", "evaluation", "inference", "networks", "referee"):
     folder = importlib.import_module(f"dmlbench.{package}")
     for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
         # The one network whose weights need another package, of the extra `workflow`.
@@ -123,11 +123,27 @@ def test_a_run_is_loaded_from_anywhere(python, toy_data, tmp_path):
         f"picture = np.array({PICTURE.tolist()}, np.uint8)\n"
         f"model = dmlbench.load({str(tmp_path / 'run')!r}, device='cpu')\n"
         "print(*model.embed([picture])[0].tolist())\n"
-        "model.export('safetensors'), model.export('torchscript')\n"
+        "model.export('safetensors'), model.export('torch')\n"
     )
     (tmp_path / "elsewhere").mkdir()
     found = call(python, "-c", code, cwd=tmp_path / "elsewhere").split()
     np.testing.assert_allclose(np.array(found, float), expected[0], atol=1e-5)
+
+
+def test_numbers_from_elsewhere_are_judged_by_the_command(python, tmp_path):
+    """A matrix, two of them, and a table of scores, in a folder without the project."""
+    rows = np.random.default_rng(0).normal(size=(2, 40, 4)) + np.eye(4)[np.arange(40) % 4] * 3
+    np.save(tmp_path / "a.npy", rows[0])
+    np.save(tmp_path / "b.npy", rows[1])
+    (tmp_path / "labels.csv").write_text("label\n" + "\n".join("pqrs"[n % 4] for n in range(40)))
+    scores = [f"{method},{seed},R@1,{60 + seed}" for method in "mn" for seed in range(3)]
+    (tmp_path / "r.csv").write_text("\n".join(["method,seed,metric,value", *scores]))
+    program = python.with_name("dmlbench")
+    assert "| R@1 (%)" in call(program, "score", "a.npy", "labels.csv", cwd=tmp_path)
+    assert "could have been" in call(
+        program, "compare", "a.npy", "b.npy", "labels.csv", cwd=tmp_path
+    )
+    assert "| n less m" in call(program, "referee", "r.csv", cwd=tmp_path)
 
 
 def test_the_page_about_use_holds_without_the_project(python, toy_data, tmp_path):
@@ -139,15 +155,11 @@ def test_the_page_about_use_holds_without_the_project(python, toy_data, tmp_path
     empty = tmp_path / "empty"
     empty.mkdir()
     page = (REPOSITORY / "docs" / "use.md").read_text()
-    commands = re.findall(r"^make ((?:embed|search|export) .*)$", page, re.M)
+    commands = re.findall(r"^dmlbench ((?:embed|search|export) .*)$", page, re.M)
     assert len(commands) == 5
     for command in commands:
-        kind, *named = shlex.split(command)
-        given = dict(each.split("=") for each in named)
-        places = [given.pop(each) for each in ("RUN", "QUERY", "FOLDER") if each in given]
-        options = [f"--{name.lower()}={value}" for name, value in given.items()]
-        shell = ("-m", "dmlbench.inference", "--results=../results", kind, *options)
-        call(python, *shell, *places, cwd=empty)
+        program = python.with_name("dmlbench")
+        call(program, *shlex.split(command), "--results=../results", cwd=empty)
     assert (tmp_path / "found.html").read_text().count("<img") == 2
 
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)

@@ -11,6 +11,7 @@ RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 """What the authors' code computed; benchmarks/authors.py wrote it."""
 
 CLASSES, DIMENSIONS = 7, 6
+RHO_SWITCH = 0.4
 DRAWS = 4000
 """How often miners were called to count what they draw."""
 
@@ -19,7 +20,7 @@ class Fixed(NamedTuple):
     """A batch.
 
     Attributes:
-        x: float64 [B, D], of length 1.
+        x: float64 [B, D], of length 1 unless said otherwise.
         labels: int64 [B].
     """
 
@@ -54,6 +55,20 @@ def fixed_batches() -> dict[str, Fixed]:
         near = numbers(6, DIMENSIONS, start=900)[labels] + 0.4 * noise
         found[f"{name}, trained"] = Fixed(unit(near), labels)
     return found
+
+
+def long_batches() -> dict[str, Fixed]:
+    """The fixed batches at lengths from 0.5 to 6, as embeddings that are not normalized have."""
+    each = 0.5 + 5.5 * (numbers(12, 1, start=40000) + 1) / 2
+    return {f"{name}, long": Fixed(x * each, y) for name, (x, y) in fixed_batches().items()}
+
+
+def mined_batches() -> dict[str, Fixed]:
+    """The fixed batches, and one whose classes have five, four and three images."""
+    noise = numbers(12, DIMENSIONS, start=50000)
+    labels = torch.tensor([0] * 5 + [1] * 4 + [2] * 3)
+    near = numbers(6, DIMENSIONS, start=900)[labels] + 0.4 * noise
+    return fixed_batches() | {"uneven, trained": Fixed(unit(near), labels)}
 
 
 def wide_batch() -> Fixed:

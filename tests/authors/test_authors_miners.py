@@ -8,10 +8,11 @@ from author_batches import (
     DRAWS,
     RECORDED,
     Fixed,
-    fixed_batches,
+    mined_batches,
     wide_batch,
 )
-from author_specs import MINERS, rows_with
+from author_specs import MINERS, SWITCHED, rows_with
+from dmlbench import registry
 from dmlbench.miners import build_miner
 from dmlbench.miners.distance_weighted import log_density
 from dmlbench.tuples import Pairs
@@ -19,17 +20,20 @@ from dmlbench.tuples import Pairs
 
 @pytest.mark.parametrize("entry", MINERS)
 def test_the_miners_are_those_of_the_code_variants(loaded, entry):
-    rows = rows_with(loaded, entry.partition("/")[0], *MINERS[entry])
-    assert any("code" in row.variant for row in rows)
+    assert any("code" in row.variant for row in rows_with(loaded, entry))
 
 
 @pytest.mark.parametrize("entry", MINERS)
 def test_a_miner_draws_what_the_authors_code_draws(entry):
     name, options = MINERS[entry]
+    miner = build_miner(name, **options)
+    if switched := SWITCHED.get(entry):
+        regularizer = registry.build("regularizers", context={}, **switched)
+        miner = lambda x, labels, drawn=miner: regularizer(drawn(x, labels))  # noqa: E731
     torch.manual_seed(0)
     for batch, theirs in RECORDED[entry]["batches"].items():
-        fixed = {"wide": wide_batch(), **fixed_batches()}[batch]
-        ours = counts(build_miner(name, **options), fixed, repetitions := DRAWS // 10)
+        fixed = {"wide": wide_batch(), **mined_batches()}[batch]
+        ours = counts(miner, fixed, repetitions := DRAWS // 10)
         compared = ~nearly_opposite(fixed) if name == "distance_weighted" else slice(None)
         for kind, found in zip(("positive", "negative"), ours[:, compared], strict=True):
             expected = np.array(theirs[kind])[compared] / DRAWS

@@ -2,9 +2,10 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
-from slurm_project import Call, start_slurm
+from slurm_project import Call, Project, slurm, start_slurm
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +36,25 @@ def _nothing_outlives_its_test():
     yield
     while Call.started:
         Call.started.pop().end()
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory, cluster):
+    """A function that makes a project with prepared data, ready for training."""
+    first = Project(tmp_path_factory.mktemp("prepared"))
+    first.prepare_data()
+
+    def make(folder: Path, training: dict, needs: dict | None = None) -> Project:
+        project = Project(folder, training, needs)
+        project.take_data(first)
+        return project
+
+    return make
+
+
+@pytest.fixture
+def down(cluster):
+    """The partition with a GPU lets jobs wait."""
+    slurm("scontrol", "update", "PartitionName=gpu", "State=DOWN")
+    yield
+    slurm("scontrol", "update", "PartitionName=gpu", "State=UP")

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -40,6 +41,11 @@ STUDY = {
     },
     "figures": {},
 }
+GROUP, METHOD = "run_embed_evaluate_train", "proxy_anchor"
+"""A Slurm job of one of its runs, and of which."""
+QUICK = {"epochs": 2}
+SECONDS = {"epochs": 30, "iterations_per_epoch": 100}
+OVER_A_MINUTE = {"epochs": 60, "iterations_per_epoch": 500}
 PATIENCE = 600  # seconds to wait for an event; a loaded machine is slow
 
 
@@ -49,10 +55,12 @@ class Job:
 
     id: str
     rules: str
+    what: str
     state: str
     mem: str
     minutes: int
     gpus: int
+    submitted: datetime
 
 
 class Call:
@@ -68,9 +76,9 @@ class Call:
     def output(self) -> str:
         return self.log.read_text()
 
-    def wait(self) -> int:
+    def wait(self, patience: float = PATIENCE) -> int:
         """Its exit status."""
-        return self.process.wait(timeout=PATIENCE)
+        return self.process.wait(timeout=patience)
 
     def interrupt(self) -> None:
         """Ctrl-C."""
@@ -91,7 +99,7 @@ class Call:
         if run is None:
             return []
         # The database records a job's end a moment later than the controller's queue.
-        columns = "JobIDRaw,Comment,State,ReqMem,TimelimitRaw,ReqTRES"
+        columns = "JobIDRaw,Comment,State,ReqMem,TimelimitRaw,ReqTRES,Submit"
         lines = slurm("sacct", "-XnP", f"--name={run[1]}", f"--format={columns}%200")
         return [_job(*line.split("|")) for line in lines]
 
@@ -101,42 +109,83 @@ class Call:
         return slurm("squeue", "-h", f"--name={run[1]}", "-o", "%i") if run else []
 
 
-class Project:
-    """A copy of the project with one study, `toy`, on rehearsal data and with the test's account.
+class Clone:
+    """A copy of the project.
 
     Args:
         folder: where the copy is made.
-        training: values of every spec in addition to the rehearsal's.
-        needs: rule -> replaced values of its entry in resources.yaml.
     """
 
-    def __init__(self, folder: Path, training: dict | None = None, needs: dict | None = None):
+    def __init__(self, folder: Path):
         self.folder, self.calls = folder, 0
         folder.mkdir(exist_ok=True)
         copy_project(folder)
         (folder / "slurm").symlink_to("profiles/slurm")
-        self._edit("config/studies/toy.yaml", lambda _: STUDY)
+
+    def describe_site(self, **values: object) -> None:
+        """Fill in the site."""
+        self.edit("profiles/slurm/site.yaml", lambda old: old | values)
+
+    def snakemake(self, *arguments: str) -> Call:
+        """Start Snakemake."""
+        self.calls += 1
+        log = self.folder / f"snakemake-{self.calls}.out"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "snakemake", *arguments],
+                cwd=self.folder,
+                env=environment(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                # A test run in the background ignores Ctrl-C, and so would its child processes.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
+        return Call(process, log)
+
+    def on_slurm(self, *arguments: str, profile: str = "profiles/slurm") -> Call:
+        """Start Snakemake with the cluster's profile and short status intervals."""
+        quick = ("--slurm-init-seconds-before-status-checks", "8", "--latency-wait", "10")
+        return self.snakemake("--profile", profile, *quick, *arguments)
+
+    def edit(self, name: str, change: Callable[[dict], dict]) -> None:
+        """Change a YAML file."""
+        path = self.folder / name
+        old = yaml.safe_load(path.read_text()) if path.exists() else {}
+        path.write_text(yaml.safe_dump(change(old)))
+
+
+class Project(Clone):
+    """A copy with one study, `toy`, on rehearsal data and with the test's account.
+
+    Args:
+        folder: where the copy is made.
+        training: values of every spec in addition to the rehearsal's.
+        needs: key -> replaced values of its entry in resources.yaml.
+        study: replaced values of the study.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        training: dict | None = None,
+        needs: dict | None = None,
+        study: dict | None = None,
+    ):
+        super().__init__(folder)
+        self.edit("config/studies/toy.yaml", lambda _: STUDY | (study or {}))
         rehearsal = yaml.safe_load((folder / "config" / "rehearsal.yaml").read_text())
         rehearsal["rehearsal"]["set"] |= training or {}
         rehearsal["pathvars"]["results"] = "results"
-        self._edit("config/config.yaml", lambda old: old | rehearsal | {"studies": ["toy"]})
+        self.edit("config/config.yaml", lambda old: old | rehearsal | {"studies": ["toy"]})
         small = {"mem_mb": 2000, "runtime": 10}
         changed = needs or {}
-        self._edit(
+        self.edit(
             "config/resources.yaml",
             lambda old: {rule: old[rule] | small | changed.get(rule, {}) for rule in old},
         )
-        gpu = {"cpu": {"max_runtime": "1d"}, "gpu": {"max_runtime": "1d", "max_gpu": 1}}
-        self.name_account("ml", gpu)
-
-    def name_account(
-        self, account: str | None, partitions: dict | None = None, cores: int | None = 1
-    ) -> None:
-        """Fill in the site."""
-        self._edit(
-            "profiles/slurm/site.yaml",
-            lambda old: old | {"account": account, "partitions": partitions or {}, "cores": cores},
-        )
+        day = {"max_runtime": "1d", "max_threads": 1}
+        self.describe_site(account="ml", partitions={"cpu": day, "gpu": day | {"max_gpu": 1}})
 
     def plan(self) -> plan.Plan:
         """The plan of its configuration."""
@@ -170,28 +219,6 @@ class Project:
         for path in self.run(method).glob("checkpoint-*.pt"):
             path.unlink()
 
-    def snakemake(self, *arguments: str) -> Call:
-        """Start Snakemake."""
-        self.calls += 1
-        log = self.folder / f"snakemake-{self.calls}.out"
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "snakemake", *arguments],
-                cwd=self.folder,
-                env=environment(),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                # A test run in the background ignores Ctrl-C, and so would its child processes.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            )
-        return Call(process, log)
-
-    def on_slurm(self, *arguments: str, profile: str = "profiles/slurm") -> Call:
-        """Start Snakemake with the cluster's profile and short status intervals."""
-        quick = ("--slurm-init-seconds-before-status-checks", "8", "--latency-wait", "10")
-        return self.snakemake("--profile", profile, *quick, *arguments)
-
     def prepare_data(self) -> None:
         """Draw, index, split and pack on this machine."""
         folder = f"results/data/{self.plan().data('glyphs').folder}"
@@ -202,11 +229,6 @@ class Project:
     def take_data(self, other: "Project") -> None:
         """Copy the data that another project has prepared."""
         shutil.copytree(other.folder / "results" / "data", self.folder / "results" / "data")
-
-    def _edit(self, name: str, change: Callable[[dict], dict]) -> None:
-        path = self.folder / name
-        old = yaml.safe_load(path.read_text()) if path.exists() else {}
-        path.write_text(yaml.safe_dump(change(old)))
 
 
 def start_slurm(scripts: Path) -> subprocess.CompletedProcess[str]:
@@ -235,7 +257,11 @@ def until(what: str, holds: Callable[[], object]) -> None:
         time.sleep(0.2)
 
 
-def _job(id_: str, comment: str, state: str, mem: str, minutes: str, tres: str) -> Job:
+def _job(
+    id_: str, comment: str, state: str, mem: str, minutes: str, tres: str, submitted: str
+) -> Job:
     gpus = re.search(r"gres/gpu=(\d+)", tres)
-    rules = comment.split("_wildcards_")[0].removeprefix("rule_")
-    return Job(id_, rules, state.split()[0], mem, int(minutes), int(gpus[1]) if gpus else 0)
+    rules, _, what = comment.removeprefix("rule_").partition("_wildcards_")
+    at = datetime.fromisoformat(submitted)
+    count = int(gpus[1]) if gpus else 0
+    return Job(id_, rules, what, state.split()[0], mem, int(minutes), count, at)

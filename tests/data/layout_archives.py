@@ -51,11 +51,11 @@ def write_file(path, data):
     return path
 
 
-def rows_of(layout, *paths):
+def rows_of(layout, *paths, **options):
     """The rows that a layout finds in archives."""
     archives = [Archive(path) for path in paths]
     try:
-        return registry.build("data/layouts", layout)(archives)
+        return registry.build("data/layouts", layout, **options)(archives)
     finally:
         for archive in archives:
             archive.__exit__()

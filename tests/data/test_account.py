@@ -13,7 +13,7 @@ from dmlbench.data.index import index, read_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
-from dmlbench.plan.contents import contents_digest
+from dmlbench.plan.specs.contents import read_contents
 from layout_archives import write_folder, write_zip
 from PIL import Image
 
@@ -54,20 +54,24 @@ def test_everything_in_a_folder_is_used_or_named(tmp_path):
             "iris/Thumbs.db": b"",
             "notes.txt": b"",
             ".hidden/1.png": b"",
+            "iris/5.HEIC": b"",
             "iris/@eaDir/1.jpg/SYNO.jpg": b"",
         },
     )
     (folder / "violet").symlink_to(tmp_path / "elsewhere")
     write_folder(tmp_path / "elsewhere", {"1.png": picture(8), "2.png": picture(9)})
     (folder / "rose" / "3.png").symlink_to(folder / "rose" / "2.png")
-    contents = contents_digest(str(folder), tmp_path / "memory")
+    contents = read_contents(str(folder), tmp_path / "memory").identity
     index([folder], "class_folders", tmp_path / "index", contents=contents)
     split(tmp_path / "index", "half", tmp_path / "split")
     assert account_of(tmp_path / "index", tmp_path / "split") == {
         "Images": "11 of 5 classes",
         "Left out": "1 hidden (.hidden); 1 not an image (.db) (iris/Thumbs.db); 1 not an image "
-        "(.txt) (notes.txt); 1 of a NAS or desktop system (iris/@eaDir)",
+        "(.heic) (iris/5.HEIC): convert them to .jpg; 1 not an image (.txt) (notes.txt); 1 of a "
+        "NAS or desktop system (iris/@eaDir)",
         "Classes with one image": "1 (tulip: it's \\ & more)",
+        "Classes with two images": "2 (lily, violet)",
+        "Classes that look alike": "none",
         "Identical images": "4 in 2 groups, 0 with images on both sides of the split, 1 with "
         "several classes (iris/1.png = lily/1.png, rose/2.png = rose/3.png)",
         "Links": "2",
@@ -89,7 +93,7 @@ def test_what_is_no_file_and_values_of_several_depths_are_named(tmp_path):
     (folder / "iris" / "all").symlink_to(folder)
     (folder / "iris" / "gone.txt").symlink_to("nowhere")
     (folder / "iris" / "bits").symlink_to(folder / "lily" / "3.png")
-    contents = contents_digest(str(folder), tmp_path / "memory")
+    contents = read_contents(str(folder), tmp_path / "memory").identity
     index([folder], "class_folders", tmp_path / "index", contents=contents)
     split(tmp_path / "index", "half", tmp_path / "split")
     account = account_of(tmp_path / "index", tmp_path / "split")
@@ -100,6 +104,16 @@ def test_what_is_no_file_and_values_of_several_depths_are_named(tmp_path):
         "(lily/0.raw, lily/1.raw, lily/2.raw, ...); 1 not an image (no suffix) (iris/bits)"
     )
     assert account["Depth"] == "1 of 16 bits, 6 of 8 bits"
+
+
+def test_classes_that_look_alike_are_named(tmp_path):
+    """Two forms of Unicode, blanks at the end, upper and lower case: a reader sees five classes."""
+    names = ["caf\u00e9", "cafe\u0301", "rose", "rose ", "Cat", "cat", "g", "h"]
+    members = {f"{name}/{number}.png": picture(number) for name in names for number in (1, 2)}
+    index([write_folder(tmp_path / "photos", members)], "class_folders", tmp_path / "index")
+    split(tmp_path / "index", "half", tmp_path / "split")
+    said = account_of(tmp_path / "index", tmp_path / "split")["Classes that look alike"]
+    assert said == "3 ('Cat' = 'cat', 'cafe\u0301' = 'caf\u00e9', 'rose' = 'rose ')"
 
 
 def test_identical_images_on_both_sides_of_the_split_are_counted(tmp_path):
@@ -148,7 +162,7 @@ def test_thumbnails_of_a_nas_are_not_images(tmp_path, layout):
 def test_what_changes_after_the_plan_is_refused(tmp_path):
     members = {f"{name}/1.png": picture(number) for number, name in enumerate("abcd")}
     folder = write_folder(tmp_path / "photos", members)
-    contents = contents_digest(str(folder), tmp_path / "memory")
+    contents = read_contents(str(folder), tmp_path / "memory").identity
     (folder / "a" / "1.png").write_bytes(picture(9))
     with pytest.raises(UserError, match="photos: has changed since this call began"):
         index([folder], "class_folders", tmp_path / "index", contents=contents)
@@ -165,7 +179,7 @@ def test_what_changes_after_the_plan_is_refused(tmp_path):
 def test_a_zip_that_changes_after_the_plan_is_refused(tmp_path):
     members = {f"{name}/1.jfif": picture(number, "JPEG") for number, name in enumerate("abcd")}
     archive = write_zip(tmp_path / "a.zip", members)
-    contents = contents_digest(str(archive), tmp_path / "memory")
+    contents = read_contents(str(archive), tmp_path / "memory").identity
     index([archive], "class_folders", tmp_path / "index", contents=contents)
     write_zip(tmp_path / "a.zip", members | {"e/1.jfif": picture(9, "JPEG")})
     with pytest.raises(UserError, match=r"a\.zip: has changed since this call began"):

@@ -7,14 +7,11 @@ import http.server
 import re
 import threading
 
-import numpy as np
 import pytest
 from dmlbench.data import download as module
-from dmlbench.data.download import download
 from dmlbench.errors import UserError
+from fetched import DATA, SHA256, fetch, passes
 
-DATA = np.random.default_rng(0).bytes(3_000_000)
-SHA256 = hashlib.sha256(DATA).hexdigest()
 OTHER = b"repacked"
 OTHER_SHA256 = hashlib.sha256(OTHER).hexdigest()
 
@@ -80,20 +77,6 @@ def server(monkeypatch):
         yield running
         running.shutdown()
         thread.join()
-
-
-def fetch(output, **changes):
-    given = {
-        "name": "file.zip",
-        "urls": [],
-        "sha256": SHA256,
-        "mirrors": [],
-        "mirror_sha256": [],
-        "output": output,
-        "bytes": len(DATA),
-        "dataset": "set",
-    }
-    download(**given | changes)
 
 
 def write(path, data):
@@ -224,7 +207,8 @@ def test_a_part_that_is_wrong_or_complete_does_no_harm(server, tmp_path, part):
     assert (tmp_path / "out").read_bytes() == DATA
 
 
-def test_without_a_hash_no_part_is_trusted(server, tmp_path):
+def test_without_a_hash_no_part_is_trusted(server, tmp_path, monkeypatch):
+    passes(monkeypatch, "https://some.org")
     write(tmp_path / "out.part", b"of another file")
     url = f"{server.url}/file.zip"
     fetch(tmp_path / "out", urls=[url], sha256=None, bytes=None)
@@ -232,14 +216,16 @@ def test_without_a_hash_no_part_is_trusted(server, tmp_path):
     assert server.requests == [("/file.zip", None)]
 
 
-def test_without_a_hash_the_size_is_checked(server, tmp_path):
+def test_without_a_hash_the_size_is_checked(server, tmp_path, monkeypatch):
+    passes(monkeypatch, "https://some.org")
     with pytest.raises(UserError, match="sends more than the published 5 bytes"):
         fetch(tmp_path / "out", urls=[f"{server.url}/file.zip"], sha256=None, bytes=5)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("sha256", [SHA256, None])
-def test_a_download_ends_at_its_published_size(server, tmp_path, sha256):
+def test_a_download_ends_at_its_published_size(server, tmp_path, monkeypatch, sha256):
+    passes(monkeypatch, "https://some.org")
     server.endless = True
     urls, size = [f"{server.url}/file.zip"], len(DATA)
     with pytest.raises(UserError, match=f"sends more than the published {size} bytes"):

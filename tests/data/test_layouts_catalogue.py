@@ -10,8 +10,8 @@ from dmlbench.data.download import download
 from dmlbench.data.index import index
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
-from dmlbench.plan.catalogues import Dataset
-from dmlbench.plan.read import read_yaml
+from dmlbench.plan.catalogs.catalogues import Dataset
+from dmlbench.plan.catalogs.read import read_yaml
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 CONFIGURATION = {"pathvars": {"results": "results"}, "studies": ["demo"]}

@@ -8,8 +8,8 @@ from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
-from dmlbench.plan.catalogues import Dataset
-from dmlbench.plan.read import checked
+from dmlbench.plan.catalogs.catalogues import Dataset
+from dmlbench.plan.catalogs.read import checked
 from layout_archives import pixel, write_folder, write_zip
 
 MEMBERS = {f"{name}/{number}.png": pixel() for name in ("rose", "iris", "tulip") for number in "12"}
@@ -51,9 +51,17 @@ def test_four_lines_are_a_data_set():
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"folder": None}, "needs exactly one of archives, generator and folder"),
-        ({"generator": "glyphs"}, "needs exactly one of archives, generator and folder"),
-        ({"archives": {"a.zip": {}}}, "needs exactly one of archives, generator and folder"),
+        ({"folder": None}, "needs archives, a generator or a folder, and nothing with"),
+        ({"generator": "glyphs"}, "needs archives, a generator or a folder, and nothing with"),
+        ({"archives": {"a.zip": {}}}, "needs archives, a generator or a folder, and nothing with"),
+        (
+            {"folder": None, "generator": "glyphs", "archives": {"a.zip": {}}},
+            "generator glyphs draws from no archives",
+        ),
+        (
+            {"folder": None, "generator": {"name": "drawings", "renderer": "1"}},
+            "generator drawings draws from archives",
+        ),
         ({"alternatives": {"b": {"b.zip": {}}}}, "has alternatives to archives, but no archives"),
         ({"folder": "{dataset}"}, "'{dataset}'"),
         ({"layout": "class_folder"}, "did you mean 'class_folders'"),

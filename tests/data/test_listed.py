@@ -10,7 +10,7 @@ from dmlbench.data.archives import Archive
 from dmlbench.data.index import index, read_index
 from dmlbench.data.split import split
 from dmlbench.errors import UserError
-from dmlbench.plan.contents import contents_digest
+from dmlbench.plan.specs.contents import read_contents
 from layout_archives import pixel, write_folder, write_zip
 
 ROWS = [
@@ -57,6 +57,12 @@ def test_a_csv_names_the_class_of_each_image(tmp_path, separator):
     assert listed(tmp_path, data=with_mark) == EXPECTED
 
 
+@pytest.mark.parametrize(("place", "sign"), [("./", "/"), (".\\", "\\"), ("", "\\")])
+def test_a_list_of_another_system_finds_its_images(tmp_path, place, sign):
+    rows = [row | {"path": place + row["path"].replace("/", sign)} for row in ROWS]
+    assert listed(tmp_path, rows) == EXPECTED
+
+
 def test_a_parquet_file_does_as_well(tmp_path):
     assert listed(tmp_path, file="list.parquet", data=parquet_of(ROWS)) == EXPECTED
 
@@ -97,6 +103,7 @@ def test_splits_and_roles_are_those_of_the_list(tmp_path):
         (ROWS, {"label": "labels"}, r"unknown column 'labels'; did you mean 'label'\?"),
         (ROWS, {"path": "file"}, "unknown column 'file'"),
         ([*ROWS, ROWS[0]], {}, "1 images are listed again, 'a/1.png' among them"),
+        ([*ROWS, ROWS[0] | {"path": "./a/1.png"}], {}, "1 images are listed again, './a/1.png'"),
         ([*ROWS, {"path": "gone.png", "label": "x"}], {}, "1 of 5 images .* absent, 'gone.png'"),
         ([row | {"split": "tset"} for row in ROWS], {}, "4 rows have the split or role 'tset'"),
         (
@@ -116,9 +123,23 @@ def test_what_a_list_lacks_is_one_line(tmp_path, rows, options, said):
     ("file", "data"), [("labels.csv", b'path,label\n"a'), ("l.parquet", b"no"), ("l.csv", b"\xff")]
 )
 def test_a_damaged_list_is_one_line(tmp_path, file, data):
-    with pytest.raises(UserError, match="neither CSV nor Parquet") as error:
+    with pytest.raises(UserError, match=r"not CSV|not Parquet|not text in UTF-8") as error:
         listed(tmp_path, file=file, data=data)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "path,label,\na/1.png,x,\nb/2.png,y,\n",
+        "path, label\n./a/1.png, x\nb/2.png, y\n",
+        "path;label\na/1.png;x\nb/2.png;y \n3.png;  \n",
+    ],
+    ids=["commas at line ends", "blanks after commas, paths of find", "labels of blanks"],
+)
+def test_a_list_is_read_as_programs_write_it(tmp_path, text):
+    found = {member: name for member, name, *_ in listed(tmp_path, data=text.encode())}
+    assert found == {"a/1.png": "x", "b/2.png": "y"}
 
 
 def test_a_missing_list_is_named(tmp_path):
@@ -132,7 +153,7 @@ def test_a_missing_list_is_named(tmp_path):
 def test_images_that_no_row_lists_are_left_out_and_named(tmp_path):
     source = write_folder(tmp_path / "images", IMAGES | {"labels.csv": text_of(ROWS)})
     options = {"file": "labels.csv", "label": "color"}
-    contents = contents_digest(str(source), tmp_path / "memory", lists="labels.csv")
+    contents = read_contents(str(source), tmp_path / "memory", lists="labels.csv").identity
     index([source], "listed", tmp_path / "index", options=options, contents=contents)
     split(tmp_path / "index", "half", tmp_path / "split")
     assert len(read_index(tmp_path / "index")) == 3

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dmlbench import registry
-from dmlbench.plan.catalogues import Dataset
-from dmlbench.plan.read import read_yaml
+from dmlbench.plan.catalogs.catalogues import Dataset
+from dmlbench.plan.catalogs.read import read_yaml
 from test_splits_folds import index_of, written
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"

@@ -163,7 +163,7 @@ def test_a_smaller_fixed_share_is_part_of_a_larger_one():
 
 @pytest.mark.parametrize("validation", [0, 1, -0.5])
 def test_shares_that_cannot_be_say_what_is_allowed(validation):
-    with pytest.raises(UserError, match=r"validation is .*; allowed: .* above 0 and below 1"):
+    with pytest.raises(UserError, match=r"validation is .*; allowed: (greater than 0|less than 1)"):
         roles_of("fixed", index_of([1] * 20), validation=validation)
     with pytest.raises(UserError, match=r"0 of 10 classes; allowed: 1 to 9 classes"):
         roles_of("fixed", index_of([1] * 20), validation=0.01)
@@ -245,6 +245,20 @@ def test_drawn_halves_and_their_folds_test_on_the_same_classes(count, draw):
     validated = folded[folded["role"] == "validation"]
     assert tested.isdisjoint(validated["label"])
     assert (validated.groupby("label")["fold"].nunique() == 1).all()
+
+
+@given(count=st.integers(16, 60), draw=st.none() | st.integers(0, 9))
+def test_a_half_and_its_swap_test_every_class_once(count, draw):
+    index = index_of([2] * count)
+    for rule in ("half", "half4fold"):
+        tested = []
+        for swapped in (False, True):
+            rows = roles_of(rule, index, draw=draw, swapped=swapped)
+            test = set(rows[rows["role"] == "test"]["label"])
+            assert test.isdisjoint(rows[rows["role"] != "test"]["label"])
+            tested.append(test)
+        assert tested[0] | tested[1] == set(range(count))
+        assert not tested[0] & tested[1]
 
 
 def test_draws_differ_from_each_other_and_from_the_official_halves():

@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 PRECISIONS = ["int8", "bfloat16", "float32", "float64"]
 
 
-def find(x, y, *, precision, memory=2**15, metrics=brute_force.METRICS, device="cpu", **given_):
+def find(
+    x, y, *, precision="auto", neighbors="tiles", memory=2**15, metrics=brute_force.METRICS,
+    device="cpu", **given_,
+):  # fmt: skip
     space = read_space(x, y, **given_)
-    return find_ranks(space, metrics, memory=memory, precision=precision, device=device)
+    return find_ranks(
+        space, metrics, memory=memory, precision=precision, neighbors=neighbors, device=device
+    )
 
 
 def expected_ranks(*arguments, **keywords):

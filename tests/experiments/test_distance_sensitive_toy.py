@@ -64,5 +64,5 @@ def test_normalized_embeddings_have_length_one():
 
 
 def test_an_unknown_optimizer_is_refused():
-    with pytest.raises(UserError, match="allowed: adam, rmsprop, sgd"):
+    with pytest.raises(UserError, match="allowed: 'adam', 'rmsprop' or 'sgd'"):
         build_experiment("distance_sensitive_toy", optimizer="lion")

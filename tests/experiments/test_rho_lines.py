@@ -81,10 +81,10 @@ def test_the_network_learns_the_training_lines():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lines": "horizontal"}, "lines is 'horizontal'; allowed: diagonal, vertical"),
-        ({"optimizer": "lion"}, "allowed: adam, sgd"),
-        ({"regularizer": "embedding_l2"}, "allowed: rho, rho_anchor"),
-        ({"p_switch": 1.5}, "p_switch is 1.5; allowed: a finite number from 0 to 1"),
+        ({"lines": "horizontal"}, "lines is 'horizontal'; allowed: 'diagonal' or 'vertical'"),
+        ({"optimizer": "lion"}, "allowed: 'adam' or 'sgd'"),
+        ({"regularizer": "embedding_l2"}, "allowed: 'rho' or 'rho_anchor'"),
+        ({"p_switch": 1.5}, "p_switch is 1.5; allowed: less than or equal to 1"),
     ],
 )
 def test_bad_options_are_one_line(options, message):

@@ -23,6 +23,18 @@ def read_only_disks(lab: Lab, number: int, chance: random.Random) -> Outcome | N
     return _on_disk(lab, *lab.job("read-only disk", number, chance), lambda used: "ro")
 
 
+def read_only_looks(lab: Lab, call: list[str]) -> Outcome | None:
+    """A call that writes nothing, on results that cannot be written to."""
+    with lab.broken() as broken, _disk(broken.results) as remount:
+        if remount is None:
+            return None
+        remount("ro")
+        said = broken.call(*call)
+        if said.status or any("warning" in line for line in said.lines):
+            return Outcome("silent", f"{' '.join(call)}: {said.text[-500:]}")
+        return lab.judged(broken, [said], call[-1])
+
+
 def _on_disk(
     lab: Lab, record: Record, folder: Path, broken_by: Callable[[int], str]
 ) -> Outcome | None:

@@ -1,4 +1,4 @@
-"""Kinds of faults. Each is a function of a lab, the fault's number and its chance."""
+"""All kinds of faults: functions of a lab, the number of the fault and its chance."""
 
 import functools
 import json
@@ -15,16 +15,14 @@ from pathlib import Path
 import psutil
 import yaml
 from dmlbench import provenance
-from dmlbench.provenance import Record
 from fault_disks import full_disks, read_only_disks, slow_disks
+from fault_files import flips, journals, links, looks, misplaced, records
 from lab_study import STUDY
 from laboratory import (
     TARGETS,
     Broken,
     Lab,
     Outcome,
-    Said,
-    advised,
     contents,
     differences,
     kill,
@@ -33,11 +31,6 @@ from laboratory import (
 from toy_data import ToyData
 
 DAY = 86_400
-_READ_BY = {
-    **{"draw": "index", "download": "index", "index": "split", "split": "train", "pack": "train"},
-    **{"weights": "features", "features": "train"},
-}
-"""Rules whose files no record names as inputs, because their folder's name does -> a reader."""
 
 
 def kills(lab: Lab, number: int, chance: random.Random) -> Outcome:
@@ -56,68 +49,6 @@ def kills(lab: Lab, number: int, chance: random.Random) -> Outcome:
             psutil.wait_procs(alive)
         said = broken.call("--", target)
         return lab.judged(broken, [said], f"{what} of {record.rule}")
-
-
-def flips(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """A bit of a finished file flips, its date stays; the job that reads it runs."""
-    record, folder = lab.job("bit flip", number, chance)
-    with lab.broken() as broken:
-        path = broken.results / folder / chance.choice(list(record.files))
-        if path.is_dir():
-            path = chance.choice([file for file in sorted(path.iterdir()) if file.is_file()])
-        _flip(path, chance)
-        name = path.relative_to(broken.results).as_posix()
-        reader = _reader(lab, record, name)
-        note = f"{record.rule}: {path.name}, read by {reader[0].rule if reader else 'verify'}"
-        said = []
-        if reader is None:
-            found = broken.call("--", "verify")
-            named = [line for line in found.text.splitlines() if advised(line)]
-            if not named or f"results/{folder}" not in named[0]:
-                return Outcome("silent", f"{note}: {found.text[-300:]}")
-            said = [Said(1, f"dmlbench: {named[0]}"), broken.call(*advised(named[0]))]
-        else:
-            target = broken.remove(*reader)
-            for _ in range(3):
-                said.append(broken.call("--", target))
-                if said[-1].status == 0:
-                    break
-                if said[-1].lines and advised(said[-1].lines[0]):
-                    said.append(broken.call(*advised(said[-1].lines[0])))
-        return lab.judged(broken, said, note)
-
-
-def journals(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """A search's journal loses its end or a bit of it flips; its workers and its outcome run."""
-    with lab.broken() as broken:
-        (path,) = broken.results.glob("searches/*/state-*/journal.log")
-        if number % 2:
-            os.truncate(path, chance.randrange(path.stat().st_size))
-        else:
-            _flip(path, chance)
-        target = broken.remove(*lab.jobs["search"][0])
-        said = [broken.call("--", target)]
-        if said[-1].status and str(path.parent.relative_to(broken.folder)) in said[-1].text:
-            for record, folder in lab.jobs["search_worker"]:
-                broken.remove(record, folder)
-            said.append(broken.call("--", target))
-        return lab.judged(broken, said, "truncated" if number % 2 else "flipped")
-
-
-def records(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """A bit of a folder's records flips; what its job made is made again by what they say."""
-    record, folder = lab.job("damaged record", number, chance)
-    with lab.broken() as broken:
-        _flip(broken.results / folder / provenance.FILE, chance)
-        verified = broken.call("--", "verify")
-        said = [broken.call("--", *TARGETS)]
-        while said[-1].status and len(said) < 4 and said[-1].lines:
-            said.append(broken.call(*(advised(said[-1].lines[0]) or ("--", *TARGETS))))
-        if verified.status:
-            named = [line for line in verified.text.splitlines() if ": made from another" in line]
-            named += [line for line in verified.text.splitlines() if advised(line)]
-            said.insert(0, Said(1, f"dmlbench: {named[0]}" if named else verified.text))
-        return lab.judged(broken, said, f"records of {record.rule}")
 
 
 def clones(lab: Lab, number: int, chance: random.Random) -> Outcome:
@@ -231,34 +162,6 @@ def _trained(folder: Path, data: ToyData, stop: tuple[int, int] | None, interval
         raise ChildProcessError(f"{folder.name} ended with {done.returncode}: {done.stderr}")
 
 
-def _flip(path: Path, chance: random.Random) -> None:
-    status, content = path.stat(), bytearray(path.read_bytes())
-    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-    # In place, as a bad disk does: a second name of the file has the same content.
-    path.write_bytes(content)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _reader(lab: Lab, record: Record, name: str) -> tuple[Record, Path] | None:
-    """A job that reads a file; None if it is read by people."""
-    if record.rule in _READ_BY:
-        # Packed in color for the features of the frozen network.
-        rule = "features" if "-rgb." in name else _READ_BY[record.rule]
-        wanted = (job for job in lab.jobs[rule] if _of_data(job, name))
-        is_frozen = record.rule == "features"
-        return next((job for job in wanted if ("frozen" in job[1].parts) == is_frozen), None)
-    of_all = (job for jobs in lab.jobs.values() for job in jobs)
-    return next((job for job in of_all if name in job[0].inputs), None)
-
-
-def _of_data(job: tuple[Record, Path], name: str) -> bool:
-    """Whether a job reads a file of a data set, by the data set's name."""
-    is_drawn = any("drawn" in part for part in Path(name).parts)
-    if job[0].rule != "train":
-        return ("drawn" in job[1].as_posix()) == is_drawn
-    return job[1].as_posix().startswith("runs/drawn/") == is_drawn
-
-
 def _values(node: object, place: tuple) -> Iterator[tuple[tuple, object]]:
     """Place -> another value, for each value below a node."""
     if isinstance(node, dict | list):
@@ -277,6 +180,9 @@ KINDS = {
     "bit flip": flips,
     "damaged journal": journals,
     "damaged record": records,
+    "another run's folder": misplaced,
+    "planted link": links,
+    "read-only results": looks,
     "clone": clones,
     "edit": edits,
     "full disk": full_disks,

@@ -26,7 +26,8 @@ from project import REPOSITORY, local_environment
 TARGETS = ("toy", "results/audit/all.csv", "results/agreement.csv", "results/claims.csv")
 HOOKS = REPOSITORY / "tests" / "faults" / "hooks"
 _TIMED = re.compile(r"timings\.csv|runs\.html|report\.html|study\.tex")
-_NO_RESULT = {".checked", ".claimed", ".jobs", "plan.json", provenance.FILE, ".snakemake_timestamp"}
+_NO_RESULT = {".checked", ".claimed", ".jobs", ".rendered", "plan.json", provenance.FILE}
+_NO_RESULT |= {".snakemake_timestamp"}
 _NOT_COMPARED = ("logs", "costs", "workers")
 _HANDED_ON = (".embeddings.parquet", ".train_embeddings.parquet")
 
@@ -86,6 +87,20 @@ class Broken:
         called = self.start(*arguments, **hooks)
         return Said(called.wait(), self.output.read_text())
 
+    def ended(self, *arguments: str) -> list[Said]:
+        """Repeat a call, or one for everything, and do what it says, until it has no error."""
+        arguments = arguments or ("--", *TARGETS)
+        said = [self.call(*arguments)]
+        while said[-1].status and len(said) < 12 and said[-1].lines:
+            lines = said[-1].text.splitlines()
+            advice = next((line for line in lines if advised(line) or advised_in_shell(line)), "")
+            if in_shell := advised_in_shell(advice):
+                subprocess.run(in_shell, cwd=self.folder, check=True)
+            elif again := advised(advice):
+                said.append(self.call(*again))
+            said.append(self.call(*arguments))
+        return said
+
     def plans_nothing(self, *targets: str) -> bool:
         return "Nothing to be done" in self.call("--dry-run", "--", *(targets or TARGETS)).text
 
@@ -124,7 +139,9 @@ class Lab:
         self.modules = {line for file in trace.iterdir() for line in file.read_text().splitlines()}
         self.jobs: dict[str, list[tuple[Record, Path]]] = {}
         for file in sorted(self.finished.results.rglob(provenance.FILE)):
-            records = {tuple(r.files): r for r in provenance.in_folder(str(file.parent)).values()}
+            records = {
+                tuple(r.files): r for r in provenance.in_folder(str(file.parent)).by_name.values()
+            }
             for record in records.values():
                 job = (record, file.parent.relative_to(self.finished.results))
                 self.jobs.setdefault(record.rule, []).append(job)
@@ -231,4 +248,10 @@ def kill(call: subprocess.Popen, what: str) -> list[psutil.Process]:
 def advised(line: str) -> list[str]:
     """The arguments of the call that an error's line names; none for the same call again."""
     found = re.search(r"snakemake --cores all (--force -- \S+)", line)
+    return shlex.split(found[1]) if found else []
+
+
+def advised_in_shell(line: str) -> list[str]:
+    """The command of a shell that an error's line names; none if it names none."""
+    found = re.search(r"after: ((sed -i|rm -r) .+)$", line)
     return shlex.split(found[1]) if found else []

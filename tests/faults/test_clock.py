@@ -22,7 +22,7 @@ def test_dates_of_files_are_read_in_four_places():
     The fourth notices code that is edited during a call: its results are then of unknown code.
     """
     found = {file for file in LIBRARY.parent.rglob("*.py") if DATES.search(file.read_text())}
-    places = ["plan/contents.py", "plan/progress.py", "provenance.py", "job.py"]
+    places = ["plan/specs/contents.py", "plan/costs/progress.py", "provenance.py", "job.py"]
     assert found == {LIBRARY / place for place in places}
 
 

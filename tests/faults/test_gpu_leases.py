@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.training import gpus
-from dmlbench.training.gpus import gpu_lease, share_of_a_gpu, visible_gpus
+from dmlbench.training.gpus import gpu_lease, share_of_a_gpu
 
 SCRIPTS = Path(gpus.__file__).resolve().parents[2]
 
@@ -20,7 +20,7 @@ SCRIPTS = Path(gpus.__file__).resolve().parents[2]
 @pytest.fixture
 def two_gpus(tmp_path, monkeypatch):
     """A machine with the GPUs `a` and `b`, and no other process on it."""
-    monkeypatch.setattr(gpus.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(gpus, "LEASES", tmp_path)
     monkeypatch.setenv("DMLBENCH_GPUS", "a,b")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
@@ -115,26 +115,6 @@ def test_a_waiting_job_says_so_once_and_continues(two_gpus, monkeypatch, capsys)
     assert capsys.readouterr().err == "waiting for a GPU: all taken of 2 x 1 slots on a, b\n"
 
 
-@pytest.mark.parametrize(
-    ("allowed", "expected"),
-    [
-        (None, {"a": "a", "b": "b"}),
-        ("b", {"b": "b"}),
-        ("1", {"b": "1"}),
-        ("1,0", {"b": "1", "a": "0"}),
-        ("7", {"7": "7"}),
-        ("0,-1,1", {"a": "0"}),
-        ("", {}),
-        ("-1", {}),
-        ("NoDevFiles", {}),
-    ],
-)
-def test_only_gpus_that_are_visible_already_count(two_gpus, monkeypatch, allowed, expected):
-    if allowed is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", allowed)
-    assert visible_gpus() == expected
-
-
 def test_a_number_and_a_name_of_one_gpu_share_its_slot(two_gpus, no_waiting, monkeypatch):
     with gpu_lease("auto") as name:
         assert name == "a"
@@ -156,21 +136,34 @@ def test_without_a_gpu_there_is_no_lease(two_gpus, monkeypatch, tmp_path, device
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_machine_without_nvidia_smi_has_no_gpus(two_gpus, monkeypatch, tmp_path):
-    monkeypatch.delenv("DMLBENCH_GPUS")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert visible_gpus() == {}
+HOLDER = """
+    import sys
+    from dmlbench.training import gpus
+    gpus.LEASES = gpus.Path(sys.argv[1])
+    with gpus.gpu_lease("cuda") as name:
+        print(name, flush=True)
+        sys.stdin.readline()
+"""
 
 
-def test_nvidia_smi_lists_the_gpus(two_gpus, monkeypatch, tmp_path):
-    monkeypatch.delenv("DMLBENCH_GPUS")
-    listing = tmp_path / "nvidia-smi"
-    listing.write_text("#!/bin/sh\necho GPU-1f\necho GPU-2e\n")
-    listing.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    assert visible_gpus() == {"GPU-1f": "GPU-1f", "GPU-2e": "GPU-2e"}
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-2")
-    assert visible_gpus() == {"GPU-2e": "GPU-2"}
+def test_jobs_with_other_temporary_folders_share_the_leases(two_gpus, tmp_path):
+    holders = []
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        own = {"PYTHONPATH": str(SCRIPTS), "TMPDIR": str(tmp_path / folder)}
+        holders.append(
+            subprocess.Popen(
+                [sys.executable, "-S", "-c", textwrap.dedent(HOLDER), str(tmp_path)],
+                env=os.environ | own,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    names = [holder.stdout.readline().strip() for holder in holders]
+    for holder in holders:
+        holder.communicate("\n")
+    assert sorted(names) == ["a", "b"]
 
 
 def test_a_lock_file_that_was_cleaned_away_is_made_again(two_gpus, no_waiting, tmp_path):
@@ -203,7 +196,7 @@ JOB = """
     from dmlbench.training import gpus
 
     gpus.PAUSE = 0.002
-    ledger, slots = Path(sys.argv[1]), int(sys.argv[2])
+    gpus.LEASES, ledger, slots = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 
     def is_dead(pid):
         try:
@@ -242,13 +235,13 @@ def test_fifty_processes_and_random_kills_leave_one_owner_and_every_slot(
     monkeypatch.setenv("DMLBENCH_GPUS", names)
     for name in names.split(","):
         (ledger / name).mkdir()
-    environment = os.environ | {"PYTHONPATH": str(SCRIPTS), "TMPDIR": str(tmp_path)}
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
     chance = random.Random(0)
     reads, writes = os.pipe()
 
     def start():
         return subprocess.Popen(
-            [sys.executable, "-S", "-c", textwrap.dedent(JOB), ledger, str(runs_per_gpu)],
+            [sys.executable, "-S", "-c", textwrap.dedent(JOB), tmp_path, ledger, str(runs_per_gpu)],
             env=environment,
             stdout=writes,
             stderr=subprocess.PIPE,

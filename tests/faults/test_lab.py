@@ -1,5 +1,6 @@
 """One fault of each kind in the fault lab, and what another clone makes of edited code."""
 
+import os
 import random
 
 import pytest
@@ -55,6 +56,21 @@ def test_a_clone_with_the_same_code_finds_everything_done(clone):
     assert verified.status == 0, verified.text
     assert "toy: complete; " in verified.text
     assert "of all studies: complete; " in verified.text
+
+
+def test_a_copy_without_dates_finds_everything_done(clone):
+    files = sorted(path for path in clone.results.rglob("*") if path.is_file())
+    for place, path in enumerate(random.Random(0).sample(files, len(files))):
+        os.utime(path, (1e9 + 60 * place,) * 2)
+    assert "Nothing to be done" in planned(clone).text
+
+
+def test_an_edited_input_of_a_later_date_is_read(clone):
+    """Its job then names it: dates do not count where files are what their records say."""
+    (scores,) = clone.results.glob("studies/toy/scores.parquet")
+    scores.write_bytes(scores.read_bytes()[::-1])
+    os.utime(scores, (4e9, 4e9))
+    assert "Nothing to be done" not in planned(clone).text
 
 
 def test_a_corrected_metric_reaches_scores_and_tables(lab, clone):

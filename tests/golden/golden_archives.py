@@ -32,6 +32,12 @@ GROCERY = (
     "path,class_id,class_name,official_split\n"
     "images/3.jpg,1,Milk,train\nimages/1.jpg,0,Kiwi,val\nimages/2.jpg,1,Milk,test\n"
 )
+STORE = {
+    "classes.csv": "Class Name (str),Class ID (int)\nKiwi,0\nMilk,1\n",
+    "train.txt": "train/Milk/3.jpg, 1, 1\ntrain/Kiwi/1.jpg, 0, 0\n",
+    "val.txt": "val/Kiwi/1.jpg, 0, 0\n",
+    "test.txt": "test/Milk/2.jpg, 1, 1\n",
+}
 
 LABELS = (
     "path,label,split,role,species,file,box,scene\n3.png,rose,train,,a,1.png,0 0 1 1,x\n"
@@ -78,11 +84,15 @@ ARCHIVES: dict[str, Callable[[Path], list[Path]]] = {
     "cub200": _of(
         "images/001.A/a_0.jpg", "images/001.A/a_1.jpg", "images/002.B/b_0.jpg", texts=CUB
     ),
+    "drawings": _of("sun/one.png", "sun/two.v1.png", "moon/one.png"),
     "every_folder": _of("rose/new/1.png", "rose/old/2.png", "iris/2.png"),
     "fgvc_aircraft": _of(*(f"images/{number:07d}.jpg" for number in range(4)), texts=AIRCRAFT),
     "grocery": _of(
         *(f"grocery81/images/{number}.jpg" for number in (1, 2, 3)),
         texts={"grocery81/index.csv": GROCERY},
+    ),
+    "grocery_store": _of(
+        "train/Milk/3.jpg", "train/Kiwi/1.jpg", "val/Kiwi/1.jpg", "test/Milk/2.jpg", texts=STORE
     ),
     "inshop": _inshop,
     "listed": _of(

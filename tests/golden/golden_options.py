@@ -1,12 +1,14 @@
 """The options with which each part is computed: those of the toy, and other values of each."""
 
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from dmlbench import registry, values
 
 # Options that a part needs, or with which it fits the toy input.
 GIVEN: dict[str, dict[str, Any]] = {
+    "data/generators/drawings": {"renderer": version("resvg-py"), "size": 16, "designers": 2},
     "data/generators/glyphs": {"characters": 3, "images_per_character": 2, "size": 16},
     "data/splits/fixed": {"validation": 0.25},
     "data/transforms/center_crop": {"size": 12},
@@ -51,6 +53,9 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 # Another value of an option for which none can be derived from its type.
 OTHER: dict[str, Any] = {
+    # Neither changes a picture: other renderers and other pictures are refused.
+    "data/generators/drawings.renderer": version("resvg-py"),
+    "data/generators/drawings.sha256": "e3c5cd8e2ed439a94fef578c55b0c6a9cfac24fd5e2e8a4f4b1812f6268b1fb7",  # noqa: E501
     "data/layouts/listed.file": "others.csv",
     "data/layouts/listed.path": "file",
     "data/layouts/listed.label": "species",
@@ -119,7 +124,7 @@ def _others(kind: Any, usual: Any) -> Iterator[Any]:
         start = 1 if usual is None or usual == float("inf") else usual
         if isinstance(start, int | float):
             steps = (start * 1.5, start / 2, start + 1, start - 1, 0.3, 2)
-            found = (other for other in steps if values.fits(kind, other) and other != usual)
+            found = (other for other in steps if not values.refusal(kind, other) and other != usual)
             yield from list(found)[:1]
 
 

@@ -16,15 +16,15 @@ from dmlbench.data.ragged import Ragged
 from dmlbench.experiments import build_experiment
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
-from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.catalogs.defaults import defaults
+from dmlbench.plan.catalogs.ranges import Parameter
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import Batch, LearnsFromEmbeddings, build_sampler
 from dmlbench.search.distributions import distribution_around, values_of
-from dmlbench.search.pruners import build_pruner
-from dmlbench.search.strategies import build_strategy
 from dmlbench.tuples import Pairs, Triplets, all_pairs
 from golden_archives import ARCHIVES
 from golden_options import variations
+from icon_sets import three_sets
 from optuna.trial import TrialState, create_trial
 from PIL import Image
 
@@ -68,14 +68,24 @@ def _tuples(labels: torch.Tensor, kind: str) -> Pairs | Triplets:
 
 def miner(name: str, options: dict) -> dict[str, Numbers]:
     x = torch.nn.functional.normalize(_points(12, 4))
+    batches = {"rows": x}
+    if options.get("centered"):
+        # without it, what is mined of these depends on the order of sums
+        near = torch.nn.functional.normalize(1 + x / 300)
+        batches["rows of single precision that are close together"] = near.float()
+    return {key: _mined(name, options, batch) for key, batch in batches.items()}
+
+
+def _mined(name: str, options: dict, x: torch.Tensor) -> Numbers:
     torch.manual_seed(0)
-    mined = build_miner(name, **options)(x, torch.arange(12) % 3)
+    built = build_miner(name, **defaults("miners", name) | options)
+    mined = built(x, torch.arange(12) % 3)
     if isinstance(mined, Triplets):
         masks = [mined.valid, mined.negative * mined.valid]
     else:
         masks = [mined.positive, mined.negative]
     weights = torch.arange(1, 13)
-    return {"rows": [(mask * weights).sum(1).tolist() for mask in masks]}
+    return [(mask * weights).sum(1).tolist() for mask in masks]
 
 
 def sampler(name: str, options: dict) -> dict[str, Numbers]:
@@ -174,14 +184,15 @@ def layout(name: str, options: dict) -> dict[str, Numbers]:
         rows = registry.build("data/layouts", name, **options)(opened)
         for archive in opened:
             archive.__exit__()
-    known = ("member", "label", "class_name", "subset", "left", "right", "group")
+    known = ("member", "label", "class_name", "subset", "left", "right", "group", "designer")
     return {key: _plain(rows[key].tolist()) for key in known if key in rows}
 
 
 def generator(name: str, options: dict) -> dict[str, Numbers]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drawn.zip"
-        registry.build("data/generators", name, **options).draw(path)
+        sets = three_sets(Path(folder)) if name == "drawings" else []
+        registry.build("data/generators", name, **options).draw(path, *sets)
         (archive,) = open_all([path])
         with archive:
             images = [
@@ -213,7 +224,8 @@ GRID = {key: PARAMETERS[key] for key in "ab"}
 def strategy(name: str, options: dict) -> dict[str, Numbers]:
     parameters = GRID if name == "coordinate" else PARAMETERS
     start = {"a": 0.25, "b": "x"}
-    built = build_strategy(name, parameters, spec_values=start, seed=5, **options)
+    given = {"parameters": parameters, "spec_values": start, "seed": 5, "search": ""}
+    built = registry.build("search/strategies", name, context=given, **options)
     study = optuna.create_study(direction="maximize")
     found = []
     while len(found) < 8 and (proposed := built.propose(study)) is not None:
@@ -226,7 +238,7 @@ def strategy(name: str, options: dict) -> dict[str, Numbers]:
 
 
 def pruner(name: str, options: dict) -> dict[str, Numbers]:
-    built = build_pruner(name, epochs=9, **options)
+    built = registry.build("search/pruners", name, **options).pruner
     study = optuna.create_study(direction="maximize", pruner=built, study_name="toy")
     given_up = []
     for number in range(8):

@@ -19,7 +19,7 @@ import optuna
 import torch
 from dmlbench import registry
 from dmlbench.data.version import VERSION as DATA
-from dmlbench.plan.versions import part_name
+from dmlbench.plan.specs.versions import part_name
 from dmlbench.search.version import VERSION as SEARCH
 from dmlbench.training.version import VERSION as TRAINING
 from golden_parts import Numbers

@@ -12,9 +12,9 @@ import torch
 from dmlbench.data.index import index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
-from dmlbench.plan.versions import versions
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
+from dmlbench.plan.specs.versions import versions
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.version import VERSION as SEARCH
 from dmlbench.training import loop
@@ -101,6 +101,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "optimizer.betas": {"optimizer": {"name": "adam", "learning_rate": 0.01, "betas": [0.5, 0.9]}},
     "schedule": {"schedule": {"step": 1, "gamma": 0.1}},
     "head_initialization": {"head_initialization": "torch_default"},
+    "head_initialization: inputs": {"head_initialization": "kaiming_inputs"},
     "head_initialization: components": {"head_initialization": "principal_components"},
     "head_initialization: standardized": {"head_initialization": "standardized_components"},
     "head_initialization: identity": {"head_initialization": "identity"},
@@ -122,6 +123,11 @@ CHANGES: dict[str, dict[str, Any]] = {
         }
     },
     "evaluate_every": {"evaluate_every": 2},
+    "evaluation_distance": {
+        "normalize": False,
+        "optimizer": {"learning_rate": 0.001},
+        "evaluation_distance": "euclidean",
+    },
     "selection": {"selection": "last_epoch"},
     "selection: test": {"selection": "best_test_epoch"},
     "selection_metric": {"selection_metric": "map_at_r"},

@@ -8,8 +8,8 @@ import golden_record
 import golden_trainings
 import pytest
 from dmlbench import part_files, registry
-from dmlbench.plan.recipes import Training
-from dmlbench.plan.spec import Spec, SpecNetwork
+from dmlbench.plan.catalogs.recipes import Training
+from dmlbench.plan.specs.spec import Spec, SpecNetwork
 from golden_record import RECORD, alike, complaint
 
 RECORDED = json.loads(RECORD.read_text())

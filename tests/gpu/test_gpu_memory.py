@@ -10,10 +10,10 @@ import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan import costs
-from dmlbench.plan.memory_model import OVERHEAD, Memory
-from dmlbench.plan.read import read_yaml
-from dmlbench.plan.recipes import Optimizer
+from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.catalogs.recipes import Optimizer
+from dmlbench.plan.costs import costs
+from dmlbench.plan.costs.memory_model import OVERHEAD, Memory
 from dmlbench.training import loop
 from dmlbench.training.memory import out_of_memory_is_a_user_error
 from dmlbench.training.optimization import build_optimizer

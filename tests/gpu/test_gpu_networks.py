@@ -7,8 +7,8 @@ import torch
 import yaml
 from dmlbench.networks import embedder
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
 from pretended_gpu import held_on_gpu, pretended_gpu
 from toy_training import VALUES
 

@@ -7,7 +7,7 @@ import pytest
 from dmlbench.data.split import split
 from dmlbench.experiments import available, build_experiment
 from dmlbench.experiments import projection_toy as projections
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.search import objective as objectives
 from dmlbench.search.outcome import finalize
 from dmlbench.search.worker_job import run_worker

@@ -5,7 +5,7 @@ import pytest
 import torch
 from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training import loop, watch
 from dmlbench.training.assembly import assemble
 from dmlbench.training.data import read_roles

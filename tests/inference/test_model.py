@@ -1,5 +1,6 @@
 """A run on pictures: embedded, searched and exported as it was scored."""
 
+import json
 import shutil
 import warnings
 from collections import defaultdict
@@ -17,10 +18,11 @@ from dmlbench.data.generate import generate
 from dmlbench.data.index import index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
-from dmlbench.errors import DamagedError, UserError
+from dmlbench.errors import DamagedError, MisplacedError, UserError
 from dmlbench.inference.gallery import Gallery, write_gallery
-from dmlbench.plan.read import read_mapping
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.read import read_mapping
+from dmlbench.plan.specs.run import folder_of
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.export import export_embeddings
 from dmlbench.training.extraction import extract_features
 from PIL import Image
@@ -47,7 +49,7 @@ PHOTOGRAPHS = {
     "frozen photographs": "efficientnet_lite0_frozen",
 }
 WEIGHTS = "efficientnet_lite0-acf4645b.pth"
-EXPORTS = {"torchscript": ".pt", "onnx": ".onnx", "safetensors": ".safetensors"}
+EXPORTS = {"torch": ".pt2", "onnx": ".onnx", "safetensors": ".safetensors"}
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,7 @@ def values_of(kind):
         return merged(VALUES, KINDS[kind] | {"epochs": 1})
     entry = read_mapping(REPOSITORY / "config" / "networks.yaml")[PHOTOGRAPHS[kind]]
     network = {key: value for key, value in entry.items() if key not in ("title", "threads")}
+    network["weights"] = {key: entry["weights"][key] for key in ("file", "sha256")}
     network["pooling"] = "average"
     crop = [] if "frozen" in network else [{"name": "center_crop", "size": 128}]
     changes = {"epochs": 1, "network": network, "transforms": {"train": crop, "test": crop}}
@@ -161,15 +164,36 @@ def test_exports_give_the_stored_embeddings(run, kind, tmp_path):
     images = model.images(paths[:5])
     if kind == "safetensors":
         found = dmlbench.load(file, device="cpu").embed(paths[:5])
-    elif kind == "torchscript":
-        with warnings.catch_warnings(action="ignore", category=FutureWarning):
-            found = torch.jit.load(file)(images).numpy()
+    elif kind == "torch":
+        described = {"preprocessing": ""}
+        with warnings.catch_warnings(action="error"):
+            program = torch.export.load(file, extra_files=described).module()
+            found = program(images).detach().numpy()
+        check_of_others(json.loads(described["preprocessing"]), program)
     else:
         session = runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
         (found,) = session.run(None, {"images": images.numpy()})
         assert "shorter_side" in session.get_modelmeta().custom_metadata_map["preprocessing"]
     close(found, stored.embeddings[:5])
     assert [each.name for each in tmp_path.iterdir()] == [file.name]
+
+
+def check_of_others(said, program):
+    """The check vector, by Pillow and NumPy alone and what the metadata say."""
+    height, width, *_ = said["check"]["shape"]
+    y, x, c = np.indices((height, width, 3))
+    picture = ((3 * x + 5 * y + 7 * c) % 256).astype(np.uint8)
+    if len(said["check"]["shape"]) == 2:
+        picture = picture[..., 0]
+    shorter = said["shorter_side"]
+    sides = [shorter * each // min(height, width) for each in (width, height)]
+    values = np.asarray(Image.fromarray(picture).resize(sides, Image.Resampling.BILINEAR))
+    values = values.reshape(*values.shape[:2], -1).transpose(2, 0, 1).astype(np.float32) / 255
+    for step in said["transforms"]:
+        size = step["center_crop"]["size"]
+        top, left = (round((side - size) / 2) for side in values.shape[1:])
+        values = values[:, top : top + size, left : left + size]
+    close(program(torch.from_numpy(values[None].copy())).detach()[0], said["check"]["embedding"])
 
 
 def test_neighbors_are_the_nearest_by_cosine(run):
@@ -212,3 +236,38 @@ def test_another_networks_vectors_are_refused(run, tmp_path):
     assert model.gallery(str(tmp_path / "own.parquet")).pictures == ["a.png"]
     with pytest.raises(UserError, match=r"other\.parquet: not of this run's network"):
         model.gallery(tmp_path / "other.parquet")
+
+
+def test_a_run_under_another_runs_name_is_not_loaded(run, tmp_path):
+    """Also without records, as those of an earlier version or of a copy of some files."""
+    folder = run[0]
+    spec = dmlbench.load(folder, device="cpu").spec
+    own = folder_of(spec, data="birds-01234567", versions={})
+    others = [
+        folder_of(spec.model_copy(update=other), data="birds-01234567", versions={})
+        for other in ({"seed": spec.seed + 1}, {"embedding_dim": 99}, {"dataset": "cars"})
+    ]
+    if (published := folder.parent / "weights").exists():
+        (tmp_path / "weights").symlink_to(published)
+    for name in (own, *others):
+        shutil.copytree(folder, tmp_path / "runs" / name)
+    assert dmlbench.load(tmp_path / "runs" / own, device="cpu").spec == spec
+    for name in others:
+        with pytest.raises(MisplacedError, match=f"{name}: belongs to a run "):
+            dmlbench.load(tmp_path / "runs" / name, device="cpu")
+
+
+def test_what_is_not_finite_is_near_to_nothing():
+    rows = np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32)
+    gallery = Gallery([f"{n}.png" for n in range(20)], rows)
+    broken = np.where(np.arange(20)[:, None] == 7, np.nan, rows)
+    wrong = {
+        "query: its embedding is not finite": (gallery, rows[0] * np.nan),
+        r"7\.png: its embedding is not finite": (Gallery(gallery.pictures, broken), rows[0]),
+        "no picture to search": (Gallery([], rows[:0]), rows[0]),
+        r"query: an embedding \[4\]; allowed: \[8\]": (gallery, rows[0][:4]),
+    }
+    for said, (searched, query) in wrong.items():
+        with pytest.raises(UserError, match=said):
+            searched.nearest(query, 3)
+    assert [each.picture for each in gallery.nearest(rows[3], 1)] == ["3.png"]

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dmlbench.command import main
 from dmlbench.errors import UserError
-from dmlbench.inference.__main__ import main
 from dmlbench.inference.find import run_folder
 from dmlbench.inference.gallery import Gallery, write_gallery
 from dmlbench.inference.pictures import Pictures
@@ -46,8 +46,8 @@ def called(folder, monkeypatch, capsys):
     def call(*arguments):
         try:
             main(list(map(str, arguments)))
-        except UserError as error:
-            return f"{capsys.readouterr().out}dmlbench: {error}"
+        except SystemExit as ended:
+            return f"{capsys.readouterr().out}{ended.code}"
         return capsys.readouterr().out
 
     return call
@@ -132,18 +132,25 @@ def test_home_is_found_where_the_shell_does_not_replace_its_sign(folder, called,
          "pictures/notes.txt: not an image that can be read (cannot identify image file"),
         (("search", DIGEST, "none.png", "pictures"), "none.png: no such file"),
         (("embed", "results/runs/begun", "pictures"), "begun: has not finished training; allowed"),
-        (("embed", "mine", "pictures"), "RUN=mine: 0 runs; allowed: the folder of a finished run"),
+        (("embed", "mine", "pictures"), "mine: 0 runs; allowed: the folder of a finished run"),
+        (("embed", "pictures", "pictures"), "pictures: 0 runs; allowed: the folder of a"),
+        (("embed", f"results/runs/toi/seed0-{DIGEST}", "pictures"),
+         f"0 runs; did you mean 'results/runs/toy/seed0-{DIGEST}'?; allowed"),
+        (("embed", f"toy/seed1-{DIGEST}", "pictures"), f"did you mean 'toy/seed0-{DIGEST}'?"),
+        (("embed", f"{DIGEST[:-1]}x", "pictures"), f"0 runs; did you mean '{DIGEST}'?; allowed"),
+        (("embed", "results/runs", "pictures"), "results/runs: 0 runs; allowed"),
+        (("embed", "results/runs/toy", "pictures"), "results/runs/toy: 0 runs; did you mean"),
         (("export", DIGEST, "--output", "model.txt"), "model.txt: a name for safetensors; allowed"),
         (("export", DIGEST, "--kind", "onx"), "unknown kind of export 'onx'; did you mean 'onnx'?"),
-        (("search", DIGEST, "pictures/a.png", "pictures", "--k", "0"), "k = 0; allowed: 1 or more"),
-        (("search", DIGEST, "pictures/a.png", "pictures", "--k", "x"), "--k: invalid int value"),
+        (("search", DIGEST, "pictures/a.png", "pictures", "--k", "0"), "k: 0; allowed: a whole"),
+        (("search", DIGEST, "pictures/a.png", "pictures", "--k", "x"), "is not a valid integer"),
         (("search", DIGEST, "pictures/a.png", "old.parquet"), "gone.png: no such file any more"),
         (("search", DIGEST, "pictures/a.png", "none.parquet"), "none.parquet: no such file"),
         (("embed", DIGEST, "caf\udce9"), r"the name 'caf\xe9' is not UTF-8; rename it"),
         (("embed", DIGEST, "of latin 1"), r"the name 'caf\xe9.png' is not UTF-8; rename it"),
-        (("embed", "**", "pictures"), "RUN=**: 0 runs; allowed"),
-        (("embed", "-x", "pictures"), "the following arguments are required"),
-        (("embed", "--", "-x", "pictures"), "RUN=-x: 0 runs; allowed"),
+        (("embed", "**", "pictures"), "**: 0 runs; allowed"),
+        (("embed", "-x", "pictures"), "No such option '-x'"),
+        (("embed", "--", "-x", "pictures"), "-x: 0 runs; allowed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_one_line(folder, called, arguments, said):
@@ -178,6 +185,11 @@ def test_a_study_stands_for_its_best_run(tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "studies" / "mine" / "scores.parquet")
     # As of a data set of this name.
     (tmp_path / "runs" / "mine").mkdir(parents=True)
+    with pytest.raises(UserError, match="mina: 0 runs; did you mean 'mine'"):
+        run_folder("mina", tmp_path)
+    (tmp_path / "studies" / "begun").mkdir()
+    with pytest.raises(UserError, match="study begun: not finished; allowed after: dmlbench run"):
+        run_folder("begun", tmp_path)
     found, said = run_folder("mine", tmp_path)
     assert found == tmp_path / "runs" / "b"
     assert "of 2 runs the one with the highest R@1, 60.0" in said
@@ -223,12 +235,12 @@ def test_an_untrained_networks_run_is_exported_and_loaded_back(toy_data, folder,
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize(
     ("run", "said"),
-    [("mine", "dmlbench: RUN=mine: 0 runs"), ("x" * 300, "dmlbench: .*: File name too long")],
+    [("mine", "dmlbench: mine: 0 runs"), ("x" * 300, "dmlbench: .*: File name too long")],
 )
 def test_a_failed_call_is_a_failure_to_the_shell(tmp_path, monkeypatch, run, said):
     """A message as the status of `sys.exit` is printed, and the status is then 1."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["dmlbench", "embed", run, "pictures"])
     with pytest.raises(SystemExit, match=said) as failed:
-        runpy.run_module("dmlbench.inference", run_name="__main__")
+        runpy.run_module("dmlbench", run_name="__main__")
     assert len(failed.value.code.splitlines()) == 1

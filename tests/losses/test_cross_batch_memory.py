@@ -139,3 +139,24 @@ def test_a_loss_without_tuples_of_its_own_is_refused(name):
         UserError, match=r"^cross-batch memory: loss .*; allowed: a loss over pairs"
     ):
         CrossBatchMemory(built(name), size=6)
+
+
+@pytest.mark.parametrize("size", [0, -1, 3.5, True, "8", None])
+def test_a_memory_has_a_size(size):
+    loss = build_loss("contrastive", num_classes=4, embedding_dim=8)
+    with pytest.raises(UserError, match=f"size: {size!r}; allowed: a whole number of at least 1"):
+        CrossBatchMemory(loss, size=size)
+
+
+@pytest.mark.parametrize("name", ["num_classes", "embedding_dim"])
+@pytest.mark.parametrize("value", [0, -1, 2.0, True, None])
+def test_a_loss_has_classes_and_a_size(name, value):
+    given = {"num_classes": 4, "embedding_dim": 8} | {name: value}
+    with pytest.raises(UserError, match=f"{name}: .*allowed: a whole number of at least 1"):
+        build_loss("contrastive", **given)
+
+
+@pytest.mark.parametrize("name", ["proxy_nca", "proxy_nca_euclidean", "arcface", "soft_triple"])
+def test_proxies_are_of_two_classes_or_more(name):
+    with pytest.raises(UserError, match="num_classes: 1; allowed: a whole number of at least 2"):
+        build_loss(name, num_classes=1, embedding_dim=8)

@@ -1,4 +1,4 @@
-"""Every loss compiled, copied, pickled, restored, and in each floating-point type."""
+"""Every loss compiled, under torch.func, copied, pickled, restored, and in each precision."""
 
 import copy
 import io
@@ -73,6 +73,16 @@ def compiler(tmp_path_factory):
 @pytest.mark.parametrize("name", LOSSES)
 def test_compiled_a_loss_and_its_gradient_are_the_same(compiler, name):
     check_compiled(name, "inductor")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_gradients_of_torch_func_are_those_of_autograd(name):
+    loss = built(name)
+    value, *gradients = value_and_gradients(loss, x, y)
+    (of_x, of_parameters), again = torch.func.grad_and_value(
+        lambda x, parameters: torch.func.functional_call(loss, parameters, (x, y)), argnums=(0, 1)
+    )(x, dict(loss.named_parameters()))
+    torch.testing.assert_close([again, of_x, *of_parameters.values()], [value, *gradients])
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -145,8 +145,8 @@ def generalized_lifted(x, y, pairs, margin, l2):
     return per_anchor(x, pairs, term) + l2 * squared_size(x)
 
 
-def n_pair(x, y, pairs, l2):
-    S = x @ x.T
+def n_pair(x, y, pairs, l2, scale=1):
+    S = scale * (x @ x.T)
 
     def term(i):
         return torch.log(
@@ -363,6 +363,7 @@ ON_PAIRS = {
     "lifted_structure_per_anchor": (lifted_structure_per_anchor, {"margin": 0.5}),
     "generalized_lifted": (generalized_lifted, {"margin": 1.0, "l2": 0.01}),
     "n_pair": (n_pair, {"l2": 0.02}),
+    "n_pair, scaled": (n_pair, {"l2": 0.02, "scale": 0.3}),
     "n_pair_per_pair": (n_pair_per_pair, {"l2": 0.005}),
     "angular": (angular, {"alpha": 40.0, "weight": 1.5, "l2": 0.01}),
     "angular_only": (angular_only, {"alpha": 45.0}),

@@ -23,7 +23,7 @@ def region(ap, an, margin):
 
 def candidates(x, labels, regions, margin):
     """{(anchor, positive): its negatives in the regions}, by looking at every triplet."""
-    d, found = squared_distances(x).sqrt().tolist(), {}
+    d, found = squared_distances(x, centered=True).sqrt().tolist(), {}
     margin_of = torch.tensor(margin, dtype=x.dtype).item()
     for a, label in enumerate(labels):
         for p in range(len(labels)):

@@ -5,10 +5,10 @@ import pytest
 import torch
 from dmlbench.errors import UserError
 from dmlbench.networks.embedder import POOLING, Embedder
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.places import merged
-from dmlbench.plan.read import checked
-from dmlbench.plan.spec import Spec, SpecNetwork
+from dmlbench.plan.catalogs.catalogues import Network
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.catalogs.read import checked
+from dmlbench.plan.specs.spec import Spec, SpecNetwork
 
 NETWORK = {
     "backbone": {"name": "convnet", "widths": [4]},

@@ -3,10 +3,7 @@
 import hashlib
 import http.server
 import shutil
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import dmlbench
 import numpy as np
@@ -18,6 +15,7 @@ from dmlbench.errors import UserError
 from dmlbench.networks.entry import entry_of
 from PIL import Image
 from project import Project, local_environment
+from project import dmlbench as call
 from safetensors.torch import save
 from torch.nn.functional import normalize
 
@@ -106,17 +104,6 @@ def around(endpoint: str, **others: str) -> dict[str, str]:
     return kept | {"HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "0"} | others
 
 
-def program(folder: Path, name: str, *arguments: str, env: dict[str, str]):
-    return subprocess.run(
-        [sys.executable, f"workflow/scripts/{name}.py", *arguments],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.workflow
 def test_weights_of_the_hub_are_downloaded_and_give_timms_own_features(hub, published, tmp_path):
     project = Project(tmp_path)
@@ -125,11 +112,11 @@ def test_weights_of_the_hub_are_downloaded_and_give_timms_own_features(hub, publ
     for number, file in enumerate(sorted((tmp_path / "drawn").rglob("*.png"))):
         Image.open(file).convert("RGB").resize((190 + number % 3, 200)).save(file)
     env = around(hub.url)
-    written = program(tmp_path, "new_network", f"timm/{MODEL}", "--name=of_hub", env=env)
+    written = call(tmp_path, "add-network", f"timm/{MODEL}", "--name=of_hub", env=env)
     assert f"sha256: {hub.digest}\n" in written.stdout, written.stderr
     assert ("HEAD", PLACE) in hub.asked
     assert ("GET", PLACE) not in hub.asked
-    study = program(tmp_path, "new_study", "--network=of_hub", "--frozen", "drawn", env=env)
+    study = call(tmp_path, "new", "--network=of_hub", "--frozen", "drawn", env=env)
     assert study.returncode == 0, study.stderr
     with pytest.MonkeyPatch.context() as patch:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):

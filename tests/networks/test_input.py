@@ -13,9 +13,9 @@ from dmlbench.data.pack import pack
 from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.read import read_yaml
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.catalogues import Network
+from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.specs.spec import Spec
 from PIL import Image
 from test_embedder import VALUES
 from torchvision import transforms as T
@@ -45,7 +45,7 @@ def read_by(name, feed, repository):
     """The network's input from all images, center-cropped to 224."""
     network = read_yaml(repository / "config" / "networks.yaml", dict[str, Network])[name]
     values = network.model_dump(
-        exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}
+        exclude={"title": True, "threads": True, "weights": {"urls", "bytes", "package"}}
     )
     embedder = Embedder(Spec.model_validate(VALUES | {"network": values}))
     (batch,) = feed.batches([np.arange(COUNT)])

@@ -12,9 +12,9 @@ from dmlbench.data.transforms.center_crop import CenterCrop
 from dmlbench.evaluation import score
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.weights import load_weights
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.read import read_yaml
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.catalogues import Network
+from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.data import read_roles
 from stores import images_of
 from test_embedder import VALUES
@@ -53,7 +53,7 @@ def recall_at_1(photographs, weights, name="mobilenet_v2"):
     """Of pooled features, and of an untrained head of 512 on them."""
     networks = read_yaml(REPOSITORY / "config" / "networks.yaml", dict[str, Network])
     network = networks[name].model_dump(
-        exclude={"title": True, "threads": True, "weights": {"urls", "bytes"}}
+        exclude={"title": True, "threads": True, "weights": {"urls", "bytes", "package"}}
     )
     spec = Spec.model_validate(VALUES | {"network": network, "embedding_dim": 512})
     torch.manual_seed(0)

@@ -9,7 +9,7 @@ import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.plan import Plan
-from dmlbench.plan.read import read_mapping
+from dmlbench.plan.catalogs.read import read_mapping
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 STUDY = {

@@ -3,10 +3,10 @@
 import itertools
 from dataclasses import replace
 
-from dmlbench.plan import searches
-from dmlbench.plan.configuration import Configuration
-from dmlbench.plan.plan import Plan
-from dmlbench.plan.read import checked, read_mapping
+from dmlbench.plan.catalogs.configuration import Configuration
+from dmlbench.plan.catalogs.read import checked, read_mapping
+from dmlbench.plan.specs import searches
+from dmlbench.plan.specs.plan import Plan
 from project import CONFIG
 
 SMALL = ("can2019_grocery_rho", "demo")

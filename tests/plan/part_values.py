@@ -3,27 +3,14 @@
 import importlib
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 import numpy as np
 import pandas as pd
 import project
-from dmlbench import registry
+from dmlbench import part_files, registry
 from dmlbench.errors import UserError
-from dmlbench.values import (
-    Added,
-    Infinity,
-    Interval,
-    Metric,
-    MultipleOf,
-    OtherThan,
-    PartThat,
-    RankingMetric,
-    Rising,
-    fits,
-)
-from hypothesis import strategies as st
+from dmlbench.part_files import part_of
 
 PACKAGES = sorted([*project.PACKAGES, "presentation/figures", "presentation/tables"])
 PARTS = [(package, name) for package in PACKAGES for name in registry.available(package)]
@@ -55,6 +42,7 @@ FACTS = {
     "seed": 0,
     "selection": "last_epoch",
     "spec_values": {},
+    "search": "",
     "title": "Title",
     "years": {"margin": 2017},
 }
@@ -78,6 +66,7 @@ NEEDED = {
     "over": "margin",
     "references": ["margin"],
     "reference": {"m": 1},
+    "renderer": "0.5.0",
     "numbers": [{"label": "Label", "metric": "recall_at_1"}],
     "spaces": [{"array": "points", "title": "Points"}],
     "std": [0.5],
@@ -120,6 +109,7 @@ DEPENDENT = {
 """Options with additional constraints, which the part itself checks."""
 
 FREE = {
+    "absent": "text for readers",
     "against": "a variant or a method, or base",
     "axes": "columns, or axes of the variants",
     "axis": "a column, or an axis of the variants",
@@ -142,18 +132,48 @@ FREE = {
     "panel": "a column, or an axis of the variants",
     "reference": "columns and their values",
     "references": "names of the catalog",
+    "renderer": "a version of another package",
+    "row": "columns of the long table",
     "row_header": "text for readers",
+    "sha256": "a hash of what is drawn",
     "spaces": "text for readers, and arrays of an experiment",
     "start": "values of the search's parameters",
     "values": "values of an axis",
 }
 """Options of free words, and what they name."""
 
-NO_NUMBERS = ["big", "1", None, True, [], [1.0], {}, math.nan, -math.inf]
+WORDS = ["margin", "recall_at_1", "nmi", "pi_ratio", "triplet", "multi_similarity", "other", "1"]
+NUMBERS = [2, 1, 0, -1, -3, 1.0, 0.25, 1e-4, -0.5, 16, 17, 32, 61, 257]
+NO_NUMBERS = [None, True, False, math.inf, -math.inf, math.nan]
+SINGLE = [*WORDS, *NUMBERS, *NO_NUMBERS]
+VALUES = [
+    *SINGLE,
+    [],
+    {},
+    *([each] for each in SINGLE),
+    *([each, each] for each in NUMBERS),
+    [1.0, 0.25],
+    *({"a": each} for each in SINGLE),
+    {"margin": {"margin": 0.25}},
+    {"triplet": {"margin": 0.25}},
+]
+"""Values of all types, next to the ends of ranges and far away."""
+
+
+def words_of(kind):
+    """The words of a choice."""
+    parts = get_args(kind)
+    return (
+        parts
+        if get_origin(kind) is Literal
+        else [word for each in parts for word in words_of(each)]
+    )
 
 
 def signature(package, name):
-    module = importlib.import_module(f"dmlbench.{package}.{name}".replace("/", "."))
+    file = part_files.file_of(package, name)
+    module = importlib.import_module(f"dmlbench.{package}.{file.stem}".replace("/", "."))
+    name = part_of(package, name)
     names = {key.lower(): value for key, value in vars(module).items() if inspect.isclass(value)}
     return names[name.replace("_", "")].__init__
 
@@ -173,103 +193,10 @@ def built(package, name, **options):
     return registry.build(package, name, context=FACTS, **options)
 
 
-def refusal(function, *given, **options):
+def says(function, *given, **options):
     """The line of the error; None if there is none."""
     try:
         function(*given, **options)
     except UserError as error:
         return str(error)
     return None
-
-
-def inside(kind):
-    """Values of a declared type, not too large."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Infinity or kind == Infinity:
-        return st.just(math.inf)
-    if kind in (Metric, RankingMetric):
-        return st.sampled_from(["recall_at_1", "precision_at_1000", "nmi", "map_at_r"])
-    if origin is Annotated:
-        base, *constraints = (each for each in arguments if each != Added())
-        return narrowed(base, *constraints) if constraints else inside(base)
-    if origin is Literal:
-        return st.sampled_from(arguments)
-    if origin is tuple:
-        return st.tuples(*map(inside, arguments)).map(list)
-    if origin in (list, Sequence):
-        return st.lists(inside(arguments[0]), min_size=1, max_size=3)
-    if origin is Mapping:
-        return st.dictionaries(inside(arguments[0]), inside(arguments[1]), max_size=2)
-    if arguments:
-        return st.one_of(map(inside, arguments))
-    return {
-        float: st.floats(-1e3, 1e3) | st.integers(-1000, 1000),
-        int: st.integers(-20, 20),
-        bool: st.booleans(),
-        str: st.text("abc", min_size=1, max_size=5),
-        type(None): st.none(),
-    }[kind]
-
-
-def narrowed(base, constraint, *more):
-    if isinstance(constraint, Rising):
-        return inside(base).map(sorted)
-    if isinstance(constraint, OtherThan):
-        return inside(base).filter(lambda number: number != constraint.value)
-    if isinstance(constraint, PartThat):
-        return st.sampled_from(constraint.names())
-    assert isinstance(constraint, Interval)
-    low, high = constraint.low, min(constraint.high, constraint.low + 20)
-    if base is int:
-        (step,) = [each.divisor for each in more if isinstance(each, MultipleOf)] or [1]
-        first = -(-low // step)
-        return st.integers(first, max(first, high // step)).map(lambda number: number * step)
-    return st.floats(
-        low,
-        high,
-        exclude_min=constraint.open in ("low", "both"),
-        exclude_max=constraint.open in ("high", "both"),
-    )
-
-
-def outside(kind):
-    """Values that a declared type does not allow, next to its ends and far away."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        base, *constraints = arguments
-        found = outside(base) if base is not object else NO_NUMBERS
-        for constraint in constraints:
-            if isinstance(constraint, Interval):
-                found = found + beyond(base, constraint)
-            if isinstance(constraint, MultipleOf):
-                found = [*found, constraint.divisor * 2 + 1]
-            if isinstance(constraint, OtherThan):
-                found = [*found, constraint.value, float(constraint.value)]
-            if isinstance(constraint, Rising):
-                found = [*found, [1.0, 0.5]]
-        return found
-    if origin in (list, Sequence):
-        return [None, True, 1, {}, [], *([wrong] for wrong in outside(arguments[0]))]
-    if origin is tuple:
-        return [None, True, 1, [], [0.5], *([wrong, wrong] for wrong in outside(arguments[0]))]
-    if origin is Mapping:
-        return [None, True, 1, [], *({"a": wrong} for wrong in outside(arguments[1]))]
-    if origin is Literal:
-        return ["other", 99, None, True, []]
-    if arguments:
-        wrong = [value for each in arguments for value in outside(each)]
-        return [value for value in wrong if not any(fits(each, value) for each in arguments)]
-    if kind in (float, int):
-        wrong = [*NO_NUMBERS, math.inf, 10**400 if kind is float else 1.0]
-        return wrong if kind is float else [*wrong, 0.5]
-    return [None, 1, 0.5, [], {}] if kind in (bool, str) else [1, "null", False]
-
-
-def beyond(base, interval):
-    ends = []
-    for end, sign in ((interval.low, -1), (interval.high, 1)):
-        if math.isfinite(end):
-            is_out = interval.open in (("low", "both") if sign < 0 else ("high", "both"))
-            near = end + sign if base is int else math.nextafter(end, sign * math.inf)
-            ends += [near, end + sign * 1000] + ([end] if is_out else [])
-    return ends

@@ -9,10 +9,10 @@ from typing import Annotated
 import pytest
 from dmlbench import part_files, registry
 from dmlbench.errors import UserError
-from dmlbench.plan import defaults, identity
-from dmlbench.plan.choices import _CHECKED, Loss
-from dmlbench.plan.recipes import Optimizer
-from dmlbench.plan.spec import Spec, complete
+from dmlbench.plan.catalogs import defaults, identity
+from dmlbench.plan.catalogs.choices import _CHECKED, Loss
+from dmlbench.plan.catalogs.recipes import Optimizer
+from dmlbench.plan.specs.spec import Spec, complete
 from dmlbench.values import Added
 from named_results import SMALL, everything, load
 from project import PACKAGES, STUDIES
@@ -160,6 +160,15 @@ def test_defaults_of_all_types_are_left_out(adding, kind, default, same, other):
     assert completed == plain | {"later": same}
     assert identity.identified("losses", completed) == plain
     assert identity.identified("losses", plain | {"later": other}) == plain | {"later": other}
+
+
+def test_what_is_preferred_is_of_new_recipes_and_the_library_alone(adding):
+    adding("losses", kind="Annotated[float, Added(preferred=2.0)]")
+    assert registry.preferred("losses", "contrastive") == {"later": 2.0}
+    plain = {"name": "contrastive", "margin": 0.5}
+    completed = defaults.complete(Loss(name="contrastive"))
+    assert completed == plain | {"later": 1.0}
+    assert identity.identified("losses", completed) == plain
 
 
 def test_a_spec_from_before_the_option_is_the_same_run(adding):

@@ -22,7 +22,7 @@ import pytest
             ["roth2020_vertical_lines", "experiment", "optimizer"],
             "adm",
             "experiments.yaml: roth2020_vertical_lines.experiment: experiments/rho_lines: "
-            "optimizer is 'adm'; allowed: adam, sgd",
+            "optimizer is 'adm'; allowed: 'adam' or 'sgd'",
         ),
         (
             "experiments",

@@ -2,11 +2,13 @@
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan import load_unless_checked, overview, views
-from dmlbench.plan.configuration import Configuration
+from dmlbench.plan import load_unless_checked
+from dmlbench.plan.catalogs.configuration import Configuration
+from dmlbench.plan.costs import overview
 from dmlbench.plan.load import reload
-from dmlbench.plan.targets import unknown_target
-from dmlbench.plan.unused import unused
+from dmlbench.plan.records.unused import unused
+from dmlbench.plan.views import views
+from dmlbench.plan.views.targets import unknown_target
 
 OWN = {"pathvars": {"results": "results"}}
 TORN = "torn.yaml: not YAML"

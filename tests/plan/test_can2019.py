@@ -5,7 +5,7 @@ import dataclasses
 import pandas as pd
 import pytest
 from dmlbench.plan import Row
-from dmlbench.plan.where import Where
+from dmlbench.plan.catalogs.where import Where
 from dmlbench.samplers import build_sampler
 from project import every_study
 

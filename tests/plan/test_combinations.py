@@ -1,8 +1,9 @@
 """Folds that are scored together, and runs that wait for a search."""
 
 import pytest
-from dmlbench.plan import combinations, searches, views
-from dmlbench.plan.where import Where
+from dmlbench.plan.catalogs.where import Where
+from dmlbench.plan.specs import combinations, searches
+from dmlbench.plan.views import views
 
 FORMS = ["concatenated", "separated"]
 

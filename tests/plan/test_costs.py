@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from dmlbench import plan
-from dmlbench.plan import cost_model, costs
-from dmlbench.plan.prior import Prior
-from dmlbench.plan.read import read_yaml
-from dmlbench.plan.searches import trial_specs
+from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.costs import costs, estimates
+from dmlbench.plan.costs.estimates import Estimator, Prior
+from dmlbench.plan.specs.searches import trial_specs
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PRIOR = read_yaml(CONFIG / "costs.yaml", Prior)
@@ -43,7 +43,7 @@ def ahead(loaded, study, **others):
 
 def seconds_of(loaded, tmp_path, run, *, gpu=True):
     row = loaded.known[run.folder]
-    return cost_model.CostModel(loaded, tmp_path, gpu=gpu).estimate(row.network, run.spec)
+    return Estimator(loaded, tmp_path, gpu=gpu).training(row.network, run.spec)
 
 
 def test_the_prior_is_named_before_anything_has_run(loaded):
@@ -51,7 +51,7 @@ def test_the_prior_is_named_before_anything_has_run(loaded):
     of_network, total = costs.lines(demo, ahead(demo, "demo"), gpu=True)
     # By hand: 20 trainings of 332 steps of 6 ms each; all 22 start, 16 seconds each.
     assert of_network.startswith("  convnet4_tiny at 28 pixels, 22 trainings: about 7 minutes")
-    assert "assumed: 40% of what large products reach on one NVIDIA H200" in of_network
+    assert "assumed: 20,400 billion operations per second" in of_network
     assert total == (
         "22 trainings (2 of networks that stay untrained): about 7 minutes, one job after the other"
     )
@@ -62,28 +62,33 @@ def test_without_a_gpu_trainings_take_what_they_took_on_a_core(loaded):
     of_network, total = costs.lines(demo, ahead(demo, "demo"), gpu=False)
     # By hand: 20 trainings learn from 15 epochs of 2,000 images, and look five times at the
     # others, each a third as costly: 30,000 + 5 * 2,000 / 3 images. All 22 start.
-    timing = PRIOR.cpu.networks["convnet4_tiny"].milliseconds / 1000
+    timing = PRIOR.cpu.networks["convnet4_tiny"].float32.image / 1000
     seconds = 22 * PRIOR.cpu.start + 20 * timing * (30_000 + 5 * 2_000 / 3)
     assert f"about {seconds / 60:.0f} minutes (as timed on a core of an AMD EPYC, if " in of_network
     assert "H200" not in of_network + total
 
 
-def test_what_is_unknown_comes_before_the_time_of_the_rest(loaded):
-    model = cost_model.CostModel(loaded("demo"), Path("none"), gpu=False)
+@pytest.mark.parametrize(
+    ("seconds", "time"),
+    [
+        (600, "about 10 minutes, one job after the other"),
+        (108_000, "about 30 hours, one job after the other (about 2.0 hours elsewhere)"),
+    ],
+)
+def test_what_is_unknown_comes_before_the_time_of_the_rest(seconds, time):
     parts = [
-        costs.Cost("2 small trainings", 600, "timed"),
-        costs.Cost("9 large trainings", None, "", 7200),
+        costs.Cost("2 small trainings", seconds, "timed"),
+        costs.Cost("9 large trainings", None, ""),
         costs.Cost("1 search", None, ""),
     ]
-    assert costs.total(model, parts) == (
-        "unknown here: 9 large trainings and 1 search; about 2.0 hours on one NVIDIA H200; "
-        "the rest: about 10 minutes, one job after the other"
+    assert costs.left(parts, "about 2.0 hours elsewhere") == (
+        f"unknown here: 9 large trainings and 1 search; the rest: {time}"
     )
 
 
 @pytest.mark.parametrize(("cores", "used"), [(1, 1), (2, 2), (64, 2)])
 def test_where_no_core_was_timed_its_speed_is_assumed(loaded, tmp_path, monkeypatch, cores, used):
-    monkeypatch.setattr(cost_model, "usable_cores", lambda: cores)
+    monkeypatch.setattr(estimates, "usable_cores", lambda: cores)
     thesis = loaded("psomas2020")
     run = next(run for run in thesis.runs() if run.spec.network.backbone.name == "resnet50")
     here = seconds_of(thesis, tmp_path, run, gpu=False)
@@ -92,8 +97,7 @@ def test_where_no_core_was_timed_its_speed_is_assumed(loaded, tmp_path, monkeypa
     expected = 100 * 5_894 * (1 + 1 / 3) * 6 * 4.087e9 / (80e9 * used)
     assert here.seconds == pytest.approx(PRIOR.cpu.start + expected)
     assert here.source == (
-        "assumed before any has run: 80 billion operations per second on each of "
-        f"{used} {'core' if used == 1 else 'cores'}, if nothing else is running"
+        f"assumed: {80 * used} billion operations per second, if nothing else is running"
     )
 
 
@@ -112,8 +116,9 @@ def test_searches_of_an_unknown_network_do_not_hide_the_others(loaded, monkeypat
     names = [of["bninception"], of["convnet4_small"]]
     known = dict(PRIOR.networks)
     del known["bninception"]
-    prior = PRIOR.model_copy(update={"networks": known})
-    monkeypatch.setattr(cost_model, "read_yaml", lambda *_: prior)
+    gpu = PRIOR.gpu.model_copy(update={"networks": {}})
+    prior = PRIOR.model_copy(update={"networks": known, "gpu": gpu})
+    monkeypatch.setattr(estimates, "read_yaml", lambda *_: prior)
     total = costs.lines(thesis, costs.Ahead(searches=names), gpu=True)[-1]
     budget = thesis.searches[names[0]].budget
     unknown = f"bninception, 1 search, at most {budget} trials"
@@ -133,8 +138,8 @@ def test_an_untrained_run_says_nothing_about_trainings(loaded, tmp_path):
 def test_a_network_that_is_not_in_the_catalogue_is_unknown_here(loaded, tmp_path):
     demo = loaded("demo")
     run = next(run for run in demo.runs("demo") if run.spec.epochs)
-    model = cost_model.CostModel(demo, tmp_path, gpu=False)
-    unknown = model.estimate("unheard_of", run.spec)
+    model = Estimator(demo, tmp_path, gpu=False)
+    unknown = model.training("unheard_of", run.spec)
     assert unknown.seconds is None
     assert unknown.source == "nothing like it has run here"
 
@@ -151,7 +156,8 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
     for gpu in (True, False):
         of_network, total = costs.lines(demo, costs.Ahead(left), gpu=gpu)
         hours = len(left) * 3607 / 3600
-        assert f"about {hours:.0f} hours (fitted on 4 trainings here: 0 s +" in of_network
+        start = PRIOR.gpu.start if gpu else PRIOR.cpu.start
+        assert f"about {hours:.0f} hours (fitted on 4 trainings here: {start:.0f} s +" in of_network
         assert total == f"16 trainings: about {hours:.0f} hours, one job after the other"
 
 
@@ -168,7 +174,7 @@ def test_images_of_a_folder_are_counted_before_and_after_it_is_indexed(configure
     spec = next(run.spec for run in plan_of_own.runs() if run.spec.loss)
 
     def estimate():
-        return cost_model.CostModel(plan_of_own, results, gpu=False).estimate("convnet3", spec)
+        return Estimator(plan_of_own, results, gpu=False).training("convnet3", spec)
 
     before = estimate()
     assert before.seconds == pytest.approx(PRIOR.cpu.start, rel=0.01)
@@ -219,8 +225,8 @@ def test_searches_cost_their_trials(loaded):
     starts = sum(thesis.searches[name].workers for name in names) * PRIOR.gpu.start
     hours = (20 * budgets * 5_894 * (1 + 1 / 3) * an_image + starts) / 3600
     assert total == f"{len(names)} searches: about {hours:.0f} hours, one job after the other"
-    model = cost_model.CostModel(thesis, Path(thesis.configuration.pathvars.results), gpu=True)
-    seconds = sum(costs.seconds_of_search(model, name) for name in names)
+    model = Estimator(thesis, Path(thesis.configuration.pathvars.results), gpu=True)
+    seconds = sum(model.search(name).seconds for name in names)
     assert seconds == pytest.approx(3600 * hours, rel=0.02)
 
 
@@ -228,12 +234,12 @@ def test_a_worker_of_a_search_starts_once(loaded):
     birds = loaded("psomas2020_birds")
     name = "heads_cub200_160_contrastive_128_folds_half"
     assert (birds.searches[name].workers, birds.searches[name].budget) == (1, 12)
-    model = cost_model.CostModel(birds, Path(birds.configuration.pathvars.results), gpu=False)
+    model = Estimator(birds, Path(birds.configuration.pathvars.results), gpu=False)
     # Two trainings a trial: 1,000 batches of 128, and 5,894 embedded at a third of the cost.
     images = 128_000 + 5_894 / 3
     head = PRIOR.cpu.head
     steps = 24 * images * (head.image + head.dimension * 128) / 1000
-    assert costs.seconds_of_search(model, name) == pytest.approx(PRIOR.cpu.start + steps)
+    assert model.search(name).seconds == pytest.approx(PRIOR.cpu.start + steps)
 
 
 def test_downloads_are_said_in_bytes(loaded):

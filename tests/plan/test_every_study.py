@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench import registry
-from dmlbench.plan import pages, views
-from dmlbench.plan.choices import SplitRule
-from dmlbench.plan.spec import Spec
-from dmlbench.plan.views import View
+from dmlbench.plan.catalogs.choices import SplitRule
+from dmlbench.plan.specs.spec import Spec
+from dmlbench.plan.views import pages, views
+from dmlbench.plan.views.views import View
 from dmlbench.samplers import build_sampler
 from project import STUDIES, every_rehearsal, every_study
 

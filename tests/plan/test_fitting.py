@@ -4,7 +4,7 @@ import pytest
 from dmlbench import registry
 from dmlbench.data.transforms import build_transforms
 from dmlbench.errors import UserError
-from dmlbench.plan.fitting import check_batch, check_transforms
+from dmlbench.plan.specs.fitting import check_batch, check_transforms
 from dmlbench.samplers import build_sampler
 from hypothesis import given
 from hypothesis import strategies as st

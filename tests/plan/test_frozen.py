@@ -4,9 +4,9 @@ import copy
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan.frozen import features_name, row_with
-from dmlbench.plan.index import RunIndex
-from dmlbench.plan.inputs import Inputs
+from dmlbench.plan.graph.index import RunIndex
+from dmlbench.plan.graph.inputs import Inputs
+from dmlbench.plan.specs.frozen import features_name, row_with
 
 FROZEN = {"frozen": [{"name": "center_crop", "size": 28}]}
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from dmlbench import registry
 from dmlbench.plan import Spec
-from dmlbench.plan.naming import digest_of, slug
-from dmlbench.plan.run import FOLDER
+from dmlbench.plan.catalogs.naming import digest_of, slug
+from dmlbench.plan.specs.run import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
 from project import rehearse
@@ -184,7 +184,7 @@ def test_a_split_rule_with_a_raised_version_has_another_file(configured, monkeyp
 @pytest.mark.parametrize("version", ["TRAINING", "DATA"])
 def test_versions_of_training_and_of_data_are_those_of_all_runs(configured, monkeypatch, version):
     before = configured.folders()
-    monkeypatch.setattr(f"dmlbench.plan.versions.{version}", 99)
+    monkeypatch.setattr(f"dmlbench.plan.specs.versions.{version}", 99)
     after = configured.folders()
     assert not set(before.values()) & set(after.values())
 

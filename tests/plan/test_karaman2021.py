@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 import torch
 from dmlbench.losses import build_loss
-from dmlbench.plan import pages
-from dmlbench.plan.mapping import read_mapping, table_id
+from dmlbench.plan.studies.mapping import read_mapping, table_id
+from dmlbench.plan.views import pages
 from project import CONFIG, every_rehearsal, every_study
 
 REFERENCE = CONFIG / "reference" / "karaman2021"
@@ -104,7 +104,13 @@ def test_the_protocol_is_the_printed_one(loaded):
 
 def test_each_setting_has_four_folds_and_is_trained_once(loaded, by_place):
     assert {len(rows) for rows in by_place.values()} == {4}
-    settings = {loaded.run(row).folder for rows in by_place.values() for row in rows}
+    # The other reading of the head has no printed row.
+    settings = {
+        loaded.run(row).folder
+        for rows in by_place.values()
+        for row in rows
+        if "head_inputs" not in row.variant
+    }
     # 168 printed rows on CUB, of which 19 repeat others and table 4.11 repeats two of table 4.10.
     assert len(list(printed())) == 168
     assert len(settings) == 4 * (168 - 19 - 2)
@@ -145,7 +151,7 @@ def gradient_on_the_sphere(name, **options):
 def test_a_rehearsal_trains_few_of_them(loaded, rehearsed):
     assert rehearsed.rows(STUDY) == loaded.rows(STUDY)
     assert pages.targets(rehearsed, STUDY).keys() == pages.targets(loaded, STUDY).keys()
-    assert len(rehearsed.runs(STUDY)) < 60
+    assert len(rehearsed.runs(STUDY)) < 64
     losses = Counter(row.method for row in rehearsed.rows(STUDY))
     assert losses == Counter(row.method for row in loaded.rows(STUDY))
     (hinge,) = {

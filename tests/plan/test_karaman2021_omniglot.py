@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from dmlbench.losses import build_loss, forces
-from dmlbench.plan.searches import trial_specs
+from dmlbench.plan.specs.searches import trial_specs
 from project import every_study
 
 STUDY = "karaman2021_omniglot"

@@ -2,10 +2,10 @@
 
 import pytest
 from dmlbench import registry
-from dmlbench.plan import defaults, identity
-from dmlbench.plan.choices import Loss, Sampler
-from dmlbench.plan.spec import Spec
-from dmlbench.plan.versions import versions
+from dmlbench.plan.catalogs import defaults, identity
+from dmlbench.plan.catalogs.choices import Loss, Sampler
+from dmlbench.plan.specs.spec import Spec
+from dmlbench.plan.specs.versions import versions
 from hypothesis import given
 from hypothesis import strategies as st
 from named_results import everything, load

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import torch
 from dmlbench.losses import build_loss
-from dmlbench.plan import combinations, searches
-from dmlbench.plan.places import place_value, with_values
+from dmlbench.plan.catalogs.places import place_value, with_values
+from dmlbench.plan.specs import combinations, searches
 from project import CONFIG, every_study, load_studies
 
 STUDY, OMNIGLOT = "musgrave2020", "musgrave2020_omniglot"

@@ -1,7 +1,7 @@
 """A network of a package that is not installed: refused by the plan, if a run needs it."""
 
 import pytest
-from dmlbench.plan import catalogues
+from dmlbench.plan.catalogs import catalogues
 
 NETWORK = {
     "title": "Any",

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.files import digest
-from dmlbench.plan import contents
-from dmlbench.plan.contents import contents_digest
-from dmlbench.plan.inputs import Inputs
+from dmlbench.plan.graph.inputs import Inputs
+from dmlbench.plan.specs import contents
+from dmlbench.plan.specs.contents import read_contents
 from PIL import Image
 
 CLASSES = ("rose", "tulip")
@@ -23,7 +23,6 @@ def memory(tmp_path, monkeypatch):
     """Where digests are kept between calls."""
     folder = tmp_path / "memory"
     monkeypatch.setattr(contents, "MEMORY", folder)
-    monkeypatch.setattr(contents_digest, "__defaults__", (folder,))
     monkeypatch.setattr(contents.read_contents, "__defaults__", (folder,))
     # The files of these tests are no older than a tick.
     monkeypatch.setattr(contents, "_TICK", 0)
@@ -93,7 +92,7 @@ def swap(photos):
     second.write_bytes(b"tulip0")
     for file in (first, second):
         os.utime(file, (1, 1))
-    contents_digest(str(photos))
+    read_contents(str(photos))
     first.rename(photos / "other")
     second.rename(first)
     (photos / "other").rename(second)
@@ -137,55 +136,55 @@ def test_another_content_is_another_data_set_and_another_run(configured, photos,
 
 
 def test_only_new_files_are_read_again(photos, memory, reads):
-    first = contents_digest(str(photos), memory)
+    first = read_contents(str(photos), memory).identity
     assert len(reads) == 6
-    assert contents_digest(str(photos), memory) == first
+    assert read_contents(str(photos), memory).identity == first
     assert len(reads) == 6
     change(photos)
     add(photos)
-    contents_digest(str(photos), memory)
+    read_contents(str(photos), memory)
     assert sorted(reads[6:]) == ["0.png", "3.png"]
 
 
 def test_it_is_the_same_wherever_it_is_and_whatever_is_remembered(photos, memory, tmp_path):
     copy = shutil.copytree(photos, tmp_path / "another place")
-    first = contents_digest(str(photos), memory)
-    assert contents_digest(str(copy), memory) == first
+    first = read_contents(str(photos), memory).identity
+    assert read_contents(str(copy), memory).identity == first
     for file in memory.iterdir():
         file.write_text("{")
-    assert contents_digest(str(photos), memory) == first
+    assert read_contents(str(photos), memory).identity == first
 
 
 def test_where_nothing_can_be_kept_it_is_read_each_time(photos, tmp_path, reads, capsys):
     (tmp_path / "file").touch()
-    first = contents_digest(str(photos), tmp_path / "file" / "memory")
-    assert contents_digest(str(photos), tmp_path / "file" / "memory") == first
+    first = read_contents(str(photos), tmp_path / "file" / "memory").identity
+    assert read_contents(str(photos), tmp_path / "file" / "memory").identity == first
     assert len(reads) == 12
     assert "images are read again" in capsys.readouterr().err
 
 
 def test_an_archive_is_known_by_its_content(photos, memory, tmp_path):
     archive = shutil.make_archive(str(tmp_path / "photos"), "zip", photos)
-    first = contents_digest(archive, memory)
+    first = read_contents(archive, memory).identity
     add(photos)
-    assert contents_digest(archive, memory) == first
+    assert read_contents(archive, memory).identity == first
     shutil.make_archive(str(tmp_path / "photos"), "zip", photos)
-    assert contents_digest(archive, memory) != first
+    assert read_contents(archive, memory).identity != first
 
 
 def test_what_is_not_there_is_one_line(memory, tmp_path):
     with pytest.raises(UserError, match=r"nowhere: No such file.*allowed: a folder or an archive"):
-        contents_digest(str(tmp_path / "nowhere"), memory)
+        read_contents(str(tmp_path / "nowhere"), memory)
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="empty: has no images; allowed"):
-        contents_digest(str(tmp_path / "empty"), memory)
+        read_contents(str(tmp_path / "empty"), memory)
 
 
 def test_the_identity_of_images_in_folders_is_that_of_earlier_versions(photos, memory):
     """Names and digests of all files, as the first version listed them."""
     listed = [[f"{c}/{n}.png", digest(photos / c / f"{n}.png")] for c in CLASSES for n in range(3)]
     former = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
-    assert contents_digest(str(photos), memory) == former
+    assert read_contents(str(photos), memory).identity == former
 
 
 def test_what_earlier_versions_left_out_or_turned_twice_is_another_data_set(photos, memory):
@@ -200,11 +199,11 @@ def test_what_earlier_versions_left_out_or_turned_twice_is_another_data_set(phot
     for orientation, same in ((1, True), (6, False)):
         exif[0x0112] = orientation
         Image.new("L", (3, 2)).save(file, exif=exif)
-        assert (contents_digest(str(photos), memory) == named_formerly(file)) is same
+        assert (read_contents(str(photos), memory).identity == named_formerly(file)) is same
     file.unlink()
     file = photos / "rose" / "0.jfif"
     file.write_bytes(b"rose")
-    assert contents_digest(str(photos), memory) != named_formerly(file)
+    assert read_contents(str(photos), memory).identity != named_formerly(file)
 
 
 @pytest.mark.parametrize("layout", ["class_folders", "grocery"])
@@ -259,11 +258,11 @@ def test_without_its_disk_only_what_needs_the_images_stops(configured, photos, t
 def test_an_image_without_a_utf_8_name_is_named(photos, memory):
     with open(os.fsencode(photos / "rose") + b"/caf\xe9.txt", "w"):
         pass
-    contents_digest(str(photos), memory)
+    read_contents(str(photos), memory)
     with open(os.fsencode(photos / "rose") + b"/caf\xe9.png", "w"):
         pass
     with pytest.raises(UserError, match=r"'rose/caf\\xe9\.png' is not UTF-8; rename it"):
-        contents_digest(str(photos), memory)
+        read_contents(str(photos), memory)
 
 
 def test_a_link_to_nothing_is_named_with_its_target(photos, memory):
@@ -271,16 +270,16 @@ def test_a_link_to_nothing_is_named_with_its_target(photos, memory):
     with pytest.raises(
         UserError, match=r"'rose/3\.png' is a link to gone\.png, which is not there"
     ):
-        contents_digest(str(photos), memory)
+        read_contents(str(photos), memory)
 
 
 def test_a_file_that_may_have_changed_within_a_tick_is_read_again(photos, memory, monkeypatch):
     monkeypatch.setattr(contents, "_TICK", 10**15)
-    first = contents_digest(str(photos), memory)
+    first = read_contents(str(photos), memory).identity
     seen = contents._seen
     monkeypatch.setattr(contents, "_seen", lambda status: [*seen(status)[:2], 0, 0])
     (photos / "rose" / "0.png").write_bytes(b"ROSE 0")
-    assert contents_digest(str(photos), memory) != first
+    assert read_contents(str(photos), memory).identity != first
 
 
 def test_a_list_of_images_is_a_part_of_the_data_set_and_notes_are_not(configured, photos):

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from dmlbench import plan
-from dmlbench.plan import load_unless_checked, pages
-from dmlbench.plan.combinations import combinations
-from dmlbench.plan.config_folder import RULES
-from dmlbench.plan.where import Where
+from dmlbench.plan import load_unless_checked
+from dmlbench.plan.catalogs.where import Where
+from dmlbench.plan.specs.combinations import combinations
+from dmlbench.plan.specs.config_folder import RULES
+from dmlbench.plan.views import pages
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIGURATION = {"pathvars": {"results": "results"}, "studies": ["mine"]}

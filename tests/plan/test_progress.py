@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 from dmlbench import plan
-from dmlbench.plan import overview
-from dmlbench.plan.progress import Progress, of_study, of_view
+from dmlbench.plan.costs import overview
+from dmlbench.plan.costs.progress import Progress, of_study, of_view
 from dmlbench.results_lock import claim, claimed_by
 from project import CONFIG, every_study, load_studies
 
@@ -59,8 +59,8 @@ def test_a_finished_study_needs_no_images(demo, tmp_path):
 
 def test_a_view_needs_what_it_shows(demo, tmp_path):
     stages = of_view(demo, "demo", "embedding_maps.unseen_characters")
-    trained = [stage.row.method for stage in stages if stage.rule == "train"]
-    assert trained == ["untrained", "proxy_anchor"]
+    runs = [stage.output.wildcards["run"] for stage in stages if stage.rule == "train"]
+    assert [demo.known[run].method for run in runs] == ["untrained", "proxy_anchor"]
     assert stages[-1].output == "studies/demo/figures/map_unseen_characters.png"
 
 
@@ -79,15 +79,16 @@ def test_failed_and_killed_jobs_are_distinguished(demo, tmp_path):
     logged(tmp_path, trainings[0], traceback)
     logged(tmp_path, trainings[1], f"epoch 1\n{traceback}")
     logged(tmp_path, trainings[2], "epoch 1\n")
-    found = progress(demo, tmp_path)
-    assert [(stage, why) for stage, why in found.failed] == [
-        (trainings[1], "RuntimeError: CUDA out of memory")
-    ]
-    assert (found.running, found.stopped) == ([], trainings[2:3])
+    log = tmp_path / trainings[1].log
+    assert progress(demo, tmp_path).begun == {
+        "running": [],
+        "waiting": [],
+        "stopped": [(trainings[2], ": interrupted or killed")],
+        "failed": [(trainings[1], f": RuntimeError: CUDA out of memory ({log})")],
+    }
     lines = "\n".join(overview.status(demo, gpu=False))
     assert "no call is at work" in lines
     assert "demo: unfinished, 0 of 22 runs scored, 1 failed" in lines
-    log = tmp_path / trainings[1].log
     assert f"{trainings[1].what}: RuntimeError: CUDA out of memory ({log})" in lines
     assert f"  stopped  train {trainings[2].what}: interrupted or killed" in lines
     assert "21 trainings" in lines
@@ -99,7 +100,7 @@ def test_what_the_call_at_work_has_begun_is_running(demo, tmp_path):
     claim(tmp_path)
     assert "snakemake (process " in claimed_by(tmp_path)
     logged(tmp_path, trainings[3], "epoch 1\n")
-    assert progress(demo, tmp_path).running == trainings[3:4]
+    assert progress(demo, tmp_path).begun["running"] == [(trainings[3], "")]
     lines = overview.status(demo, gpu=False)
     assert "is at work" in lines[0]
     assert f"  running  train {trainings[3].what}" in lines
@@ -120,7 +121,7 @@ def test_searches_are_listed_as_they_are_written_in_their_file(demo):
     (several,) = (
         line for line in lines if "_heads_{dataset}_{method}_{embedding_dim}_{split} " in line
     )
-    assert " 120 searches, by the values in " in several
+    assert " 180 searches, by the values in " in several
     # Every search is one of a line.
     patterns = [re.sub(r"\\{\w+\\}", r"\\w+", re.escape(line.split()[0])) for line in lines]
     known = re.compile("|".join(patterns))

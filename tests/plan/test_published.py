@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan import searches
-from dmlbench.plan.published import finished_searches, pack, unpack
+from dmlbench.plan.records.published import finished_searches, pack, unpack
+from dmlbench.plan.specs import searches
 from project import load_studies
 
 FILES = ("best.yaml", "trials.parquet", "provenance.jsonl", "workers/0.yaml")

@@ -2,7 +2,7 @@
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan.read import as_yaml, read_mapping
+from dmlbench.plan.catalogs.read import as_yaml, read_mapping
 
 
 def read(tmp_path, text):

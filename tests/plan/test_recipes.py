@@ -3,9 +3,9 @@
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.plan.recipes import built_on_bases
-from dmlbench.plan.spec import SpecNetwork
-from dmlbench.plan.versions import versions
+from dmlbench.plan.catalogs.recipes import built_on_bases
+from dmlbench.plan.specs.spec import SpecNetwork
+from dmlbench.plan.specs.versions import versions
 from hypothesis import given
 from hypothesis import strategies as st
 from project import every_study

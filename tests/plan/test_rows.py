@@ -8,24 +8,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from dmlbench.plan.rows import COORDINATES
+from dmlbench.plan.catalogs.rows import COORDINATES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SCRIPTS = REPOSITORY / "workflow" / "scripts"
 
 LISTED = {
     # What coordinates mean for a run.
-    "dmlbench/plan/resolution.py",
+    "dmlbench/plan/specs/resolution.py",
     # Headers of the run browser, in its order.
     "dmlbench/presentation/runs.py",
 }
 
 EDITS = {
-    "plan/rows.py": (
+    "plan/catalogs/rows.py": (
         "    seed: NonNegativeInt\n",
         "    seed: NonNegativeInt\n    length: NonNegativeInt = 0\n",
     ),
-    "plan/resolution.py": (
+    "plan/specs/resolution.py": (
         "    return merged(values, recipe.methods.get(row.method, {}))\n",
         "    values |= {'epochs': row.length} if row.length else {}\n"
         "    return merged(values, recipe.methods.get(row.method, {}))\n",
@@ -38,10 +38,11 @@ import json, sys
 from pathlib import Path
 import pandas as pd
 from dmlbench import plan
-from dmlbench.plan import grids, views
-from dmlbench.plan.mapping import Mapping
-from dmlbench.plan.searches import TunedRun
-from dmlbench.plan.where import Where
+from dmlbench.plan.specs import grids
+from dmlbench.plan.views import views
+from dmlbench.plan.studies.mapping import Mapping
+from dmlbench.plan.specs.searches import TunedRun
+from dmlbench.plan.catalogs.where import Where
 from dmlbench.presentation.runs import _COLUMNS
 from dmlbench.statistics.aggregation import SCHEMA, row_of
 from dmlbench.statistics.placement import KEY

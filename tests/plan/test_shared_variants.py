@@ -2,8 +2,8 @@
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan import costs
-from dmlbench.plan.places import merged
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.costs import costs
 
 FAST = {"precision": "bfloat16", "compile": True, "optimizer": {"fused": True}}
 SHARED = {

@@ -42,6 +42,13 @@ def test_what_was_parsed_is_not_parsed_again(scripts, monkeypatch):
         digest()
 
 
+def test_named_queries_of_a_package_count(scripts):
+    (scripts / "dmlbench" / "tables").mkdir()
+    before = digest(packages=("tables",))
+    (scripts / "dmlbench" / "tables" / "queries.yaml").write_text("mine: {part: scores}\n")
+    assert digest(packages=("tables",)) != before
+
+
 @pytest.mark.parametrize("note", ["", "{", "3", "[]", '["another", "digest", []]', "\udc80"])
 def test_a_damaged_note_is_only_slower(scripts, note):
     before = digest()

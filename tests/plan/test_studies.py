@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.plan import pages, views
+from dmlbench.plan.views import pages, views
 
 EXPERIMENTS = {
     "title": "Toys",

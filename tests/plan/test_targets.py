@@ -2,10 +2,11 @@
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan import call, pages
-from dmlbench.plan.cluster import Resources
-from dmlbench.plan.index import RunIndex
-from dmlbench.plan.targets import nearest, unknown_target
+from dmlbench.plan.catalogs import call
+from dmlbench.plan.catalogs.cluster import Resources
+from dmlbench.plan.graph.index import RunIndex
+from dmlbench.plan.views import pages
+from dmlbench.plan.views.targets import nearest, unknown_target
 
 TARGETS = [
     *("all", "demo", "demo_table_recall", "demo_tournament"),
@@ -101,12 +102,12 @@ def test_a_rule_without_needs_is_named(tmp_path):
 
 def test_a_job_of_several_processes_needs_as_many_gpus_and_as_much_memory(tmp_path):
     file = tmp_path / "resources.yaml"
-    file.write_text("train: {mem_mb: 4000, runtime: 60, gpu: 1}\n")
+    file.write_text("train: {mem_mb: 4000, runtime: 20, gpu: 1}\n")
     needs = Resources(file).of("train", int)
     assert needs["gpu"](1) == 1
     assert needs["gpu"](4) == 4
     assert needs["mem_mb"](4, attempt=2) == 32000
-    assert needs["runtime"](4, attempt=2) == 120
+    assert needs["runtime"](4, attempt=2) == 40
 
 
 @pytest.mark.parametrize(("cores", "jobs", "said"), [(0, None, "--cores 0"), (4, -1, "--jobs -1")])

@@ -3,10 +3,10 @@
 import math
 
 import pytest
-from dmlbench.plan import variants
-from dmlbench.plan.read import checked
-from dmlbench.plan.variants import Variant, expand, read_value, title_of, value_text
-from dmlbench.plan.where import Where
+from dmlbench.plan.catalogs import variants
+from dmlbench.plan.catalogs.read import checked
+from dmlbench.plan.catalogs.variants import Variant, expand, read_value, title_of, value_text
+from dmlbench.plan.catalogs.where import Where
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,7 +129,7 @@ def test_a_search_may_be_the_value_of_an_axis(varied):
         ("open", ["variant open has no values; allowed: open=<value>"]),
         ("tuned", ["variant tuned has no values"]),
         ("kind=Too", ["unknown choice of variant kind 'Too'", "did you mean 'Two'", "small"]),
-        ("m=big", ["loss", "margin is 'big'; allowed: a finite number"]),
+        ("m=big", ["loss", "margin is 'big'; allowed: a valid number"]),
         ("open=0", ["batch_size: 0", "greater than 0"]),
         ("m=1/0", ["runs.0.variant: '1/0' is not a value; allowed: a number, 12/7"]),
         ("m=../x", ["'../x' is not a value; allowed"]),

@@ -2,9 +2,9 @@
 
 import pytest
 from dmlbench import registry
-from dmlbench.plan.catalogues import Dataset
-from dmlbench.plan.spec import Spec
-from dmlbench.plan.versions import data_versions, versions
+from dmlbench.plan.catalogs.catalogues import Dataset
+from dmlbench.plan.specs.spec import Spec
+from dmlbench.plan.specs.versions import data_versions, versions
 
 SPEC = {
     "dataset": "glyphs",

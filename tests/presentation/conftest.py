@@ -78,16 +78,16 @@ def _latex_problems(text: str) -> list[str]:
     bare = re.sub(r"\\\\.|\\[{}&%$#_]|%.*", "", text.replace("\\\\", "\n"))
     problems = [] if bare.count("{") == bare.count("}") else ["braces do not balance"]
     begun, ended = (re.findall(rf"\\{word}{{(\w+)}}", text) for word in ("begin", "end"))
-    if begun != ended[::-1]:
+    if begun[:1] != ended[-1:] or begun[1:] != ended[:-1]:
         problems.append("environments do not nest")
-    columns = len(re.search(r"begin{tabular}{([lcr]+)}", text)[1])
-    body = text.split(r"\begin{tabular}")[1].split(r"\end{tabular}")[0]
-    for line in body.splitlines():
-        if line.endswith(r"\\"):
-            cells = re.sub(r"\\&", "", line).count("&") + 1
-            spans = [int(width) - 1 for width in re.findall(r"multicolumn{(\d+)}", line)]
-            if cells + sum(spans) != columns:
-                problems.append(f"{cells + sum(spans)} of {columns} columns: {line}")
+    for part in text.split(r"\begin{tabular}")[1:]:
+        columns = len(re.match(r"{([lcr]+)}", part)[1])
+        for line in part.split(r"\end{tabular}")[0].splitlines():
+            if line.endswith(r"\\"):
+                cells = re.sub(r"\\&", "", line).count("&") + 1
+                spans = [int(width) - 1 for width in re.findall(r"multicolumn{(\d+)}", line)]
+                if cells + sum(spans) != columns:
+                    problems.append(f"{cells + sum(spans)} of {columns} columns: {line}")
     return problems
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from dmlbench import plan
-from dmlbench.plan import pages, views
+from dmlbench.plan.views import pages, score_files, views
 from dmlbench.presentation._queries import SHOWN, extreme_queries
 from dmlbench.presentation.document import write_document
 from dmlbench.presentation.runs import write_runs
@@ -34,8 +34,8 @@ def invent(study: str, results: Path, *, queries: int = 60, figures: bool = True
         invent_run(loaded, row, results, queries)
     folder = results / "studies" / study
     page = pages.page(loaded, study)
-    rows = [row for row, _ in views.shown(loaded, study)]
-    files = [results / file for _, file in views.shown(loaded, study)]
+    rows = [row for row, _ in score_files.shown(loaded, study)]
+    files = [results / file for _, file in score_files.shown(loaded, study)]
     aggregate(rows, files, folder / "scores.parquet", runs=folder / "runs.csv")
     stages = ("train", "embed", "evaluate")
     costs = {
@@ -139,7 +139,7 @@ def _table(loaded, study: str, files: dict, results: Path) -> bool:
     runs = [results / "runs" / row["run"] for row in facts["rows"]]
     formats = {suffix: files[suffix] for suffix in pages.TABLE_FORMATS}
     printed = views.printed_files(loaded, study, view)
-    scores = [results / file for _, file in views.shown(loaded, study, view.where)]
+    scores = [results / file for _, file in score_files.shown(loaded, study, view.where)]
     queries = [run / "queries.parquet" for run in runs] if view.kind.name != "tournament" else ()
     write_table(scores, facts, queries=queries, printed=printed, **formats)
     return True
@@ -152,7 +152,7 @@ def _figure(loaded, study: str, files: dict, results: Path) -> bool:
     if view.measures or view.experiments:
         return False
     facts = views.facts(loaded, study, "figure", files["id"])
-    scores = [results / file for _, file in views.shown(loaded, study, view.where)]
+    scores = [results / file for _, file in score_files.shown(loaded, study, view.where)]
     formats = {suffix: files[suffix] for suffix in pages.FIGURE_FORMATS}
     write_figure(scores, facts, printed=views.printed_files(loaded, study, view), **formats)
     return True
@@ -162,7 +162,7 @@ def _compare(loaded, study: str, page: dict, results: Path) -> None:
     reference = CONFIG / "reference" / study
     audit(reference, page["audit"]["csv"], page["audit"]["md"])
     if page["agreement"]:
-        selected = views.selected(loaded, study)
+        selected = score_files.selected(loaded, study)
         agreement(
             [row for row, _ in selected],
             [results / file for _, file in selected],

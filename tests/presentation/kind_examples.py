@@ -148,6 +148,7 @@ EXAMPLES = {
         {"metrics": [metric]},
         scores(metric, variant=("", "mixup")),
     ),
+    "tables/scores": beside,
     "tables/scores_next_to_printed": beside,
     "tables/scores_by_method": plain("metrics"),
     "tables/scores_by_split": by_split,
@@ -181,6 +182,7 @@ SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
     "tables/means_by_axis": [0.4137, 0.4337, STD],
     "tables/method_spread": [SPREAD],
     "tables/paired_differences": [0.4137, 0.4337, 0.02],
+    "tables/scores": [0.4137, STD, 0.3137],
     "tables/scores_next_to_printed": [0.4137, STD, 0.3137],
     "tables/scores_by_method": [0.4137, STD],
     "tables/scores_by_split": [0.4137, 0.4337, STD, 0.02],
@@ -203,6 +205,7 @@ NO_WORD = {"tables/constants", "tables/paired_differences", "figures/singular_sp
 
 BEST = {
     "tables/means_by_axis": "margin",
+    "tables/scores": "margin",
     "tables/scores_next_to_printed": "margin",
     "tables/scores_by_method": "margin",
     "tables/method_spread": None,

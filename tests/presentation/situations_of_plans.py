@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from dmlbench import locks, plan
-from dmlbench.plan import costs
-from dmlbench.plan.call import check_results
-from dmlbench.plan.cluster import read_site
-from dmlbench.plan.fitting import check_batch
-from dmlbench.plan.new_study import Pictures, write_study
-from dmlbench.plan.read import read_mapping
-from dmlbench.plan.targets import unknown_target
+from dmlbench.plan.catalogs.call import check_results
+from dmlbench.plan.catalogs.cluster import read_site
+from dmlbench.plan.catalogs.read import read_mapping
+from dmlbench.plan.costs import costs
+from dmlbench.plan.new_studies.new_study import Pictures, write_study
+from dmlbench.plan.specs.fitting import check_batch
+from dmlbench.plan.views.targets import unknown_target
 from dmlbench.results_lock import claim
 from project import CONFIG, REPOSITORY, load_studies
 from situations import Situations
@@ -60,6 +60,7 @@ def _(folder, patch):
 def _():
     write_study(
         CONFIG,
+        Path("own"),
         "mine",
         "convnet3",
         Pictures("mine", "class_folders", "half", [1] * 4, []),
@@ -151,6 +152,7 @@ def _(folder, patch):
 def _():
     write_study(
         CONFIG,
+        Path("own"),
         "mine",
         "convnet3",
         Pictures("mine", "class_folders", "half", [5], [5]),

@@ -5,9 +5,9 @@ import pytest
 from dmlbench.errors import UserError
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.table import write
-from dmlbench.presentation.tables.method_spread import MethodSpread
 from finished_study import BARE
 from invented import invent
+from kinds import build
 
 
 def differences(tmp_path, rows, **options):
@@ -68,6 +68,12 @@ def test_what_training_adds_to_raw_features_comes_first(tmp_path, synthetic_scor
     assert said.endswith(
         "features (ProxyAnchor; 95 % interval over 3 seeds). Below the features: no loss."
     )
+    (said,) = answer(differences(tmp_path, rows[:1], **given) | seeds)
+    assert said.startswith(
+        "Training loses 1.00 points [0.50, 1.50] of R@1 against the network's own features ("
+    )
+    (said,) = answer(differences(tmp_path, rows[2:3], **given) | seeds)
+    assert said.startswith("Training loses 0.50 points [−0.50, 1.50] of R@1 against")
 
 
 def test_each_data_set_has_a_sentence_of_its_own(tmp_path):
@@ -111,9 +117,9 @@ def test_one_pair_of_trainings_has_no_interval(tmp_path):
 
 def spread_answer(scores, titles, csv):
     """The answer of a study whose one table has the spread of these tuned losses."""
-    kind = MethodSpread(titles=titles, metrics=["recall_at_1"], against="tuned")
-    write(kind(scores[scores.method != "untrained"]), csv=csv)
     options = {"metrics": ["recall_at_1"], "against": "tuned"}
+    kind = build("tables", "method_spread", **options)
+    write(kind(scores[scores.method != "untrained"], titles), csv=csv)
     table = {"id": "spread", "csv": csv, "kind": "method_spread", "options": options}
     return answer(BARE | {"tournament": None, "titles": titles, "tables": [table]})
 

@@ -152,7 +152,7 @@ def test_the_best_loss_is_nearest_to_the_first_rank(opened):
 
 def test_hundreds_of_runs_fit_into_ten_megabytes(opened, tmp_path):
     from dmlbench import plan
-    from dmlbench.plan import pages
+    from dmlbench.plan.views import pages
     from dmlbench.presentation.runs import write_runs
     from dmlbench.statistics.aggregation import aggregate
     from invented import CONFIG, invent_neighbors, invent_run

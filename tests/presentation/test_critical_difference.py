@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.statistics.friedman import critical_difference, groups
+from dmlbench.statistics.friedman import apart_by_ranks, critical_difference, groups
 from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import as_scores, read_printed
 from dmlbench.statistics.tournament import ranks, write_tournament
@@ -48,7 +48,7 @@ def test_marks_and_bars_are_at_the_average_ranks(diagram, printed_scores):
     average = table.mean(axis="columns")
     assert marks(axes, methods) == pytest.approx(average.to_dict())
     drawn = [line.get_xdata() for line in axes.lines if line.get_gid() == "group"]
-    wanted = groups(average, critical_difference(10, 12))
+    wanted = groups(average, apart_by_ranks(average, critical_difference(10, 12)))
     assert len(drawn) == len(wanted) == 4
     for (start, end), group in zip(drawn, wanted, strict=True):
         assert start < average[group].min() < average[group].max() < end

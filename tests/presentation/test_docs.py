@@ -7,6 +7,7 @@ import pytest
 from dmlbench.data.index import SCHEMA as IMAGES
 from dmlbench.data.split import SCHEMA as SPLIT
 from dmlbench.statistics.aggregation import SCHEMA, SCORES
+from dmlbench.statistics.classes import SCHEMA as CLASSES
 from invented import invent
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -17,6 +18,7 @@ SCHEMAS = {
     "data/<data>/splits/<split>.parquet": SPLIT,
     "runs/<run>/scores.parquet": SCORES,
     "studies/<study>/scores.parquet": SCHEMA,
+    "studies/<study>/classes.parquet": CLASSES,
 }
 
 

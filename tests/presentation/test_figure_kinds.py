@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.presentation import style
-from dmlbench.presentation.figures.recall_by_embedding_dim import spread_out
+from dmlbench.presentation.figures.line import spread_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import build
@@ -136,7 +136,7 @@ def test_every_method_keeps_its_color_and_colors_differ():
     code = "from dmlbench.presentation import style as s; print(s.color('new'), s.marker('new'))"
     path = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "7"}
     other = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True)
-    assert other.stdout.split() == [style.color("new"), style.marker("new")]
+    assert other.stdout.split() == [style.color("new"), style.marker("new")], other.stderr
 
 
 def test_text_on_colors_is_legible():

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.presentation.figures.relative_improvement import improvements
+from dmlbench.presentation.figures.bar import improvements
 from kinds import build
 from scipy import stats
 

@@ -11,7 +11,7 @@ NUMBERS = (
     "dmlbench.statistics.audit",
     "dmlbench.statistics.tournament",
     "dmlbench.presentation.table",
-    "dmlbench.presentation.tables.scores_by_method",
+    "dmlbench.presentation.tables.scores",
     "dmlbench.presentation.tables.tournament",
     "dmlbench.presentation.report",
     "dmlbench.presentation.terminal",
@@ -19,15 +19,14 @@ NUMBERS = (
 PICTURES = (
     "dmlbench.presentation.style",
     "dmlbench.presentation.embedding_map",
-    "dmlbench.presentation.figures.recall_by_method",
-    "dmlbench.presentation.figures.recall_by_embedding_dim",
+    "dmlbench.presentation.figures.bar",
+    "dmlbench.presentation.figures.line",
 )
 
 
 VIEWS = (
     "dmlbench.presentation.view_files",
-    "dmlbench.presentation.tables.scores_by_method",
-    "dmlbench.presentation.tables.scores_next_to_printed",
+    "dmlbench.presentation.tables.scores",
     "dmlbench.evaluation.run_scores",
 )
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dmlbench.plan import views
+from dmlbench.plan.views import score_files, views
 from dmlbench.presentation.view_files import write_figure, write_table
 from dmlbench.statistics.aggregation import SCORES
 from project import load_studies
@@ -31,7 +31,7 @@ def made(loaded, tmp_path_factory):
     folder, draws = tmp_path_factory.mktemp("scores"), np.random.default_rng(0)
 
     def files(view):
-        shown = views.shown(loaded, STUDY, view.where)
+        shown = score_files.shown(loaded, STUDY, view.where)
         for _, name in shown:
             file = folder / name
             if not file.exists():

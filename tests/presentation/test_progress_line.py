@@ -8,9 +8,7 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dmlbench.plan import costs
-from dmlbench.plan.cost_model import CostModel
-from dmlbench.presentation import tasks
+from dmlbench.plan.costs.estimates import Estimator
 from dmlbench.presentation.progress_line import (
     Progress,
     ProgressHandler,
@@ -19,6 +17,7 @@ from dmlbench.presentation.progress_line import (
     replace_lines,
 )
 from dmlbench.presentation.run_lines import learned, share
+from dmlbench.presentation.tasks import tasks
 from project import load_studies
 from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -169,10 +168,12 @@ def test_the_last_epoch_says_what_was_learned(tmp_path):
 
 def test_a_search_is_a_task_of_each_of_its_workers(tmp_path):
     loaded = load_studies("musgrave2020_birds")
-    model = CostModel(loaded, tmp_path, gpu=False)
+    model = Estimator(loaded, tmp_path, gpu=False)
     one, other = (f"heads_cub200_160_{loss}_128_folds_half" for loss in ("fastap", "cosface"))
-    found = tasks.of_searches(model, {3: one, 5: one, 7: other})
-    whole = costs.seconds_of_search(model, one)
+    workers = {3: one, 5: one, 7: other}
+    jobs = {job: ("search_worker", {"search": f"{name}-0a"}) for job, name in workers.items()}
+    found = tasks(model, loaded.known.get, jobs)
+    whole = model.search(one).seconds
     assert [found[job].seconds for job in (3, 5)] == [whole / 2, whole / 2]
     assert found[7].title == f"search {other}"
     assert not any(task.is_run for task in found.values())

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import pages, views
+from dmlbench.plan.views import pages, views
 from dmlbench.presentation.view_files import write_figure
 from dmlbench.statistics.placement import read_placed
 from invented import CONFIG

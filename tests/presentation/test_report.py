@@ -257,8 +257,8 @@ def test_a_study_of_own_images_shows_their_account(study, tmp_path):
     assert "The images of Mine" in words
     lines = account_of(files["index"], files["split"])
     assert list(lines) == [
-        *("Images", "Left out", "Classes with one image", "Identical images", "Links"),
-        *("Turned upright", "Depth"),
+        *("Images", "Left out", "Classes with one image", "Classes with two images"),
+        *("Classes that look alike", "Identical images", "Links", "Turned upright", "Depth"),
     ]
     for label, text in lines.items():
         assert f"{label} {text}" in words

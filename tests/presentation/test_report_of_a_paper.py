@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from dmlbench.presentation._stacked_bar import stacked_bar
+from dmlbench.presentation._pictures import stacked_bar
 from dmlbench.presentation.report import report
 from dmlbench.statistics.agreement import agreement
 from dmlbench.statistics.audit import audit

@@ -1,13 +1,17 @@
 """A table's four formats against strings written by hand."""
 
 import math
+import re
+from pathlib import Path
 
+import matplotlib
 import pytest
-from dmlbench.presentation._latex import _ESCAPED
+from dmlbench.presentation._latex import _ESCAPED, _width
 from dmlbench.presentation._latex import escape as latex_escape
 from dmlbench.presentation._markdown import escape as markdown_escape
 from dmlbench.presentation.table import Cell, Column, Table, TableRow, write
 from latex import typeset
+from matplotlib.ft2font import FT2Font, LoadFlags
 
 
 def row(label, *cells, baseline=False):
@@ -65,11 +69,12 @@ def test_markdown(table):
 
 def test_latex(table):
     assert table.to_latex() == (
-        "% needs \\usepackage{booktabs}\n"
+        "% needs \\usepackage{booktabs,graphicx}\n"
         "\\begin{table}[t]\n"
         "\\centering\n"
         "\\caption{Recall \\& more. In \\%.}\n"
         "\\label{tab:recall}\n"
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
         "\\begin{tabular}{lrrr}\n"
         "\\toprule\n"
         "& \\multicolumn{2}{c}{64-D} & \\multicolumn{1}{c}{} \\\\\n"
@@ -83,9 +88,52 @@ def test_latex(table):
         "Margin & \\underline{55.00} & \\underline{2} & -- \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
+        "}\n"
         "\\par\\smallskip{\\footnotesize One \\textless{} two.}\n"
         "\\end{table}\n"
     )
+
+
+def wide(groups, of_each, rows=3):
+    columns = [
+        Column(f"{group}{place}", "MAP@R", group=f"{group}-D" if of_each > 1 else "")
+        for group in range(groups)
+        for place in range(of_each)
+    ]
+    rows = [row(f"Loss {place}", *([12.5] * len(columns))) for place in range(rows)]
+    return Table("t", "T", "", "Loss", tuple(columns), tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("groups", "of_each", "rows", "expected"),
+    [
+        (2, 3, 3, [6]),
+        (4, 3, 3, [6, 6]),
+        (3, 4, 3, [4, 4, 4]),  # groups stay together
+        (1, 12, 3, [12]),  # and are shrunk if they are wider than a line
+        (9, 1, 3, [6, 3]),
+        (4, 3, 30, [12]),  # too long for two parts
+    ],
+)
+def test_latex_that_is_wider_than_a_line_is_split_at_groups(groups, of_each, rows, expected):
+    text = wide(groups, of_each, rows).to_latex()
+    assert [len(found) for found in re.findall(r"{tabular}{l(r+)}", text)] == expected
+    assert text.count("Loss 0 &") == len(expected)
+    assert text.count("MAP@R") == sum(expected)
+    assert text.count(r"\resizebox{\ifdim\width>\linewidth") == len(expected)
+    assert text.count(r"\caption") == text.count(r"\label") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["50.13 ± 1.50", "+0.42 [-0.31, 1.15]", "Multi-Similarity", "R-precision", "MAP@R", "half"],
+)
+def test_estimated_widths_are_nearly_those_of_computer_modern(text):
+    # matplotlib brings the font; its file lacks the sign of a spread, which is as wide as a plus.
+    font = FT2Font(str(Path(matplotlib.get_data_path(), "fonts", "ttf", "cmr10.ttf")))
+    font.set_size(10, 72)
+    font.set_text(text.replace("±", "+"), flags=LoadFlags.NO_HINTING)
+    assert _width(text) == pytest.approx(font.get_width_height()[0] / 64, rel=0.15)
 
 
 def test_html(table):

@@ -83,7 +83,7 @@ def test_two_networks_must_be_distinguished(synthetic_scores, titles, methods):
 
 def test_two_recipes_are_not_averaged(synthetic_scores, titles, methods):
     scores = pd.concat([synthetic_scores(), synthetic_scores(recipe="long")])
-    with pytest.raises(UserError, match="several recipes"):
+    with pytest.raises(UserError, match=r"of several recipes \(long, short\)"):
         made("scores_by_method", methods, metrics=["recall_at_1"])(scores, titles)
 
 

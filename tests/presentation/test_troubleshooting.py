@@ -14,14 +14,19 @@ SITUATIONS = of_images | of_plans | of_trainings
 PAGE = (REPOSITORY / "docs" / "troubleshooting.md").read_text()
 QUOTED = re.compile(r"^\| (?:``(.+?) ?``|`(.+?)`)(?: after .*?)? \|", re.MULTILINE)
 
+REFUSED = "cluster/test_slurm_refusals.py"
 ELSEWHERE = {
     "interrupted at epoch …; the next call continues there": "training/test_interruption.py",
-    "The given account … appears to be invalid": "cluster/test_cluster.py",
-    "no node has what a job asks for": "cluster/test_cluster.py",
+    "profiles/slurm/site.yaml: …: unknown name …": REFUSED,
+    "config/resources.yaml: …: … MB and … GPUs are more than a node has": REFUSED,
+    "config/resources.yaml: …: runtime: … minutes are more than the … of partition …": REFUSED,
+    "… was not submitted: …": REFUSED,
+    "Slurm runs … jobs of a call that was killed": "plan/test_sites.py",
     "Nothing to be done": "project.py",
+    "the name '…' is read as … here; set PYTHONUTF8=1": "test_encodings.py",
     "warning: study left out: …": "workflow/test_first_hour.py",
     "warning: data set …: …; what was made of it can be used": "plan/test_own_folder.py",
-    "fits rows with several values of network (…); allowed: one": "plan/test_needs.py",
+    "cannot show the rows of `where`: … several values of network (…)": "plan/test_dry_render.py",
 }
 """Quotes of situations that need a training or a cluster -> the file that tests them."""
 

@@ -44,7 +44,7 @@ def test_a_variants_other_parts_belong_to_the_loss():
     assert [row.cells[0].value for row in found.rows] == pytest.approx(
         [100 * source.share for source in expected.values()]
     )
-    assert "3 seeds; in 95 %: over other seeds" in found.caption
+    assert "3 seeds; in 95 %: for other seeds, the same classes" in found.caption
 
 
 def test_values_that_some_losses_lack_may_be_left_out():

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from dmlbench.search import worker_job
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.outcome import finalize
-from dmlbench.search.state import open_trials
 from dmlbench.search.storage import DATABASE
+from dmlbench.search.trials import open_trials
 from dmlbench.training import checkpoint
 from optuna.storages.journal._storage import JournalOperation
 from optuna.trial import TrialState

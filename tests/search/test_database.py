@@ -2,7 +2,7 @@
 
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.search.storage import DATABASE, _without_secrets, open_study
+from dmlbench.search.storage import DATABASE
 from toy_search import search
 
 
@@ -41,50 +41,22 @@ def test_equal_searches_of_two_results_folders_have_trials_of_their_own(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    "url",
     [
-        ("postgresql+psycopg://me:secret@localhost:1/none", "connection"),
-        ("nonsense", "Could not parse"),
-        ("no+such://me:secret@host/name", "no.such"),
+        "postgresql+psycopg://me:secret@localhost:1/none",
+        "postgresql+psycopg://localhost:1/none?password=secret@secret",
+        "postgresql://me:secret@localhost:1/none",
+        "no+such://me:secret/secret@host/name",
+        "secret",
     ],
 )
 def test_a_database_that_cannot_be_opened_is_one_line_without_the_password(
-    tmp_path, monkeypatch, url, reason
+    tmp_path, monkeypatch, url
 ):
     monkeypatch.setenv(DATABASE, url)
-    with pytest.raises(UserError, match=f"^the database of searches, .*cannot be.*{reason}") as e:
+    with pytest.raises(
+        UserError, match=r"^the database of searches \(.*\) cannot be.*Error; "
+    ) as e:
         search(tmp_path / "searches" / "one" / "state", "random", budget=1)
     assert "\n" not in str(e.value)
     assert "secret" not in str(e.value)
-
-
-@pytest.mark.parametrize(
-    "login",
-    [
-        "//me:secret@localhost:1/none",
-        "//:secret@localhost:1/none",
-        "//me:secret@secret@localhost:1/none",
-        "//me:secret/secret@localhost:1/none",
-        "//me:sec%72et@localhost:1/none",
-        "//me:secret?x@localhost:1/none",
-        "//localhost:1/none?user=me&password=secret",
-        "//localhost:1/none?password=secret@secret",
-        "//me@localhost:1/none?sslpassword=secret&connect_timeout=1",
-    ],
-)
-@pytest.mark.parametrize("scheme", ["postgresql+psycopg", "no+such", "postgresql"])
-def test_no_form_of_a_password_is_shown(tmp_path, monkeypatch, scheme, login):
-    monkeypatch.setenv(DATABASE, f"{scheme}:{login}")
-    with pytest.raises(UserError) as error:
-        open_study(tmp_path / "searches" / "one" / "state", "a search")
-    assert "secret" not in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("said", ["at secret failed", "password=secret", "host 'b@secret' for me"])
-@pytest.mark.parametrize("url", ["a://me:b@secret@host/c", "a://host/c?password=secret"])
-def test_what_a_driver_says_of_a_password_is_removed(url, said):
-    assert "secret" not in _without_secrets(said, url)
-    assert _without_secrets("connection to host refused for me", url) == (
-        "connection to host refused for me"
-    )

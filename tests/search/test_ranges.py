@@ -3,8 +3,8 @@
 import pytest
 import yaml
 from dmlbench.errors import UserError
-from dmlbench.plan.ranges import Parameter
-from dmlbench.plan.read import checked
+from dmlbench.plan.catalogs.ranges import Parameter
+from dmlbench.plan.catalogs.read import checked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,24 +45,23 @@ def test_forms(text, values, extremes):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{low: 0}", "needs low and high, or choices"),
-        ("{}", "needs low and high, or choices"),
-        ("{low: 1, high: 1, step: 1}", "low 1, high 1; allowed: numbers, low below high"),
+        ("{low: 0}", "has low; allowed: low, high and step, with open; "),
+        ("{}", "has no values; allowed: "),
+        ("{low: 1, high: 1, step: 1}", "low 1, high 1; allowed: low below high"),
         ("{low: 0, high: 1, step: 0.3}", "from 0 to 1 are 3.33333 steps of 0.3; allowed: a whole "),
-        ("{low: 0, high: 1, step: -1}", "step -1; allowed: a number above 0"),
-        ("{low: 1, high: 2, step: 1, log: true}", "has both step and log"),
-        ("{low: 1, high: 2, step: 1, integer: true}", "has both step and integer"),
-        ("{low: 0, high: 1, open: true}", "open goes with a step only"),
+        ("{low: 0, high: 1, step: -1}", "-1: Input should be greater than 0"),
+        ("{low: 1, high: 2, step: 1, log: true}", "has low, high, step, log; allowed: "),
+        ("{low: 1, high: 2, step: 1, integer: true}", "has low, high, step, integer; "),
+        ("{low: 0, high: 1, open: true}", "has low, high, open; allowed: "),
         ("{low: 0, high: 1, log: true}", "low 0 with log; allowed: more than 0"),
         ("{low: 0.5, high: 4, integer: true}", "low 0.5, high 4; allowed: whole numbers"),
-        ("{low: 0, high: .inf}", "high inf; allowed: numbers, low below high"),
-        ("{low: 0, high: 1, step: .inf}", "step inf; allowed: a number above 0"),
-        ("{choices: [1, .nan]}", "choice nan; allowed: finite numbers"),
-        ("{choices: [a, b], low: 1}", "has both choices and low"),
-        ("{choices: [a]}", "choices ['a']; allowed: two or more"),
+        ("{low: 0, high: .inf}", "inf: Input should be a finite number"),
+        ("{low: 0, high: 1, step: .inf}", "inf: Input should be a finite number"),
+        ("{choices: [1, .nan]}", "choices.1"),
+        ("{choices: [a, b], low: 1}", "has low, choices; allowed: "),
+        ("{choices: [a]}", "at least 2 items"),
         ("{choices: [a, b, a]}", "choices name 'a' twice"),
         ("{choices: [1, true]}", "choices name True twice, or an equal value"),
-        ("{choices: [1e-5, 1.0e-4]}", "choice '1e-5' is text"),
     ],
 )
 def test_what_is_wrong_is_one_line(text, problem):

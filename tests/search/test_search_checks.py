@@ -4,8 +4,8 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import search_checks
-from dmlbench.plan.searches import Search
+from dmlbench.plan.specs.searches import Search
+from dmlbench.plan.views import search_checks
 from test_searches_plan import CONFIGURATION, NAME
 
 
@@ -44,7 +44,7 @@ def problem(folder, keys, value):
         (["parameters"], {"loss_facto": {"low": 0, "high": 1, "step": 1}}, ["'loss_factor'"]),
         (["parameters"], {"batch_size": {"low": 0, "high": 1, "step": 1}}, ["batch_size: 0"]),
         (["parameters"], {"x; touch": {"low": 0, "high": 1, "step": 1}}, ["'x; touch'"]),
-        (["parameters", "loss.margin", "step"], 0, ["loss.margin: step 0", "above 0"]),
+        (["parameters", "loss.margin", "step"], 0, ["loss.margin.step: 0: ", "greater than 0"]),
         (["parameters", "loss.margin", "hihg"], 1, ["'hihg'", "'high'"]),
         (
             ["parameters", "loss.margin"],

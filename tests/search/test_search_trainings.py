@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from dmlbench.errors import UserError
-from dmlbench.plan.searches import identity, trials_digest
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.searches import identity, trials_digest
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.search import objective as objectives
 from dmlbench.search.best import read_best
 from dmlbench.search.objective import TrainingObjective

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import yaml
-from dmlbench.plan import searches
+from dmlbench.plan.specs import searches
 from dmlbench.search.best import read_best
 from project import Project
 

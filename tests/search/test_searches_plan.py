@@ -7,13 +7,13 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan import searches
-from dmlbench.plan.configuration import Rehearsal, SearchRehearsal
-from dmlbench.plan.places import with_values
-from dmlbench.plan.ranges import Parameter
-from dmlbench.plan.search_checks import trials_of_a_pass
-from dmlbench.plan.search_lists import expanded
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.configuration import Rehearsal, SearchRehearsal
+from dmlbench.plan.catalogs.places import with_values
+from dmlbench.plan.catalogs.ranges import Parameter
+from dmlbench.plan.catalogs.search_lists import expanded
+from dmlbench.plan.specs import searches
+from dmlbench.plan.specs.spec import Spec
+from dmlbench.plan.views.search_checks import trials_of_a_pass
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 CONFIGURATION = {"pathvars": {"results": "results"}, "studies": ["demo"]}

@@ -1,8 +1,8 @@
 """Strategies against functions whose optimum is known."""
 
 import pytest
-from dmlbench.plan.ranges import Parameter
-from dmlbench.plan.search_checks import trials_of_a_pass
+from dmlbench.plan.catalogs.ranges import Parameter
+from dmlbench.plan.views.search_checks import trials_of_a_pass
 from dmlbench.search.distributions import values_of
 from dmlbench.search.trials import best_of
 from dmlbench.search.worker import work
@@ -90,6 +90,18 @@ def test_one_worker_and_one_seed_give_one_sequence(tmp_path, name):
     _, other = search(tmp_path / "other", name, budget=25, seed=1)
     assert first.evaluated == again.evaluated
     assert first.evaluated != other.evaluated
+
+
+@pytest.mark.parametrize("name", ["tpe", "random"])
+def test_searches_share_their_first_draws_unless_they_draw_their_own(tmp_path, name):
+    def first_draws(folder, **options):
+        return search(tmp_path / folder, name, budget=4, **options)[1].evaluated
+
+    assert first_draws("birds", search="birds") == first_draws("cars", search="cars")
+    own = first_draws("own", search="birds", own_draws=True)
+    assert own == first_draws("again", search="birds", own_draws=True)
+    others = first_draws("others", search="cars", own_draws=True)
+    assert not any(values in others for values in own)
 
 
 @pytest.mark.parametrize("name", ["tpe", "random"])

@@ -178,12 +178,8 @@ def test_equal_values_are_trained_once(tmp_path):
     assert all(len(scores) == 1 for scores in by_value.values())
 
 
-@pytest.mark.parametrize(
-    "pruner",
-    [{"name": "median", "startup_trials": 2}, {"name": "hyperband", "least_epochs": 1}],
-)
-def test_bad_trials_are_given_up(tmp_path, pruner):
-    shared = open_trials(tmp_path, budget=30, pruner=pruner)
+def test_bad_trials_are_given_up(tmp_path):
+    shared = open_trials(tmp_path, budget=30, pruner={"name": "median", "startup_trials": 2})
     objective = Function(epochs=4)
     work(shared, strategy("random"), objective)
     states = [trial.state for trial in shared.get()]

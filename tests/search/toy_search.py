@@ -3,10 +3,9 @@
 import sys
 from pathlib import Path
 
-from dmlbench.plan.ranges import Parameter
-from dmlbench.search.pruners import build_pruner
+from dmlbench import registry
+from dmlbench.plan.catalogs.ranges import Parameter
 from dmlbench.search.storage import open_study
-from dmlbench.search.strategies import build_strategy
 from dmlbench.search.trials import Trials
 from dmlbench.search.worker import work
 
@@ -48,14 +47,14 @@ class Function:
 
 
 def open_trials(folder, budget=100, parameters=PARAMETERS, pruner=None, most_failed=1.0):
-    options = dict(pruner or {})
-    built = options and build_pruner(options.pop("name"), epochs=4, **options)
-    study = open_study(Path(folder), "search", built or None)
+    built = registry.build("search/pruners", **pruner).pruner if pruner else None
+    study = open_study(Path(folder), "search", built)
     return Trials("toy", study, parameters, Path(folder), budget, most_failed)
 
 
-def strategy(name, parameters=PARAMETERS, spec_values=START, seed=0, **options):
-    return build_strategy(name, parameters, spec_values=spec_values, seed=seed, **options)
+def strategy(name, parameters=PARAMETERS, spec_values=START, seed=0, search="", **options):
+    given = {"parameters": parameters, "spec_values": spec_values, "seed": seed, "search": search}
+    return registry.build("search/strategies", name, context=given, **options)
 
 
 def search(folder, name, objective=None, budget=100, **options):

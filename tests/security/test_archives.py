@@ -159,3 +159,29 @@ def test_a_link_at_the_place_of_a_download_is_replaced_and_not_followed(tmp_path
     download("file.zip", [], None, [str(tmp_path)], [], output)
     assert (tmp_path / "precious").read_bytes() == b"precious"
     assert output.read_bytes() == b"content"
+
+
+@pytest.mark.parametrize("name", ["pics\\a\\0.png", "a\\0.png"])
+def test_the_names_of_a_windows_zip_do_not_lead_out(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "windows.zip", "w") as file:
+        file.writestr(name, b"")
+    with pytest.raises(UserError, match=r"backslashes in its name.* allowed: slashes"):
+        Archive(tmp_path / "windows.zip")
+
+
+@pytest.mark.parametrize("name", ["..\\0.png", "\\0.png", "C:\\0.png"])
+def test_a_name_that_leads_out_on_windows_is_refused(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "windows.zip", "w") as file:
+        file.writestr(name, b"")
+    with pytest.raises(UserError, match="leads out of the archive"):
+        Archive(tmp_path / "windows.zip")
+
+
+def test_a_hard_link_in_a_tar_is_called_one(tmp_path):
+    (tmp_path / "0.png").write_bytes(b"")
+    (tmp_path / "1.png").hardlink_to(tmp_path / "0.png")
+    with tarfile.open(tmp_path / "a.tar", "w") as file:
+        for each in ("0.png", "1.png"):
+            file.add(tmp_path / each, each)
+    with pytest.raises(UserError, match=r"a hard link to .0\.png.; allowed"):
+        Archive(tmp_path / "a.tar")

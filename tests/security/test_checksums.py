@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from dmlbench.data.index import index
 from dmlbench.errors import UserError
-from dmlbench.plan.catalogues import Dataset, Network
-from dmlbench.plan.choices import Identifier
-from dmlbench.plan.read import read_yaml
+from dmlbench.plan.catalogs.catalogues import Dataset, Network
+from dmlbench.plan.catalogs.choices import Identifier
+from dmlbench.plan.catalogs.read import read_yaml
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 DATASETS = read_yaml(CONFIG / "datasets.yaml", dict[Identifier, Dataset])

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from dmlbench import plan
 from dmlbench.errors import UserError
-from dmlbench.plan.choices import FileName, Folder, Identifier, SplitName
-from dmlbench.plan.config_folder import CATALOGUES
-from dmlbench.plan.read import checked, read_mapping
-from dmlbench.plan.search_lists import expanded
-from dmlbench.plan.searches import Search
-from dmlbench.plan.studies import Study
+from dmlbench.plan.catalogs.choices import FileName, Folder, Identifier, SplitName
+from dmlbench.plan.catalogs.read import checked, read_mapping
+from dmlbench.plan.catalogs.search_lists import expanded
+from dmlbench.plan.specs.config_folder import CATALOGUES
+from dmlbench.plan.specs.searches import Search
+from dmlbench.plan.studies.studies import Study
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -76,6 +76,21 @@ def test_one_run_can_have_several_rows(written):
     ]
 
 
+def test_a_published_long_table_stands_for_a_file_of_scores(written, tmp_path):
+    files = [
+        written("a.parquet", {}, {"metric": "map_at_r", "value": 0.25}),
+        written("b.parquet", {"value": 0.75}),
+    ]
+    rows = [ROW, ROW | {"method": "arcface", "run": "b"}]
+    named = [*rows, ROW | {"variant": "another_name"}]
+    published = tmp_path / "published.parquet"
+    aggregate(named, [*files, files[0]], published, runs=tmp_path / "runs.csv")
+    pd.testing.assert_frame_equal(collect(rows, [published] * 2), collect(rows, files))
+    pd.testing.assert_frame_equal(collect(rows, [files[0], published]), collect(rows, files))
+    with pytest.raises(UserError, match=r"published\.parquet: has no scores of c"):
+        collect([ROW | {"run": "c"}], [published])
+
+
 def test_a_row_without_variant_and_fold_has_none(written):
     row = {key: value for key, value in ROW.items() if key not in ("variant", "fold")}
     scores = collect([row], [written("a.parquet", {})])

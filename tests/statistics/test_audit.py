@@ -2,6 +2,8 @@
 
 import csv
 from dataclasses import replace
+from fractions import Fraction
+from math import comb
 from pathlib import Path
 
 import pandas as pd
@@ -23,12 +25,19 @@ from dmlbench.statistics.audit import (
     whole_queries,
 )
 from dmlbench.statistics.audit.check import AGREES, BLAMED, CERTAIN, FORMULA, SURE
-from dmlbench.statistics.audit.precision import SIZE, drawn, precision, read_checked
+from dmlbench.statistics.audit.precision import (
+    SIZE,
+    Precision,
+    precision,
+    read_checked,
+    read_places,
+)
 from dmlbench.statistics.printed import read_printed
 from project import REPOSITORY, script_of_docs
 
 REFERENCE = Path(__file__).parents[2] / "config" / "reference"
 STUDIES = ["can2019", "karaman2021", "musgrave2020", "psomas2020", "roth2020"]
+PLACES = REFERENCE / "audit_places.csv"
 COUNTS = Path(__file__).parent / "audit_counts.csv"
 """How many checks, findings and defects each rule has in each document, as of the last careful
 reading."""
@@ -81,19 +90,71 @@ def test_a_misprinted_formula_is_one_defect_and_blames_no_number(frames):
     assert of_tables["method"].str.fullmatch(r"\d+ methods").mean() > 0.9
 
 
-def test_the_checked_sample_is_of_this_audit_and_stands(frames):
-    """Each drawn defect has a verdict by hand, and at most one in twenty does not stand."""
+def test_every_defect_was_checked_and_stands(frames):
     defects = set(pd.concat(frames.values())["defect"]) - {""}
     checked = read_checked(REFERENCE / "audit_checked.csv")
-    assert set(checked["defect"]) <= defects, "checked, but no longer found"
+    assert set(checked["defect"]) == defects
     assert checked["defect"].is_unique
     assert checked["reason"].str.len().min() > 10
-    sample = drawn(defects)
-    assert len(sample) == SIZE
-    found = precision(sample, checked)
-    assert found.stand >= 0.95 * found.checked
-    with pytest.raises(UserError, match="'another' was drawn and not checked"):
+    found = precision(defects, checked)
+    assert found.stand == found.checked == len(defects), "correct the rule, or drop the entry"
+    with pytest.raises(UserError, match="'another' was not checked by hand"):
         precision(["another"], checked)
+
+
+def test_the_drawn_places_were_checked_and_only_those_that_stand_are_found(frames):
+    places = read_places(PLACES)
+    drawn = places[places["stands"] != ""]
+    assert len(drawn) == SIZE
+    assert drawn["reason"].str.len().min() > 10
+    assert (places[places["stands"] == ""]["reason"] == "").all()
+    every = pd.concat(frames.values())
+    found = {
+        (row.defect, row.printed, row.recomputed)
+        for row in every[every["kind"] != AGREES].itertuples()
+    }
+    for row in drawn.itertuples():
+        assert ((row.defect, row.printed, row.recomputed) in found) == (row.stands == "yes"), row
+
+
+def test_places_have_verdicts_where_the_seed_draws_them(tmp_path):
+    places = pd.read_csv(PLACES, dtype=str, keep_default_na=False)
+    places["stands"] = [*places["stands"][1:], places["stands"][0]]
+    places.to_csv(tmp_path / "places.csv", index=False)
+    with pytest.raises(UserError, match="a verdict for each of 60 drawn places and no other"):
+        read_places(tmp_path / "places.csv")
+    places.drop(columns="sure").to_csv(tmp_path / "places.csv", index=False)
+    with pytest.raises(UserError, match="allowed: columns"):
+        read_places(tmp_path / "places.csv")
+
+
+@pytest.mark.parametrize(("stand", "checked"), [(60, 60), (0, 9), (57, 60), (3, 7), (1, 1)])
+def test_an_interval_is_where_binomial_tails_are_a_fortieth(stand, checked):
+    low, high = Precision(stand, checked).interval()
+
+    def chance(counts, share):
+        return sum(comb(checked, k) * share**k * (1 - share) ** (checked - k) for k in counts)
+
+    at_least, at_most = range(stand, checked + 1), range(stand + 1)
+    assert chance(at_least, low) == pytest.approx(0.025) if stand else low == 0
+    assert chance(at_most, high) == pytest.approx(0.025) if stand < checked else high == 1
+
+
+def test_percentages_that_are_no_share_recounted_in_fractions(frames):
+    """The cells of six tables, counted without the audit's arithmetic."""
+    missed, cells = set(), 0
+    for table in ("06", "07", "08", "09", "20", "21"):
+        queries = 5924 if table < "09" else 8131
+        path = REFERENCE / "psomas2020" / f"table_{table}.csv"
+        for row in csv.DictReader(path.open()):
+            hundredths, cells = Fraction(row["value"]) * 100, cells + 1
+            nearest = round(hundredths * queries / 10_000)
+            if abs(Fraction(nearest * 10_000, queries) - hundredths) > Fraction(1, 2):
+                missed.add((row["method"], row["dataset"], row["metric"], row["value"]))
+    found = frames["psomas2020"].query("rule == 'whole_queries' and kind != @AGREES")
+    columns = ["method", "dataset", "metric", "printed"]
+    assert cells == 960
+    assert missed == set(found[columns].itertuples(index=False, name=None))
 
 
 def test_pages_say_what_the_audit_finds(frames):
@@ -178,7 +239,8 @@ def test_every_reference_file_reads():
 
 def test_the_reference_is_the_transcription(shared):
     # What is ours, or the authors' code's, is no transcription.
-    others = {*REFERENCE.glob("*/margins.csv"), *REFERENCE.glob("*/settings_table_optima*.csv")}
+    ours = ("margins.csv", "claims_review.csv", "settings_table_optima*.csv")
+    others = {path for name in ours for path in REFERENCE.glob(f"*/{name}")}
     for path in sorted(set(REFERENCE.glob("*/*.csv")) - others):
         original = shared / "reference" / path.relative_to(REFERENCE)
         assert path.read_bytes() == original.read_bytes()

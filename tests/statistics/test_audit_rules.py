@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan.read import checked
+from dmlbench.plan.catalogs.read import checked
 from dmlbench.statistics.audit import (
     audit_frame,
     bold,

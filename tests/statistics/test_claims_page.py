@@ -63,7 +63,7 @@ def test_counts_and_files_of_all_papers(from_claims, tmp_path):
     lines = counted(tmp_path / "all.csv", tmp_path / "all.md")
     of = counts(found, "printed")
     assert sum(of.values()) == found["claim"].nunique()
-    assert f"{of['supported']} supported, {of['contradicted']} contradicted" in lines[0]
+    assert f"{of['supported']} supported, {of['inconclusive']} inconclusive" in lines[0]
     assert lines[-1].startswith(f"{tmp_path / 'all.md'}: ")
     row = next(each for each in in_rows(found) if "on average over losses and data" in each["says"])
     assert row["printed"].startswith("supported (1.32 [")
@@ -82,14 +82,14 @@ def test_an_undecided_claim_names_what_would_decide_it():
     rows = [
         {"evidence": "printed", "unit": "seed", "verdict": "supported"},
         {"evidence": "ours", "comparisons": 0, "verdict": "not run"},
-        {"evidence": "birds", "unit": "split", "repeats_needed": 16},
+        {"evidence": "birds", "unit": "split", "detects": 1.62},
         {"evidence": "handwriting", "unit": "seed", "repeats_needed": 1001},
     ]
     frame = pd.DataFrame([common | row for row in rows]).reindex(columns=COLUMNS)
     (shown,) = in_rows(frame)
     assert shown["elsewhere"] == [
-        "birds: inconclusive (1.00 [0.00, 2.00]; 16 splits needed)",
-        "handwriting: inconclusive (1.00 [0.00, 2.00]; over 1000 seeds needed)",
+        "birds: inconclusive (1.00 [0.00, 2.00], other classes; could show 1.6)",
+        "handwriting: inconclusive (1.00 [0.00, 2.00], other seeds; over 1000 seeds needed)",
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan.mapping import Mapping, read_mapping
+from dmlbench.plan.studies.mapping import Mapping, read_mapping
 from dmlbench.statistics.comparison import COLUMNS, compare
 from dmlbench.statistics.placement import place
 from dmlbench.statistics.printed import decimals, read_printed

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench.plan.mapping import When
-from dmlbench.plan.margins import Control, read_sources
+from dmlbench.plan.studies.mapping import When
+from dmlbench.plan.studies.margins import Control, read_sources
 from dmlbench.statistics.margins import COLUMNS, margins_of, nearest, read_margins, with_margins
 from dmlbench.statistics.noise import alike, noise_of
 from dmlbench.statistics.placement import KEY, read_placed

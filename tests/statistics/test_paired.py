@@ -307,7 +307,7 @@ def test_the_spread_is_that_of_the_methods_of_one_seed():
     assert found.spread == pytest.approx(np.mean(of_seeds))
     half = stats.t.ppf(0.975, 1) * np.std(of_seeds, ddof=1) / np.sqrt(2)
     assert found.high - found.low == pytest.approx(2 * half)
-    assert (found.methods, found.seeds) == (2, 2)
+    assert (found.methods, found.repeats, found.unit) == (2, 2, "seed")
 
 
 def test_methods_that_lack_a_seed_are_an_error():

@@ -161,12 +161,13 @@ def test_the_csv_has_the_agreed_columns(tmp_path):
     # Nemenyi's difference of two methods in two experiments: 1.959964 sqrt(2 * 3 / 12).
     assert (tmp_path / "out.csv").read_text().splitlines() == [
         "method,total_rank,average_rank,rank_std,experiments,ties,best_rank,worst_rank,"
-        "rank_low,rank_high,probability_first,friedman_p,critical_difference",
-        "a,3,1.5,0.707107,2,0,1,2,,,,1,1.3859",
-        "b,3,1.5,0.707107,2,0,1,2,,,,1,1.3859",
+        "rank_low,rank_high,probability_first,unit,friedman_p,critical_difference",
+        "a,3,1.5,0.707107,2,0,1,2,,,,,1,1.3859",
+        "b,3,1.5,0.707107,2,0,1,2,,,,,1,1.3859",
     ]
     # In full, with what the CSV leaves out: two opposite orders have nothing in common.
     board = pd.read_parquet(files["parquet"])
+    board["apart_from"] = board["apart_from"].map(list)
     pd.testing.assert_frame_equal(board, tournament(table, **ranked))
     assert list(board.concordance) == [0, 0]
 
@@ -207,3 +208,47 @@ def test_ranks_agree_with_scipy_and_add_up(columns):
     np.testing.assert_array_equal(found.to_numpy(), wanted)
     n = len(table)
     assert found.to_numpy().sum() == 3 * n * (n + 1) / 2
+
+
+def on_splits(means: dict[str, float], splits: int = 5) -> pd.DataFrame:
+    """Scores on splits of one data set: each split is as easy for all, noise aside."""
+    random = np.random.default_rng(0)
+    return pd.concat(
+        scores(
+            {name: [0.5 + mean + random.normal(0, 0.002)] for name, mean in means.items()},
+            split=f"half_draw{split}",
+        )
+        for split in range(splits)
+    )
+
+
+def test_splits_of_the_same_classes_are_no_independent_experiments():
+    table = on_splits({"a": 0.3, "b": 0.2, "c": 0.0, "d": 0.001})
+    frame = tournament(table, methods=["a", "b", "c", "d"], **BY_RECALL).set_index("method")
+    assert frame["friedman_p"].isna().all()
+    assert frame["critical_difference"].isna().all()
+    assert (frame["unit"] == "split").all()
+    assert frame.loc["a", ["rank_low", "rank_high"]].tolist() == [1, 1]
+    assert frame.loc["b", ["rank_low", "rank_high"]].tolist() == [2, 2]
+    assert frame.loc["c", ["rank_low", "rank_high"]].tolist() == [3, 4]
+    assert set(frame.loc["a", "apart_from"]) == {"b", "c", "d"}
+    assert set(frame.loc["c", "apart_from"]) == {"a", "b"}
+    assert frame["concordance"].notna().all()
+
+
+def test_equal_losses_are_seldom_told_apart_over_splits():
+    random, apart = np.random.default_rng(1), 0
+    names = list("abcdef")
+    for _ in range(40):
+        # Two halves share half of their classes.
+        shared = random.normal(0, 0.01, (len(names), 1))
+        values = 0.5 + (shared + random.normal(0, 0.01, (len(names), 5))) / 2**0.5
+        table = pd.concat(
+            scores(
+                {name: [value] for name, value in zip(names, column, strict=True)}, split=f"s{n}"
+            )
+            for n, column in enumerate(values.T)
+        )
+        frame = tournament(table, methods=names, **BY_RECALL)
+        apart += any(map(len, frame["apart_from"]))
+    assert apart <= 6

@@ -25,7 +25,7 @@ def frame(cube):
     return pd.DataFrame(
         [(f"loss {a}", f"batch {b}", n, cube[a, b, n]) for a, b, n in places],
         columns=["loss", "batch", "seed", "value"],
-    )
+    ).assign(split="half")
 
 
 def shares(cube):
@@ -143,3 +143,25 @@ def test_what_is_missing_or_there_twice_is_named():
         variance_shares(pd.concat([rows, rows[:1]]), "loss", "batch")
     with pytest.raises(UserError, match="1 values of loss, 2 of batch; allowed: at least 2"):
         variance_shares(rows[rows.loss == "loss 0"], "loss", "batch")
+
+
+def test_splits_of_the_classes_are_repetitions_that_share_classes():
+    cube = np.random.default_rng(7).normal(size=(3, 2, 5)) + np.arange(3)[:, None, None]
+    of_seeds = frame(cube)
+    of_splits = of_seeds.assign(split=of_seeds["seed"], seed=0)
+    # Two seeds on each split are averaged.
+    twice = pd.concat(
+        of_splits.assign(seed=seed, value=of_splits["value"] + shift)
+        for seed, shift in enumerate((-0.1, 0.1))
+    )
+    seeds, found = shares(cube), variance_shares(twice, "loss", "batch")
+    for source in (FIRST, SECOND, TOGETHER, REST):
+        assert found[source].share == pytest.approx(seeds[source].share)
+    jackknife = [
+        variance_shares(of_seeds[of_seeds["seed"] != out], "loss", "batch")[FIRST].share
+        for out in range(5)
+    ]
+    pseudo = 5 * seeds[FIRST].share - 4 * np.array(jackknife)
+    half = stats.t.ppf(0.975, 4) * pseudo.std(ddof=1) * (1 / 5 + 1) ** 0.5
+    assert found[FIRST].low == pytest.approx(max(seeds[FIRST].share - half, 0))
+    assert found[FIRST].high == pytest.approx(min(seeds[FIRST].share + half, 1))

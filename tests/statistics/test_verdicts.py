@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench.plan.mapping import Mapping
+from dmlbench.plan.studies.mapping import Mapping
 from dmlbench.statistics.aggregation import no_scores
 from dmlbench.statistics.audit import COLUMNS as AUDIT_COLUMNS
 from dmlbench.statistics.placement import place

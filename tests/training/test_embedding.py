@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.embedding import embed_images
 from toy_training import VALUES
 

@@ -11,7 +11,7 @@ from dmlbench.data.embeddings import Embedded, read_embeddings, write_embeddings
 from dmlbench.data.pixels import Pixels
 from dmlbench.evaluation.run_scores import write_scores
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.statistics.aggregation import SCORES
 from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings

@@ -8,7 +8,7 @@ from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.plan import Row
-from dmlbench.plan.places import merged
+from dmlbench.plan.catalogs.places import merged
 from dmlbench.training import loop
 from scipy import stats
 from toy_data import ToyData

@@ -7,7 +7,7 @@ from dmlbench.data.index import index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.evaluation import score
-from dmlbench.plan.rows import Row
+from dmlbench.plan.catalogs.rows import Row
 from dmlbench.training.export import export_embeddings
 from dmlbench.training.extraction import extract_features
 from project import CONFIG

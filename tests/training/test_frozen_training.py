@@ -11,8 +11,8 @@ from dmlbench.data.pixels import Pixels
 from dmlbench.data.transforms.center_crop import CenterCrop
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.assembly import assemble
 from dmlbench.training.data import read_roles
 from dmlbench.training.embedding import embed_images

@@ -5,8 +5,8 @@ import pytest
 import torch
 from dmlbench.errors import UserError
 from dmlbench.losses import CrossBatchMemory, build_loss
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.samplers import Batch
 from dmlbench.training.objective import Objective
 from pydantic import ValidationError

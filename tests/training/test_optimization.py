@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from dmlbench.plan.places import merged
-from dmlbench.plan.recipes import Optimizer
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.catalogs.recipes import Optimizer
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training import loop
 from dmlbench.training.optimization import build_optimizer
 from pydantic import ValidationError

@@ -9,7 +9,7 @@ import torch
 from dmlbench.errors import UserError
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
-from dmlbench.plan.recipes import Optimizer
+from dmlbench.plan.catalogs.recipes import Optimizer
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
 from dmlbench.training.batches import Batches

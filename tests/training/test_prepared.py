@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from dmlbench.data.embeddings import read_embeddings
 from dmlbench.errors import UserError
-from dmlbench.plan.places import merged
+from dmlbench.plan.catalogs.places import merged
 from dmlbench.training import export, loop, prepared
 from dmlbench.training.data import read_roles
 from dmlbench.training.export import export_embeddings

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 from dmlbench.errors import UserError
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.data import read_roles
 from dmlbench.training.embedding import embed_images
 from dmlbench.training.principal_components import principal_components

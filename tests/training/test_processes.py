@@ -6,8 +6,8 @@ import interrupted_training
 import pytest
 import torch
 from dmlbench.errors import UserError
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
 from pydantic import ValidationError
 from toy_training import VALUES, equal, history, outputs, train
 

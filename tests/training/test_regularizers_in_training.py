@@ -6,10 +6,10 @@ import signal
 import numpy as np
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.plan.places import merged
-from dmlbench.plan.read import checked
-from dmlbench.plan.recipes import Method
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.catalogs.read import checked
+from dmlbench.plan.catalogs.recipes import Method
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.regularizers import available
 from dmlbench.training import loop
 from pydantic import ValidationError

@@ -12,7 +12,7 @@ import yaml
 from dmlbench.errors import UserError
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata
-from dmlbench.plan.spec import Spec, complete
+from dmlbench.plan.specs.spec import Spec, complete
 from dmlbench.training.data import read_roles
 from dmlbench.training.selection import Selection
 from safetensors import safe_open

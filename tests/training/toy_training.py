@@ -4,8 +4,8 @@ import pyarrow.parquet as pq
 import torch
 from dmlbench.data.feed import Feed
 from dmlbench.data.pixels import Pixels
-from dmlbench.plan.places import merged
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.places import merged
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training import loop
 from dmlbench.training.assembly import assemble
 from dmlbench.training.data import read_roles

@@ -2,12 +2,15 @@
 
 import re
 import shutil
+from importlib.metadata import version
 
 import pandas
 import pytest
 import yaml
 from dmlbench.data.generate import generate
 from dmlbench.data.pixels import Pixels
+from dmlbench.files import digest
+from icon_sets import three_sets
 from test_workflow import Workflow
 
 pytestmark = pytest.mark.workflow
@@ -111,6 +114,35 @@ def test_four_lines_make_a_data_set(workflow, catalogue, pictures):
     ):
         assert workflow.data("my_flowers") == data
         assert workflow.planned(f"{data}/images.parquet", split) == {}
+
+
+def test_a_generator_draws_from_what_was_downloaded(workflow, catalogue, tmp_path):
+    toys = {
+        "title": "Toys",
+        "archives": {
+            file.name: {"urls": [file.as_uri()], "sha256": digest(file)}
+            for file in three_sets(tmp_path)
+        },
+        "generator": {"name": "drawings", "renderer": version("resvg-py"), "designers": 3},
+        "layout": "drawings",
+        "images": 6,
+        "classes": 2,
+        "splits": {"half": "half"},
+        "metrics": ["recall_at_1"],
+    }
+    catalogue.write_text(catalogue.read_text() + yaml.safe_dump({"toys": toys}))
+    large = workflow.data("toys")
+    workflow.snakemake(f"{large}/images.parquet")
+    index = pandas.read_parquet(workflow.folder / large / "images.parquet")
+    assert index["designer"].tolist() == ["one", "three-v1", "two"] * 2
+    named = "designers: 3\n    name: drawings"
+    with workflow.edited("config/datasets.yaml", named, f"{named}\n    size: 16"):
+        small = workflow.data("toys")
+        assert workflow.planned(f"{small}/images.parquet") == {"draw": 1, "index": 1}
+    # Another file is other data, whatever is drawn from it.
+    sha256 = toys["archives"]["one-1.0.0.json"]["sha256"]
+    with workflow.edited("config/datasets.yaml", sha256, "f" * 64):
+        assert workflow.data("toys") not in (large, small)
 
 
 def test_a_new_picture_trains_elsewhere_and_its_removal_finds_what_was_there(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from dmlbench import plan
-from dmlbench.plan import pages
+from dmlbench.plan.views import pages
 from empty_cells import check_cells
 from latex import typeset
 from project import REPOSITORY, local_environment

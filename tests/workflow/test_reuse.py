@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from dmlbench.plan import published, searches
+from dmlbench.plan.records import published
+from dmlbench.plan.specs import searches
 from project import Project, copy_project, load_studies, local_environment
 
 pytestmark = pytest.mark.workflow

@@ -2,16 +2,14 @@
 
 import contextlib
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from dmlbench.plan.progress import Progress, of_study
-from project import Project, local_environment
+from dmlbench.plan.costs.progress import Progress, of_study
+from project import Project, dmlbench
 
 pytestmark = pytest.mark.workflow
 
@@ -73,7 +71,7 @@ class Workflow(Project):
 
 def bytes_of(folder):
     """Name -> content, of the files below a folder that are results."""
-    aside = {".checked", ".claimed", "plan.json", "provenance.jsonl"}
+    aside = {".checked", ".claimed", ".rendered", "plan.json", "provenance.jsonl"}
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -97,8 +95,8 @@ def test_every_declared_file_is_there_and_none_is_empty(finished):
     names = {path.relative_to(folder).as_posix() for path in files}
     tables = {f"tables/{t}.{f}" for t in ("recall", "small") for f in ("csv", "md", "tex", "html")}
     figures = {f"figures/{f}.{e}" for f in ("sizes", "map_toy") for e in ("pdf", "svg", "png")}
-    own = {"scores.parquet", "runs.csv", "timings.csv", "tournament.csv", "tournament.parquet"}
-    own |= {"runs.html", "study.tex"}
+    own = {"scores.parquet", "classes.parquet", "runs.csv", "timings.csv"}
+    own |= {"tournament.csv", "tournament.parquet", "runs.html", "study.tex"}
     pictures = {name for name in names if name.startswith("neighbors/")}
     assert names - pictures == own | tables | figures
     pictures.discard("neighbors/.snakemake_timestamp")
@@ -169,19 +167,14 @@ def test_the_report_shows_the_study_and_the_printed_error(finished):
 
 
 def test_the_terminal_says_what_was_found(finished):
-    command = [sys.executable, "workflow/scripts/summarize.py"]
-    options = {
-        "cwd": finished.folder,
-        "env": local_environment(),
-        "capture_output": True,
-        "text": True,
-    }
-    done = subprocess.run([*command, "toy"], **options)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = dmlbench(finished.folder, "run", "toy")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0].endswith("snakemake --cores all toy")
     for text in ("A toy study", "Contrastive", "ProxyAnchor", "report.html", "snakemake"):
         assert text in done.stdout
-    wrong = subprocess.run([*command, "toi"], **options)
+    wrong = dmlbench(finished.folder, "run", "toi")
     assert "did you mean 'toy'" in wrong.stderr
+    assert wrong.returncode == 1
     assert "Traceback" not in wrong.stderr
 
 

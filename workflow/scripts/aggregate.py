@@ -2,6 +2,7 @@
 
 from dmlbench.job import job
 from dmlbench.statistics.aggregation import aggregate
+from dmlbench.statistics.classes import write_classes
 
 with job(snakemake):
     aggregate(
@@ -10,4 +11,7 @@ with job(snakemake):
         output=snakemake.output.scores,
         runs=snakemake.output.runs,
         tables=snakemake.input.tables,
+    )
+    write_classes(
+        snakemake.params.over_splits, snakemake.input.queries, output=snakemake.output.classes
     )

@@ -5,4 +5,9 @@ from dmlbench.job import job
 
 with job(snakemake):
     choice = dict(snakemake.params.generator)
-    generate(choice.pop("name"), output=snakemake.output[0], **choice)
+    generate(
+        choice.pop("name"),
+        archives=snakemake.input.archives,
+        output=snakemake.output[0],
+        **choice,
+    )

@@ -4,13 +4,17 @@ from pathlib import Path
 
 from dmlbench.garbage import without_collections
 from dmlbench.job import job
-from dmlbench.plan.read import read_mapping
+from dmlbench.plan.catalogs.read import checked, read_mapping
+from dmlbench.plan.specs.run import check_folder
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.gpus import gpu_lease
 from dmlbench.training.prepared import take_prepared
 
 with job(snakemake):
     files = dict(snakemake.input.items())
-    spec = read_mapping(Path(files.pop("spec")))
+    file = Path(files.pop("spec"))
+    spec = read_mapping(file)
+    check_folder(checked(spec, Spec, where=str(file)), file.parent)
     made_of = {name: files[name] for name in ("model", "last", "split")}
     prepared, output = snakemake.params.prepared, snakemake.output[0]
     if not take_prepared(spec, prepared=prepared, output=output, **made_of):

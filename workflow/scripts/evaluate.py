@@ -12,6 +12,8 @@ with job(snakemake):
     write_scores(
         embeddings=snakemake.input.embeddings,
         metrics=snakemake.params.metrics,
+        distance=snakemake.params.distance,
+        neighbors=snakemake.params.neighbors,
         threads=snakemake.threads,
         output=snakemake.output.scores,
         queries=snakemake.output.queries,

@@ -9,6 +9,7 @@ with job(snakemake):
     write_measure(
         embeddings=snakemake.input.embeddings,
         **snakemake.params.measure,
+        distance=snakemake.params.distance,
         threads=snakemake.threads,
         output=snakemake.output.scores,
         arrays_output=snakemake.output.arrays,

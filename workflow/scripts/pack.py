@@ -12,4 +12,5 @@ with job(snakemake):
         pixels=snakemake.output.pixels,
         table=snakemake.output.table,
         threads=snakemake.threads,
+        reduced_to=snakemake.params.reduced_to,
     )

@@ -2,7 +2,7 @@
 
 from dmlbench.data.split import split
 from dmlbench.job import job
-from dmlbench.plan.identity import current
+from dmlbench.plan.catalogs.identity import current
 
 with job(snakemake):
     choice = dict(current("data/splits", dict(snakemake.params.rule)))

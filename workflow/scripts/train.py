@@ -9,14 +9,14 @@ from dmlbench.without_pandas import do_without_pandas
 
 do_without_pandas()
 with job(snakemake) as running:
-    running.is_restored = put_back(snakemake.output)
+    data, outputs = dict(snakemake.input.items()), dict(snakemake.output.items())
+    spec = with_best(snakemake.params.spec, data.pop("best", None))
+    running.is_restored = put_back(snakemake.output, spec)
     if not running.is_restored:
         # Here, because it imports torch.
         with without_collections():
             from dmlbench.training.loop import train
 
-        data, outputs = dict(snakemake.input.items()), dict(snakemake.output.items())
-        spec = with_best(snakemake.params.spec, data.pop("best", None))
         config, gpus = snakemake.config, spec.get("gpus", 1)
         with gpu_lease(config["device"], config["runs_per_gpu"], gpus):
             train(

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from dmlbench.job import job, print_on_terminal
-from dmlbench.plan.configuration import Configuration
-from dmlbench.plan.unused import remove, report, unused
+from dmlbench.plan.catalogs.configuration import Configuration
+from dmlbench.plan.records.unused import remove, report, unused
 
 with job(snakemake):
     folders = unused(Configuration.model_validate(snakemake.config), Path(snakemake.params.folder))

@@ -5,7 +5,7 @@ from pathlib import Path
 from dmlbench.errors import UserError
 from dmlbench.job import job, print_on_terminal
 from dmlbench.plan import reload
-from dmlbench.plan.verify import verify
+from dmlbench.plan.records.verify import verify
 
 with job(snakemake):
     loaded = reload(snakemake.config, Path(snakemake.params.folder))

@@ -1,17 +1,14 @@
-"""Rule weights: a network's published weights, from a mirror or their published address."""
+"""Rule weights: a network's published weights, from a mirror or from where they are published."""
 
-from dmlbench.data.download import download, mirrors
+from dmlbench.data.download import mirrors
 from dmlbench.job import job
+from dmlbench.networks.weight_files import fetch_weights
 
 with job(snakemake):
-    weights = snakemake.params.weights
-    download(
-        name=weights["file"],
-        dataset="weights",
+    fetch_weights(
+        snakemake.params.weights,
+        backbone=snakemake.params.backbone,
         **snakemake.params.sources,
-        bytes=weights["bytes"],
-        sha256=weights["sha256"],
         mirrors=mirrors(snakemake.config["data"]["mirrors"]),
-        mirror_sha256=[],
         output=snakemake.output[0],
     )

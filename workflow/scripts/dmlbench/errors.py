@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +28,18 @@ class DamagedError(UserError):
         self.path = Path(path)
 
 
+class MisplacedError(DamagedError):
+    """A file that is intact and is another's: it was written in another folder."""
+
+    def __init__(self, path: str | os.PathLike, place: str):
+        super().__init__(path, ValueError(place))
+        self.args = (f"{path}: belongs to {place}, and was put here under another name",)
+
+
+_MOST_NAMES = 100
+"""Names in a message; a search is one of 1,700, which no terminal shows at once."""
+
+
 def unknown(what: str, name: str, allowed: Iterable[str]) -> UserError:
     """An error for a name that is not among the allowed ones, near matches first.
 
@@ -36,7 +49,9 @@ def unknown(what: str, name: str, allowed: Iterable[str]) -> UserError:
     allowed = sorted(allowed)
     near = difflib.get_close_matches(name, allowed, n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return UserError(f"unknown {what} {name!r}; {hint}allowed: {', '.join(allowed) or 'none'}")
+    listed = ", ".join(allowed[:_MOST_NAMES]) or "none"
+    left = f" and {more} more" if (more := len(allowed) - _MOST_NAMES) > 0 else ""
+    return UserError(f"unknown {what} {name!r}; {hint}allowed: {listed}{left}")
 
 
 def entry(what: str, name: str, catalogue: Mapping[str, Entry]) -> Entry:
@@ -51,6 +66,12 @@ def check_known(where: str, what: str, names: Iterable[str], allowed: Iterable[s
     for name in names:
         if name not in allowed:
             raise UserError(f"{where}: {unknown(what, str(name), allowed)}")
+
+
+def check_count(name: str, value: object, *, least: int) -> None:
+    """Raise a UserError for a number that is not whole, or below the least that is allowed."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UserError(f"{name}: {value!r}; allowed: a whole number of at least {least}")
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from dmlbench import locks
 from dmlbench.errors import DamagedError, UserError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -44,9 +45,9 @@ def remove_abandoned(folder: Path, name: str) -> None:
     """Remove partial files left by dead processes, for file names that match a pattern."""
     for unfinished in folder.glob(f".{name}.*.unfinished"):
         # Where locks do not work this cannot be determined, so the file is kept.
-        with contextlib.suppress(OSError), open(unfinished, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            unfinished.unlink()
+        with contextlib.suppress(OSError, UserError):
+            if not locks.is_held(unfinished):
+                unfinished.unlink()
 
 
 @contextlib.contextmanager

@@ -5,12 +5,13 @@ import hashlib
 import json
 import os
 import stat
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from dmlbench import registry
-from dmlbench.errors import UserError
+from dmlbench.errors import UserError, located
 
 _READ_LATER = (".jpe", ".jfif")
 _TIFF = (".tif", ".tiff")
@@ -87,8 +88,9 @@ def walk(root: Path) -> Walk:
             f"{error.filename or root}: {error.strerror}; allowed: a folder or an archive"
         ) from None
     for name in files:
-        if is_image(name) and readable(name) != name:
-            raise UserError(f"{root}: the name '{readable(name)}' is not UTF-8; rename it")
+        if is_image(name):
+            with located(str(root)):
+                require_utf_8(name)
     ordered = sorted(files, key=lambda name: name.split("/"))
     return Walk({name: files[name] for name in ordered}, left_out, linked, links)
 
@@ -153,8 +155,13 @@ def readable(name: str) -> str:
 
 def require_utf_8(name: str) -> None:
     """A UserError for a name that cannot be written into a file of text."""
-    if readable(name) != name:
-        raise UserError(f"the name '{readable(name)}' is not UTF-8; rename it")
+    shown = readable(name)
+    if shown == name:
+        return
+    if os.fsencode(name) == shown.encode():
+        encoding = sys.getfilesystemencoding()
+        raise UserError(f"the name '{shown}' is read as {encoding} here; set PYTHONUTF8=1")
+    raise UserError(f"the name '{shown}' is not UTF-8; rename it")
 
 
 def _may_be_marked(member: str) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dmlbench import provenance, results_lock
@@ -47,7 +47,7 @@ def job(snakemake) -> Iterator[Job]:
         use_avx2()
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with results_lock.at_work(_results(snakemake)), _logged(snakemake.log[0]):
+        with results_lock.at_work(_results(snakemake)), _logged(snakemake.log):
             _check_inputs(snakemake)
             running = Job()
             yield running
@@ -73,19 +73,21 @@ def print_on_terminal(lines: Iterable[str]) -> None:
 
 def _say(why: str, snakemake) -> None:
     """Print to the terminal why a job failed, which one, and where its log is."""
-    which = "".join(f"\n  {name}: {value}" for name, value in snakemake.wildcards.items())
-    print(
-        f"\ndmlbench {snakemake.rule}: {why}{which}\n  log: {snakemake.log[0]}\n",
-        file=sys.stderr,
-    )
+    named = [*snakemake.wildcards.items(), *(("log", path) for path in snakemake.log)]
+    which = "".join(f"\n  {name}: {value}" for name, value in named)
+    print(f"\ndmlbench {snakemake.rule}: {why}{which}\n", file=sys.stderr)
 
 
 @contextlib.contextmanager
-def _logged(path: str) -> Iterator[None]:
-    """Redirect what is printed, and the block's error, to a file."""
+def _logged(paths: Sequence[str]) -> Iterator[None]:
+    """Redirect what is printed, and the block's error, to a rule's log, if it has one."""
+    if not paths:
+        yield
+        return
+    path = paths[0]
     with (
         full_disk_is_a_user_error(path),
-        open(path, "w", buffering=1) as log,
+        open(path, "w", buffering=1, encoding="utf-8") as log,
         contextlib.redirect_stdout(log),
         contextlib.redirect_stderr(log),
     ):
@@ -115,6 +117,7 @@ def _check_inputs(snakemake) -> None:
 def _record(snakemake) -> None:
     """Record where the outputs come from, in their folder."""
     results, params = _results(snakemake), dict(snakemake.params.items())
+    folder = Path(snakemake.output[0]).parent
     code = params.get("source") or params.get("code") or ""
     record = provenance.Record(
         rule=snakemake.rule,
@@ -122,8 +125,9 @@ def _record(snakemake) -> None:
         inputs=provenance.digests_of_inputs(snakemake.input, results),
         params=provenance.digest_of_params(params),
         code="" if _is_edited(Path(results, results_lock.FILE)) else code,
+        place=folder.relative_to(results).as_posix(),
     )
-    provenance.write(record, Path(snakemake.output[0]).parent)
+    provenance.write(record, folder)
 
 
 def _is_edited(started: Path) -> bool:
@@ -142,6 +146,8 @@ def _is_edited(started: Path) -> bool:
 
 def _advice(error: DamagedError, snakemake) -> str:
     """What the user should do about a damaged file; one that is made in little time is removed."""
+    if error.path.name == provenance.FILE:
+        return f"; {provenance.remedy(error.path)}"
     results = _results(snakemake).resolve()
     damaged = error.path.resolve()
     if not damaged.is_relative_to(results):

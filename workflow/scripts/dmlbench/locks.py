@@ -13,6 +13,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from dmlbench.shared_files import open_regular
+
 
 def acquire(path: Path) -> int:
     """Wait for a lock and take it; returns the descriptor that holds it."""
@@ -29,11 +31,13 @@ def try_acquire(path: Path) -> int | None:
 
 def is_held(path: Path) -> bool:
     """Whether a process holds the lock of a file; read-only, needs no write permission."""
-    with open(path) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    descriptor = open_regular(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
     return False
 
 
@@ -55,7 +59,7 @@ def wait_until_free(path: Path) -> None:
 def _locked(path: Path, operation: int) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
         named = False
         try:
             fcntl.flock(descriptor, operation)

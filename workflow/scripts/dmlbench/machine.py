@@ -85,6 +85,7 @@ def commit() -> str:
             capture_output=True,
             text=True,
             check=False,
+            encoding="utf-8",
         )
     except OSError:
         return ""

@@ -1,23 +1,42 @@
-"""What the source of a part says, read without importing it: one part per file.
+"""What the source of a part says, read without importing it.
 
-A part's name is its file's name, its class is that name in CamelCase.
+A part's name is its file's name, its class is that name in CamelCase. In packages of `_SEVERAL`
+every public class of a file is a part, named by the class. A package may have named queries too
+(`queries.yaml`): parts with other defaults.
 """
 
 import ast
 import functools
+import re
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from dmlbench.errors import UserError, unknown
 
+QUERIES = "queries.yaml"
 _LIBRARY = Path(__file__).parent
+
+_SEVERAL = {"presentation/figures"}
 
 
 @functools.cache
 def available(package: str) -> tuple[str, ...]:
     """Sorted names of the parts in a package of the library (`losses`, `data/layouts`, ...)."""
-    files = (_LIBRARY / package).glob("*.py")
-    return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
+    parts = {name for file in _files(package) for name in _parts(package, file)}
+    return tuple(sorted(parts | queries(package).keys()))
+
+
+@functools.cache
+def queries(package: str) -> dict[str, dict[str, Any]]:
+    """Named queries of a package: name -> values of options and of inherited fields, and
+
+    - `part`: the part that makes it, if not that of its name;
+    - `singular`: option with one value -> the option of the part with a list of values.
+    """
+    file = _LIBRARY / package / QUERIES
+    return yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 @functools.cache
@@ -45,9 +64,11 @@ def version(package: str, name: str) -> int:
 def constant(package: str, name: str, key: str) -> Any:
     """A plain constant of a part's file (`FOLDS = 4`); None if it has none of this name.
 
-    The file may import it from another part of the package.
+    The file may import it from another part of the package. Of several parts of a file each has
+    its own, in its class.
     """
-    for node in _tree(_file(package, name)).body:
+    several = package in _SEVERAL
+    for node in (class_of(package, name) if several else _tree(file_of(package, name))).body:
         match node:
             case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == key:
                 return ast.literal_eval(value)
@@ -58,16 +79,46 @@ def constant(package: str, name: str, key: str) -> Any:
     return None
 
 
-def _file(package: str, name: str) -> Path:
+def file_of(package: str, name: str) -> Path:
+    """The file of a part.
+
+    Raises:
+        UserError: the package has no such part.
+    """
     if name not in available(package):
         raise unknown(package, name, available(package))
-    return _LIBRARY / package / f"{name}.py"
+    own = part_of(package, name)
+    if package in _SEVERAL:
+        return next(file for file in _files(package) if own in _parts(package, file))
+    return _LIBRARY / package / f"{own}.py"
+
+
+def part_of(package: str, name: str) -> str:
+    """The part that makes a named query; of a part, its own name."""
+    return queries(package).get(name, {}).get("part", name)
+
+
+def _files(package: str) -> list[Path]:
+    files = sorted((_LIBRARY / package).glob("*.py"))
+    return [file for file in files if not file.stem.startswith("_")]
+
+
+def _parts(package: str, file: Path) -> list[str]:
+    """The names of the parts in a file."""
+    if package not in _SEVERAL:
+        return [file.stem]
+    classes = [node.name for node in _tree(file).body if isinstance(node, ast.ClassDef)]
+    return [
+        file.stem if is_class_of(file.stem, name) else re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
+        for name in classes
+        if not name.startswith("_")
+    ]
 
 
 @functools.cache
 def _tree(file: Path) -> ast.Module:
     try:
-        return ast.parse(file.read_text())
+        return ast.parse(file.read_text(encoding="utf-8"))
     except SyntaxError as error:
         where = f"{file}: line {error.lineno}"
         raise UserError(f"{where}: not Python: {error.msg}: {(error.text or '').strip()}") from None
@@ -79,8 +130,8 @@ def class_of(package: str, name: str) -> ast.ClassDef:
     Raises:
         UserError: the package has no such part, or its file no class of its name.
     """
-    for node in _tree(_file(package, name)).body:
-        if isinstance(node, ast.ClassDef) and is_class_of(name, node.name):
+    for node in _tree(file_of(package, name)).body:
+        if isinstance(node, ast.ClassDef) and is_class_of(part_of(package, name), node.name):
             return node
     camel = "".join(part.capitalize() for part in name.split("_"))
     raise UserError(f"{package}/{name}.py defines no class {camel}")
@@ -91,7 +142,7 @@ def method_of(package: str, name: str, method: str) -> ast.FunctionDef | None:
 
     What the constructor of a class in a file with an underscore takes is no option: parts give it.
     """
-    return _method(class_of(package, name), _file(package, name), method)
+    return _method(class_of(package, name), file_of(package, name), method)
 
 
 def _method(part: ast.ClassDef, file: Path, name: str) -> ast.FunctionDef | None:

@@ -1,4 +1,4 @@
-"""Parts by name: one per file (`dmlbench.part_files`).
+"""Parts by name (`dmlbench.part_files`).
 
 A part's options are declared in its source and read from there, so that the plan can check a
 configuration without importing torch. They are the keyword-only arguments of `__init__`, or, if the
@@ -11,8 +11,8 @@ import ast
 import functools
 import importlib
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
 
 from dmlbench import values
 from dmlbench.errors import UserError, unknown
@@ -21,8 +21,11 @@ from dmlbench.part_files import (
     available,
     class_of,
     constant,
+    file_of,
     is_class_of,
     method_of,
+    part_of,
+    queries,
     version,
 )
 
@@ -35,16 +38,11 @@ __all__ = [
     "constant",
     "options",
     "options_of_kind",
+    "preferred",
     "version",
 ]
 
-_NAMES = vars(values) | {
-    "Annotated": Annotated,
-    "Literal": Literal,
-    "Mapping": Mapping,
-    "Sequence": Sequence,
-    **{kind.__name__: kind for kind in (bool, dict, float, int, list, str, tuple)},
-}
+_NAMES = vars(values) | {"Literal": Literal, "Mapping": Mapping}
 """The names that annotations and defaults of options may use."""
 
 
@@ -71,12 +69,24 @@ class Option(NamedTuple):
     @property
     def is_added(self) -> bool:
         """Whether the part got it later, with its earlier behavior as the default."""
-        return values.Added() in get_args(self.kind)
+        return self._added is not None
+
+    @property
+    def preferred(self) -> Any:
+        """What new recipes and the library take; None for the default."""
+        return self._added and self._added.preferred
+
+    @property
+    def _added(self) -> values.Added | None:
+        marks = (mark for mark in get_args(self.kind) if isinstance(mark, values.Added))
+        return next(marks, None)
 
 
 @functools.cache
 def options(package: str, name: str) -> dict[str, Option]:
     """A part's keyword-only arguments or fields, in the order of the source.
+
+    A named query has those of its part, with its own defaults.
 
     Raises:
         UserError: the package has no such part, or an argument is not declared.
@@ -89,10 +99,22 @@ def options(package: str, name: str) -> dict[str, Option]:
         body = class_of(package, name).body
         fields = [node for node in body if isinstance(node, ast.AnnAssign)]
         declared = [((field.target.id, field.annotation), field.value) for field in fields]
-    return {
+    found = {
         key: _option(f"{package}/{name}", key, annotation, default)
         for (key, annotation), default in declared
     }
+    query = queries(package).get(name, {})
+    for key in found.keys() & query.keys():
+        found[key] = found[key]._replace(required=False, default=query[key])
+    for key, several in query.get("singular", {}).items():
+        found[key] = _single(found.pop(several))
+    return found
+
+
+def preferred(package: str, name: str) -> dict[str, Any]:
+    """The options that new recipes and the library give other values than finished runs have."""
+    declared = options(package, name).items()
+    return {key: option.preferred for key, option in declared if option.preferred is not None}
 
 
 @functools.cache
@@ -116,12 +138,11 @@ def check_options(package: str, name: str, given: Mapping[str, Any]) -> None:
             if why := _not_declared(package, name).get(key):
                 raise UserError(f"{package}/{name}: {key} {why}")
             raise unknown(f"hyper-parameter of {package}/{name}", key, declared)
-        if not values.fits(declared[key].kind, value):
-            allowed = values.words(declared[key].kind)
+        if allowed := values.refusal(declared[key].kind, value):
             raise UserError(f"{package}/{name}: {key} is {_shown(value)}; allowed: {allowed}")
     for key, option in declared.items():
         if option.required and key not in given:
-            allowed = values.words(option.kind)
+            allowed = values.refusal(option.kind, None) or "null"
             raise UserError(f"{package}/{name}: {key} is missing; allowed: {allowed}")
 
 
@@ -139,10 +160,23 @@ def build(package: str, name: str, *, context: dict | None = None, **given):
     configured = _configured(package, name)
     facts = options(package, name).keys() - configured.keys()
     check_options(package, name, {key: value for key, value in given.items() if key not in facts})
-    module = importlib.import_module(f"dmlbench.{package}.{name}".replace("/", "."))
-    part = next(value for key, value in vars(module).items() if is_class_of(name, key))
+    module = f"dmlbench.{package}.{file_of(package, name).stem}".replace("/", ".")
+    contents = vars(importlib.import_module(module))
+    own = part_of(package, name)
+    part = next(value for key, value in contents.items() if is_class_of(own, key))
     takes = inspect.signature(part).parameters.keys() - configured.keys()
-    return part(**{key: value for key, value in (context or {}).items() if key in takes}, **given)
+    context = {key: value for key, value in (context or {}).items() if key in takes}
+    return part(**context, **_as_of_part(queries(package).get(name, {}), given))
+
+
+def _as_of_part(query: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a query's part."""
+    query = dict(query)
+    query.pop("part", None)
+    lists = query.pop("singular", {})
+    return query | {
+        lists.get(key, key): [value] if key in lists else value for key, value in given.items()
+    }
 
 
 @functools.cache
@@ -169,6 +203,12 @@ _POSITIONAL = (
 _NO_ANNOTATION = "has no annotation; allowed: see dmlbench.values"
 
 
+def _single(several: Option) -> Option:
+    """An option with one value, of an option with a list of values."""
+    default = several.default[0] if several.default else None
+    return several._replace(kind=get_args(several.kind)[0], default=default)
+
+
 def _option(part: str, key: str, annotation: ast.expr | None, default: ast.expr | None) -> Option:
     if annotation is None:
         raise UserError(f"{part}: {key} {_NO_ANNOTATION}")
@@ -176,12 +216,12 @@ def _option(part: str, key: str, annotation: ast.expr | None, default: ast.expr 
         option = Option(
             kind=_evaluated(annotation),
             required=default is None,
-            default=None if default is None else _evaluated(default),
+            default=default and _evaluated(default),
             names=frozenset(node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)),
         )
-    except KeyError as error:
+    except NameError as error:
         raise UserError(
-            f"{part}: the declaration of {key} has {error}; allowed: see dmlbench.values"
+            f"{part}: the declaration of {key} has {error.name!r}; allowed: see dmlbench.values"
         ) from None
     if option.is_added and option.required:
         raise UserError(
@@ -192,27 +232,11 @@ def _option(part: str, key: str, annotation: ast.expr | None, default: ast.expr 
 
 def _evaluated(node: ast.expr) -> Any:
     """The value of an annotation or a default, without importing its part."""
-    match node:
-        case ast.Constant():
-            return node.value
-        case ast.Name():
-            return _NAMES[node.id]
-        case ast.Tuple():
-            return tuple(map(_evaluated, node.elts))
-        case ast.Subscript(value=ast.Name(id="Fact")):
-            return values.Fact[object]
-        case ast.Subscript():
-            return _evaluated(node.value)[_evaluated(node.slice)]
-        case ast.Call(func=ast.Name()):
-            given = {keyword.arg: _evaluated(keyword.value) for keyword in node.keywords}
-            return _evaluated(node.func)(*map(_evaluated, node.args), **given)
-        case ast.UnaryOp(op=ast.USub()):
-            return -_evaluated(node.operand)
-        case ast.BinOp(op=ast.BitOr()):
-            return _evaluated(node.left) | _evaluated(node.right)
-        case ast.BinOp(op=ast.Div()):
-            return _evaluated(node.left) / _evaluated(node.right)
-    raise KeyError(ast.unparse(node))
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Fact":
+        # Of a type that only the part imports.
+        return values.Fact[object]
+    # As importing the part would, but with few names.
+    return eval(compile(ast.Expression(node), "", "eval"), dict(_NAMES))  # noqa: S307
 
 
 def _shown(value: Any) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dmlbench import locks
 from dmlbench.errors import UserError
+from dmlbench.shared_files import open_regular
 
 FILE = ".claimed"
 """Name of the file in a results folder that the call at work there holds locked."""
@@ -34,22 +35,24 @@ def claim(folder: str | os.PathLike) -> None:
         # Some network file systems have no locks; there the user must take care.
         return
     if descriptor is None:
-        raise _at_work(folder, path.read_text())
+        raise _at_work(folder, path.read_text(encoding="utf-8"))
     try:
         _check_jobs(Path(folder, JOBS))
     except UserError:
         os.close(descriptor)
         raise
-    _open_for_writers_of(path.parent, descriptor)
-    os.truncate(descriptor, 0)
-    os.write(descriptor, f"snakemake (process {os.getpid()} on {socket.gethostname()})".encode())
+    # Of a file with a second name, the content is another's as well.
+    if os.fstat(descriptor).st_nlink == 1:
+        os.truncate(descriptor, 0)
+        who = f"snakemake (process {os.getpid()} on {socket.gethostname()})"
+        os.write(descriptor, who.encode())
 
 
 def claimed_by(folder: str | os.PathLike) -> str | None:
     """The call of Snakemake that is using a folder; None if there is none or locks do not work."""
     path = Path(folder, FILE)
     try:
-        return path.read_text() if locks.is_held(path) else None
+        return path.read_text(encoding="utf-8") if locks.is_held(path) else None
     except PermissionError:
         return "perhaps another user"
     except OSError:
@@ -65,9 +68,8 @@ def at_work(folder: str | os.PathLike) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         # Without locks, or in a folder that cannot be written to, nothing can be counted.
         with contextlib.suppress(OSError):
-            descriptor = os.open(Path(folder, JOBS), os.O_RDONLY | os.O_CREAT, 0o666)
+            descriptor = open_regular(Path(folder, JOBS), os.O_RDONLY | os.O_CREAT)
             stack.callback(os.close, descriptor)
-            _open_for_writers_of(Path(folder), descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
 
@@ -93,7 +95,7 @@ def _at_work(folder: str | os.PathLike, who: str) -> UserError:
 def _of_another_user(path: Path) -> UserError:
     try:
         if locks.is_held(path):
-            return _at_work(path.parent, path.read_text())
+            return _at_work(path.parent, path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return UserError(
             f"{path.parent}: this user cannot write to it; let its owner allow it, or use another "
@@ -108,16 +110,12 @@ def _of_another_user(path: Path) -> UserError:
     )
 
 
-def _open_for_writers_of(folder: Path, descriptor: int) -> None:
-    """Let whoever may write to the folder lock the file, if it is this user's."""
-    with contextlib.suppress(OSError):
-        os.fchmod(descriptor, folder.stat().st_mode & 0o666)
-
-
 def _holders(path: Path) -> list[int]:
     """The processes of this machine that hold a lock of a file, as Linux lists them."""
     inode = str(path.stat().st_ino)
     with contextlib.suppress(OSError):
-        entries = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        entries = [
+            line.split() for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines()
+        ]
         return sorted({int(each[4]) for each in entries if each[5].rpartition(":")[2] == inode})
     return []

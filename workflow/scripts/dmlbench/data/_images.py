@@ -11,6 +11,9 @@ MODES = {"gray": "L", "rgb": "RGB"}
 Box = tuple[int, int, int, int]
 """Left, top, right and bottom, in pixels of the upright image."""
 
+Size = int | tuple[int, int]
+"""The shorter side, or width and height."""
+
 _ORIENTATION = 0x0112
 _DEPTHS = {"1": 1, "I": 32, "F": 32}
 _UPRIGHT = {
@@ -81,7 +84,11 @@ def decode(file: IO[bytes], mode: str) -> tuple[Image.Image, str | None]:
 
 
 def packed(
-    file: IO[bytes], size: int | None, mode: str, box: Box | None = None
+    file: IO[bytes],
+    size: int | None,
+    mode: str,
+    box: Box | None = None,
+    reduced_to: Size | None = None,
 ) -> tuple[np.ndarray, str | None]:
     """An image as it is packed.
 
@@ -90,6 +97,7 @@ def packed(
             rounded down, as torchvision's Resize does; None keeps the size.
         mode: of `MODES`.
         box: cut out before it is resized; None for all of the image.
+        reduced_to: what it is resized to before that, in the same way; None for nothing.
 
     Returns:
         uint8 [H, W, C], and how it was converted, as `decode` says it.
@@ -97,11 +105,12 @@ def packed(
     image, converted = decode(file, MODES[mode])
     if box is not None:
         image = image.crop(box)
-    if size is not None:
-        width, height = image.size
-        shorter = min(width, height)
-        resized = size * width // shorter, size * height // shorter
-        image = image.resize(resized, Image.Resampling.BILINEAR)
+    for target in (reduced_to, size):
+        if isinstance(target, int):
+            shorter = min(image.size)
+            target = [target * side // shorter for side in image.size]
+        if target is not None:
+            image = image.resize(target, Image.Resampling.BILINEAR)
     pixels = np.ascontiguousarray(image).reshape(image.height, image.width, -1)
     return pixels, converted
 

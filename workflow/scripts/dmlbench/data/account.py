@@ -8,9 +8,11 @@ import pandas
 
 from dmlbench.data._tables import table_facts
 from dmlbench.data.index import read_index
+from dmlbench.look_alikes import look_alikes
 from dmlbench.parquet import read_table
 
 _NAMED = 3
+_ADVICE = {f"not an image ({suffix})": ": convert them to .jpg" for suffix in (".heic", ".heif")}
 
 
 def account(rows: pandas.DataFrame, roles: pandas.DataFrame, findings: Mapping[str, Any]) -> dict:
@@ -22,15 +24,16 @@ def account(rows: pandas.DataFrame, roles: pandas.DataFrame, findings: Mapping[s
         findings: what else `index.described` has found.
     """
     classes = rows.groupby("label").agg(name=("class_name", "first"), images=("member", "size"))
-    single = classes["name"][classes["images"] == 1]
+    few = {number: classes["name"][classes["images"] == number] for number in (1, 2)}
+    alike = [" = ".join(map(repr, group)) for group in look_alikes(classes["name"])]
     depths = [f"{images:,} of {bits} bits" for bits, images in findings["depths"].items()]
     only = len(depths) == 1
     return {
         "Images": f"{len(rows):,} of {len(classes):,} classes",
         "Left out": _left_out(findings["left_out"]),
-        "Classes with one image": f"{len(single):,} ({_some(list(single), len(single))})"
-        if len(single)
-        else "none",
+        "Classes with one image": _counted(list(few[1])),
+        "Classes with two images": _counted(list(few[2])),
+        "Classes that look alike": _counted(alike),
         "Identical images": _identical(rows, roles),
         "Links": f"{findings['links']:,}",
         "Turned upright": f"{findings['turned']:,}",
@@ -44,11 +47,15 @@ def account_of(index: Path, split: Path) -> dict:
     return account(read_index(index), read_table(split).to_pandas(), findings) if findings else {}
 
 
+def _counted(names: Sequence[str]) -> str:
+    return f"{len(names):,} ({_some(names, len(names))})" if names else "none"
+
+
 def _left_out(reasons: Mapping[str, Mapping[str, Any]]) -> str:
     if not reasons:
         return "nothing"
     return "; ".join(
-        f"{each['count']:,} {why} ({_some(each['names'], each['count'])})"
+        f"{each['count']:,} {why} ({_some(each['names'], each['count'])}){_ADVICE.get(why, '')}"
         for why, each in reasons.items()
     )
 

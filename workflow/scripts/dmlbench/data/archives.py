@@ -166,6 +166,12 @@ class _Tar:
         except DAMAGED as error:
             raise UserError(f"{self._path}: the tar is damaged or incomplete: {error}") from error
         for info in infos:
+            if info.islnk():
+                why = (
+                    f"is a link or a device: a hard link to {info.linkname!r}; allowed: what tar "
+                    "packs with --hard-dereference"
+                )
+                raise _unsafe(self._path, info.name, why)
             if not info.isfile():
                 raise _unsafe(self._path, info.name, "is a link or a device")
         self._infos = {info.name: info for info in infos}
@@ -212,14 +218,12 @@ class _List:
 def _refuse_unsafe(archive: Path, members: list[str]) -> None:
     seen = set()
     for member in members:
-        pure = PurePosixPath(member)
-        if (
-            not pure.parts
-            or pure.is_absolute()
-            or ".." in pure.parts
-            or "\\" in member
-            or ":" in pure.parts[0]
-        ):
+        pure = PurePosixPath(member.replace("\\", "/"))
+        leads_out = not pure.parts or pure.is_absolute() or ".." in pure.parts
+        if not leads_out and "\\" in member and ":" not in pure.parts[0]:
+            why = "has backslashes in its name, as some programs of Windows write; allowed: slashes"
+            raise _unsafe(archive, member, why)
+        if leads_out or ":" in pure.parts[0]:
             raise _unsafe(archive, member, "has a name that leads out of the archive")
         if member in seen:
             raise _unsafe(archive, member, "occurs twice")

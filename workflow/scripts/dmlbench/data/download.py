@@ -2,13 +2,17 @@
 
 import os
 import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import requests
+import urllib3
 
+from dmlbench.data.archives import DAMAGED, Archive
 from dmlbench.errors import UserError
 from dmlbench.files import digest, full_disk_is_a_user_error
 
@@ -17,6 +21,8 @@ _FIRST_WAIT = 1.0
 _TIMEOUT = (15, 60)
 _CHUNK = 1 << 20
 _MD5_DIGITS = 32
+_MOST_UNKNOWN = 100_000_000
+"""Bytes of a body whose size neither the catalog nor its server tells."""
 _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -41,6 +47,7 @@ def download(
     dataset: str | None = None,
     md5: str | None = None,
     note: str | None = None,
+    at_most: int | None = None,
 ) -> None:
     """Fetch a file from the first source that has all of it.
 
@@ -49,9 +56,14 @@ def download(
     tried again, with growing pauses, and a broken transfer resumes where it stopped, in a later
     call too: what has arrived is kept at `<output>.part`.
 
+    A file without a hash is not taken over plain http, on which anyone on the way can change it
+    and nothing would show it. Messages name addresses without user, password and query, which may
+    be secret.
+
     Args:
         name: the file's name, in mirrors and in messages.
-        urls: addresses (http, https or file).
+        urls: addresses: http, https, file, or npm:<package>@<version>/<file of it>, which npm gets
+            from wherever it is set up to.
         sha256: the published hash, or its first digits (not 32 of them); None if there is none.
         mirrors: roots of mirrors: folders, file:// or http(s):// addresses.
         mirror_sha256: further hashes that a file from a mirror may have (the same content,
@@ -61,6 +73,7 @@ def download(
         dataset: the folder in a mirror.
         md5: the published hash if there is no sha256.
         note: how to get a file that has no address, for the message when no source works.
+        at_most: the most bytes that it can have, if its size is not always the same.
 
     Raises:
         UserError: no source works; one line with the reason of each. A full disk.
@@ -74,18 +87,27 @@ def download(
     failures = []
     for source, hashes in sources:
         # What is packed again has another size.
-        most = bytes if hashes == published else None
+        most = bytes or at_most if hashes == published else None
         try:
             with full_disk_is_a_user_error(output):
                 _fetch_checked(source, hashes, official, bytes, output, most)
             return
         except _SourceError as failure:
-            failures.append(f"{source}: {failure}")
+            failures.append(f"{_public(source)}: {failure}")
     noted = f" ({note})" if note else ""
     raise UserError(
         f"{name}: no source works: {'; '.join(failures) or 'none is known'}. Put the file{noted} "
         f"into a folder and name that folder in DMLBENCH_MIRROR or under data.mirrors"
     )
+
+
+def _public(source: str) -> str:
+    """An address without what may be secret in it."""
+    parts = urlsplit(source)
+    if "://" not in source:
+        return source
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "***" if parts.query else "", ""))
 
 
 def _places(mirrors: list[str], name: str, dataset: str | None) -> Iterator[str]:
@@ -106,15 +128,16 @@ def _fetch_checked(
     most: int | None,
 ) -> None:
     part = output.with_name(output.name + ".part")
+    is_checked = bool(hashes)
     # Without a hash, a part of another file could not be distinguished from a part of this one.
-    resumed = bool(hashes) and part.exists()
+    resumed = is_checked and part.exists()
     if not resumed:
         part.unlink(missing_ok=True)
-    _fetch(source, part, most)
+    _fetch(source, part, most, is_checked)
     problem = _problem(part, hashes, published, size)
     if problem and resumed:
         part.unlink()
-        _fetch(source, part, most)
+        _fetch(source, part, most, is_checked)
         problem = _problem(part, hashes, published, size)
     if problem:
         part.unlink()
@@ -147,14 +170,34 @@ def _kind(hash: str) -> str:
     return "md5" if len(hash) == _MD5_DIGITS else "sha256"
 
 
-def _fetch(source: str, part: Path, most: int | None) -> None:
+def _fetch(source: str, part: Path, most: int | None, is_checked: bool) -> None:
     scheme = urlsplit(source).scheme
     if scheme in ("http", "https"):
-        _fetch_from_network(source, part, most)
+        _fetch_from_network(source, part, most, is_checked)
+    elif scheme == "npm":
+        _take_from_package(source.removeprefix("npm:"), part)
     elif "://" not in source or scheme == "file":
         _copy(Path(unquote(urlsplit(source).path)) if scheme == "file" else Path(source), part)
     else:
-        raise _SourceError("not an address of http, https or file, nor a folder")
+        raise _SourceError("not an address of http, https, file or npm, nor a folder")
+
+
+def _take_from_package(source: str, part: Path) -> None:
+    package, _, member = source.rpartition("/")
+    with tempfile.TemporaryDirectory(dir=part.parent) as folder:
+        command = ["npm", "pack", "--ignore-scripts", "--loglevel=error", package]
+        try:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True, encoding="utf-8")
+            (packed,) = Path(folder).glob("*.tgz")
+            with Archive(packed) as archive:
+                part.write_bytes(archive.read(f"package/{member}"))
+        except FileNotFoundError as error:
+            raise _SourceError("npm is not installed") from error
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.strip().splitlines() or [""]
+            raise _SourceError(f"npm pack fails: {said[0]}") from error
+        except (KeyError, UserError, *DAMAGED) as error:
+            raise _SourceError(f"the package has no such file: {error}") from error
 
 
 def _copy(source: Path, part: Path) -> None:
@@ -164,16 +207,16 @@ def _copy(source: Path, part: Path) -> None:
     shutil.copyfile(source, part)
 
 
-def _fetch_from_network(url: str, part: Path, most: int | None) -> None:
+def _fetch_from_network(url: str, part: Path, most: int | None, is_checked: bool) -> None:
     """Append to the part until it is complete, or has more bytes than it may."""
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_FIRST_WAIT * 2 ** (attempt - 1))
         try:
-            return _transfer(url, part, most)
+            return _transfer(url, part, most, is_checked)
         except (requests.ConnectionError, requests.Timeout, _BrokenError) as error:
             reason = _short(error)
-        except requests.RequestException as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise _SourceError(_short(error)) from error
     raise _SourceError(f"{reason} ({_ATTEMPTS} attempts)")
 
@@ -182,11 +225,14 @@ class _BrokenError(Exception):
     """A transfer that may work when tried again."""
 
 
-def _transfer(url: str, part: Path, most: int | None) -> None:
+def _transfer(url: str, part: Path, most: int | None, is_checked: bool) -> None:
     have = part.stat().st_size if part.exists() else 0
     # A content encoding would make lengths and ranges count other bytes than the file's.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
+        passed = [urlsplit(each.url).scheme for each in (*response.history, response)]
+        if not is_checked and "http" in passed:
+            raise _SourceError("plain http, and no hash to check the file by; give its sha256")
         if response.status_code == 416:
             return  # the part is complete already, or wrong, which its hash will show
         if response.status_code in _TRY_AGAIN:
@@ -196,20 +242,40 @@ def _transfer(url: str, part: Path, most: int | None) -> None:
         resumes = response.status_code == 206
         if resumes and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             raise _SourceError("answers with a different part of the file than requested")
+        promised = _promised(response, part)
         with open(part, "ab" if resumes else "wb") as file:
             received = 0
             try:
-                for chunk in response.iter_content(_CHUNK):
+                # As it is sent: a body that claims to be compressed could unpack to any size.
+                for chunk in response.raw.stream(_CHUNK, decode_content=False):
                     file.write(chunk)
                     received += len(chunk)
                     if most is not None and file.tell() > most:
                         part.unlink()
                         raise _SourceError(f"sends more than the published {most} bytes")
-            except requests.exceptions.ChunkedEncodingError as error:
+                    if most is None and promised is None and received > _MOST_UNKNOWN:
+                        part.unlink()
+                        raise _SourceError(
+                            f"sends more than {_MOST_UNKNOWN} bytes without saying how many; give "
+                            "the file's size as `bytes`"
+                        )
+            except urllib3.exceptions.HTTPError as error:
                 raise _BrokenError(f"the connection broke after {received} bytes") from error
-        promised = response.headers.get("Content-Length")
-        if promised is not None and received != int(promised):
+        if promised is not None and received != promised:
             raise _BrokenError(f"the connection broke after {received} of {promised} bytes")
+
+
+def _promised(response: requests.Response, part: Path) -> int | None:
+    """The number of bytes that a server says it sends; None if it does not say."""
+    length = response.headers.get("Content-Length")
+    if length is None:
+        return None
+    if not (length.isascii() and length.isdigit()):
+        raise _SourceError(f"Content-Length {ascii(length)[:40]}: not a number of bytes")
+    free = shutil.disk_usage(part.parent).free
+    if int(length) > free:
+        raise _SourceError(f"says that it sends {length} bytes; the disk has {free} free")
+    return int(length)
 
 
 def _short(error: Exception) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pyarrow as pa
 
@@ -37,8 +38,10 @@ SCHEMA = pa.schema(
 BOX = ("left", "top", "right", "bottom")
 """Columns of the box that is cut out of an image, in pixels; data without boxes lack them."""
 
-_OF_LISTS = pa.schema([*((side, pa.int32()) for side in BOX), ("group", pa.string())])
-"""Columns that only lists have, and only those that name them."""
+_OF_SOME = pa.schema(
+    [*((side, pa.int32()) for side in BOX), ("group", pa.string()), ("designer", pa.string())]
+)
+"""Columns that only some layouts have: lists that name them, and drawings."""
 
 _NAMED = 3
 _log = logging.getLogger(__name__)
@@ -50,6 +53,7 @@ def index(
     output: Path,
     images: int | None = None,
     classes: int | None = None,
+    images_sha256: str | None = None,
     contents: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> None:
@@ -58,26 +62,35 @@ def index(
     Columns: image_id (int64, the row's number), archive (file name), member, label (int32),
     class_name, subset, width and height (pixels, of the upright image, from its header), sha256 (of
     the image's file); of lists that name boxes and groups, also left, top, right, bottom (int32)
-    and group. The metadata hold size and sha256 of each archive, a digest of the rows, and what
-    `described` has found besides the rows.
+    and group; of drawings, designer. The metadata hold size and sha256 of each archive, a digest of
+    the rows, and what `described` has found besides the rows.
 
     Args:
         archives: zips, tars or folders.
         layout: a file of `data/layouts`.
         output: the Parquet file to write.
         images, classes: expected numbers; None if unknown.
+        images_sha256: expected digest of the SHA-256 of all images, a line each; None if unknown.
         contents: the identity of a user's folder that is expected; None for other archives.
         options: of the layout.
 
     Raises:
-        UserError: a damaged or unsafe archive, an image without a readable header, numbers other
-            than the expected ones, no image at all, a folder that has changed since the plan.
+        UserError: a damaged or unsafe archive, an image without a readable header, numbers or
+            images other than the expected ones, no image at all, a folder that has changed since
+            the plan.
     """
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
         rows = registry.build("data/layouts", layout, **(options or {}))(opened)
         _check_counts(rows, layout, archives, images, classes)
         rows, findings = described(rows, opened)
+        found = hashlib.sha256("\n".join(rows["sha256"]).encode()).hexdigest()
+        if images_sha256 not in (None, found):
+            where = ", ".join(map(str, archives))
+            raise UserError(
+                f"{where}: other images than expected: digest {found[:16]}, not "
+                f"{images_sha256[:16]}"
+            )
         digests = {archive.name: archive.digest() for archive in opened}
         if (
             contents is not None
@@ -88,7 +101,7 @@ def index(
             )
     rows.insert(0, "image_id", range(len(rows)))
     facts = {"layout": layout, "archives": digests, "found": findings}
-    own = [field for field in _OF_LISTS if field.name in rows]
+    own = [field for field in _OF_SOME if field.name in rows]
     _tables.write(rows, pa.schema([*SCHEMA, *own]), facts, output)
 
 
@@ -139,13 +152,20 @@ def described(
 
 
 def _in_pixels(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows with whole boxes that are in their images; a missing one is the whole image."""
+    """The rows with whole boxes that are in their images; a missing one is the whole image.
+
+    A margin is added to a box as far as its image has one.
+    """
     if BOX[0] not in rows:
         return rows
     whole = pandas.DataFrame(
         {"left": 0, "top": 0, "right": rows["width"], "bottom": rows["height"]}
     )
     boxes = rows[list(BOX)].fillna(whole).round().astype("int32")
+    if "margin" in rows:
+        growth = rows["margin"].to_numpy()[:, None] * np.array([-1, -1, 1, 1])
+        limits = whole.assign(left=whole["right"], top=whole["bottom"])[list(BOX)]
+        boxes = (boxes + growth).clip(lower=0).clip(upper=limits)
     fits = (boxes[["left", "top"]] >= 0).all(axis=1)
     fits &= (boxes["right"] <= rows["width"]) & (boxes["bottom"] <= rows["height"])
     fits &= (boxes["left"] < boxes["right"]) & (boxes["top"] < boxes["bottom"])
@@ -175,7 +195,7 @@ def _left_out(archives: list[Archive], used: set[tuple[str, str]]) -> dict[str, 
 
 
 def _contents(rows: pandas.DataFrame, archive: Archive, lists: str | None) -> str:
-    """The identity of a user's folder from the bytes that were read; see `plan.contents`."""
+    """The identity of a user's folder from the bytes that were read; see `plan.specs.contents`."""
     if not archive.path.is_dir():
         content = archive.digest()["sha256"] + mark_of_archive(archive.members)
         return identity({".": content})

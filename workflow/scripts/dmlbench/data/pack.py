@@ -19,7 +19,7 @@ import PIL
 import pyarrow as pa
 
 from dmlbench.data import _images, _tables
-from dmlbench.data._images import Box
+from dmlbench.data._images import Box, Size
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.data.index import BOX, read_index, refuse_damaged
 from dmlbench.errors import UserError, unknown
@@ -58,6 +58,7 @@ def pack(
     pixels: Path,
     table: Path,
     threads: int = 1,
+    reduced_to: Size | None = None,
 ) -> None:
     """Decode the images of an index, cut them out if it has boxes, and resize them, once.
 
@@ -78,6 +79,8 @@ def pack(
         pixels: the .npy to write.
         table: the Parquet file to write.
         threads: decoding threads; they do not change the result.
+        reduced_to: what images are resized to before that, as another encoding of the data set
+            has them: the shorter side, or width and height.
 
     Raises:
         UserError: a bad size or mode, a missing archive, damaged images (the first few are named,
@@ -88,7 +91,7 @@ def pack(
         raise unknown("pixel mode", mode, _images.MODES)
     if size is not None and size < 1:
         raise UserError(f"pack: size is {size}; allowed: 1 or more, or null")
-    prepare = partial(_prepare, size=size, mode=mode)
+    prepare = partial(_prepare, size=size, mode=mode, reduced_to=reduced_to)
     rows = read_index(index)
     with ExitStack() as stack:
         opened = [stack.enter_context(archive) for archive in open_all(archives)]
@@ -192,15 +195,13 @@ def _check_content(
         )
 
 
-def _prepare(
-    data: bytes | Exception, box: Box | None, size: int | None, mode: str
-) -> _Prepared | Exception:
+def _prepare(data: bytes | Exception, box: Box | None, **packed_as) -> _Prepared | Exception:
     """An encoded image as it is packed, or what is wrong with it."""
-    return data if isinstance(data, Exception) else _attempt(_decoded, data, box, size, mode)
+    return data if isinstance(data, Exception) else _attempt(_decoded, data, box, packed_as)
 
 
-def _decoded(data: bytes, box: Box | None, size: int | None, mode: str) -> _Prepared:
-    pixels, converted = _images.packed(io.BytesIO(data), size, mode, box)
+def _decoded(data: bytes, box: Box | None, packed_as: dict) -> _Prepared:
+    pixels, converted = _images.packed(io.BytesIO(data), box=box, **packed_as)
     of_16_bits = converted is not None and converted.startswith("I;16")
     return _Prepared(pixels, converted, _images.peak(io.BytesIO(data)) if of_16_bits else None)
 

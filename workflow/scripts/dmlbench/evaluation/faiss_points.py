@@ -1,9 +1,14 @@
-"""Rows to cluster in main memory; faiss searches them."""
+"""Rows to cluster, or to find neighbors among, in main memory; faiss searches them."""
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from dmlbench.evaluation._faiss import faiss
+
+_MOST_ON_GPU = 2048
+"""Neighbors of a query that faiss finds on a GPU."""
 
 
 class FaissPoints:
@@ -16,10 +21,7 @@ class FaissPoints:
 
     def __init__(self, vectors: np.ndarray, device="cpu"):
         self._vectors = np.ascontiguousarray(vectors, np.float32)
-        self._gpu = None
-        if _is_gpu(device) and can_use(device):
-            _, _, number = str(device).partition(":")
-            self._gpu = faiss.StandardGpuResources(), int(number or 0)
+        self._gpu = _resources(device)
 
     def nearest(self, centers: np.ndarray, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
         index = faiss.IndexFlatL2(centers.shape[1])
@@ -35,9 +37,37 @@ class FaissPoints:
         return csr_array((ones, (assignment, members)), shape=(clusters, rows)) @ self._vectors
 
 
+def flat_index(
+    vectors: np.ndarray, device="cpu"
+) -> Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
+    """A search among rows [M, D] by float32 inner products, on a GPU if faiss can use the device.
+
+    It takes queries [Q, D] and a number k, and gives the k largest products of each, descending,
+    and their rows: float32 and int64 [Q, k].
+    """
+    index = on_cpu = faiss.IndexFlatIP(vectors.shape[1])
+    on_cpu.add(np.ascontiguousarray(vectors, np.float32))
+    if gpu := _resources(device):
+        index = faiss.index_cpu_to_gpu(*gpu, on_cpu)
+
+    def search(queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        which = index if k <= _MOST_ON_GPU else on_cpu
+        return which.search(np.ascontiguousarray(queries, np.float32), k)
+
+    return search
+
+
 def can_use(device) -> bool:
     """Whether this faiss searches on a device: any does on a CPU, faiss-gpu on a GPU."""
     return not _is_gpu(device) or hasattr(faiss, "StandardGpuResources")
+
+
+def _resources(device):
+    """What faiss needs of a GPU, and its number; None where it searches on the CPU."""
+    if not _is_gpu(device) or not can_use(device):
+        return None
+    _, _, number = str(device).partition(":")
+    return faiss.StandardGpuResources(), int(number or 0)
 
 
 def _is_gpu(device) -> bool:

@@ -23,6 +23,7 @@ def write_measure(
     threads: int,
     output: Path,
     arrays_output: Path,
+    distance: str = "cosine",
 ) -> None:
     """Measure one role's embeddings under every selection.
 
@@ -31,6 +32,7 @@ def write_measure(
         role: `train`, `validation` or `test`.
         metrics: names of `dmlbench.evaluation.names`.
         arrays: names of `ARRAYS`.
+        distance: as `evaluate` takes it; arrays are of the embeddings that it compares.
         threads: CPU threads of the process.
         output: written: one row per selection and metric, as a run's scores are.
         arrays_output: written: npz with an array per selection and name, `<selection>/<name>`.
@@ -45,23 +47,30 @@ def write_measure(
             raise UserError(f"{embeddings}: no {role} images; it has {', '.join(sorted(roles))}")
         images = roles[role]
         result = evaluate(
-            images.embeddings, images.labels, ids=images.image_ids, metrics=list(metrics)
+            images.embeddings,
+            images.labels,
+            ids=images.image_ids,
+            metrics=list(metrics),
+            distance=distance,
         )
         warn_of_caveats(result, f"{role}, {selection}")
         rows += score_rows(result.scores, role, selection)
-        measured |= {f"{selection}/{name}": ARRAYS[name](images) for name in arrays}
+        vectors, classes = _by_class(images, distance)
+        measured |= {f"{selection}/{name}": ARRAYS[name](vectors, classes) for name in arrays}
     write_rows(rows, output)
     with atomic_write(arrays_output) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, **measured)
 
 
-def _unit(images: Embedded) -> np.ndarray:
-    """The embeddings at unit length, images of a class next to each other."""
-    return unit_rows(images.embeddings[np.argsort(images.labels, kind="stable")])
+def _by_class(images: Embedded, distance: str) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings and labels, images of a class next to each other; at unit length for cosine."""
+    order = np.argsort(images.labels, kind="stable")
+    vectors = images.embeddings[order]
+    return unit_rows(vectors) if distance == "cosine" else vectors, images.labels[order]
 
 
-ARRAYS: dict[str, Callable[[Embedded], np.ndarray]] = {
-    "singular_values": lambda images: singular_values(_unit(images)),
-    "class_singular_values": lambda images: class_spectrum(_unit(images), np.sort(images.labels)),
+ARRAYS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "singular_values": lambda vectors, _: singular_values(vectors),
+    "class_singular_values": class_spectrum,
 }
-"""Name -> what is computed from a role's images; spectra: roth2020, section 5 and appendix H."""
+"""Name -> what is computed of vectors and classes; spectra: roth2020, section 5, appendix H."""

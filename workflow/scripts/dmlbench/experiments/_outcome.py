@@ -10,7 +10,7 @@ import pyarrow as pa
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import atomic_write
 from dmlbench.parquet import write_table
-from dmlbench.plan.rows import NOTHING, NUMBERS, all_but
+from dmlbench.plan.catalogs.rows import NOTHING, NUMBERS, all_but
 
 DEFAULTS = {name: NOTHING[name] for name in all_but("seed")}
 DEFAULTS |= {"role": "test", "selection": "none"}

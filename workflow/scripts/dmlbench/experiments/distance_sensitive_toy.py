@@ -67,7 +67,7 @@ class DistanceSensitiveToy:
         optimizer: Literal["adam", "rmsprop", "sgd"] = "rmsprop",
         learning_rate: Positive = 1e-3,
         iterations: Count = 200,
-        samples: Annotated[int, Interval(low=8)] = 200,
+        samples: Annotated[int, Interval(ge=8)] = 200,
     ):
         self.settings = [("ranking", f"m={m:g}", {"margin": m}) for m in margins] + [
             (

@@ -46,8 +46,8 @@ class GaussianClasses:
         self,
         *,
         classes: Count = 32,
-        training_classes: Annotated[int, Interval(low=2)] = 12,
-        samples: Annotated[int, Interval(low=2)] = 200,
+        training_classes: Annotated[int, Interval(ge=2)] = 12,
+        samples: Annotated[int, Interval(ge=2)] = 200,
         variance: Positive = 0.02,
     ):
         if training_classes >= classes:

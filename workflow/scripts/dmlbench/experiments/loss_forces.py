@@ -1,7 +1,7 @@
 """The forces of all triplet losses of the library: arrows, and where a negative acts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, get_args
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from dmlbench import registry
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
-from dmlbench.values import Interval, TripletLoss
+from dmlbench.values import Interval, TripletLoss, losses_of_triplets
 
 METRICS = ("force", "kept")
 
@@ -43,7 +43,7 @@ class LossForces:
         *,
         losses: Sequence[TripletLoss] | None = None,
         options: Mapping[TripletLoss, Mapping[str, float]] | None = None,
-        grid: Annotated[int, Interval(low=2)] = 81,
+        grid: Annotated[int, Interval(ge=2)] = 81,
     ):
         self.options = options or {}
         self.losses = list(losses or triplet_losses())
@@ -76,7 +76,7 @@ def triplet_losses() -> list[str]:
 
     Each point is a class of its own here.
     """
-    named = get_args(TripletLoss)[1].names()
+    named = losses_of_triplets()
     return [
         name for name in named if not registry.annotation("losses", name, "__init__", "num_classes")
     ]

@@ -77,7 +77,7 @@ class MinedRegions:
     Source: karaman2021, section 2.1.2, figure 2.5, table 3.4, appendix B.
     """
 
-    def __init__(self, *, margin: Positive = 0.2, grid: Annotated[int, Interval(low=2)] = 100):
+    def __init__(self, *, margin: Positive = 0.2, grid: Annotated[int, Interval(ge=2)] = 100):
         self.margin = margin
         self.grid = grid
 

@@ -36,9 +36,9 @@ class RandomEmbeddings:
     def __init__(
         self,
         *,
-        points: Annotated[int, Interval(low=4)] = 10_000,
+        points: Annotated[int, Interval(ge=4)] = 10_000,
         embedding_dim: Count = 64,
-        classes: Sequence[Annotated[int, Interval(low=2)]] = (
+        classes: Sequence[Annotated[int, Interval(ge=2)]] = (
             10,
             20,
             50,

@@ -13,6 +13,7 @@ from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
+from dmlbench.plan.catalogs.defaults import defaults
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
 from dmlbench.values import Count, Interval, PairMiner, Positive, Share
@@ -74,13 +75,13 @@ class RhoLines:
         self,
         *,
         lines: Literal["diagonal", "vertical"] = "vertical",
-        samples: Annotated[int, Interval(low=2)] = 15,
+        samples: Annotated[int, Interval(ge=2)] = 15,
         regularizer: Literal["rho", "rho_anchor"] = "rho",
         optimizer: Literal["adam", "sgd"] = "adam",
         miner: PairMiner = "all_valid",
         p_switch: Share | Sequence[Share] = 0.001,
         iterations: Count = 200,
-        batch_size: Annotated[int, Interval(low=2)] = 24,
+        batch_size: Annotated[int, Interval(ge=2)] = 24,
         learning_rate: Positive = 0.03,
         margin: Positive = 0.1,
     ):
@@ -92,7 +93,8 @@ class RhoLines:
             for value in probabilities
         }
         self.optimizer = optimizer
-        self.miner = build_miner(miner)
+        # as finished results have it, not as the library prefers
+        self.miner = build_miner(miner, **defaults("miners", miner))
         self.iterations = iterations
         self.batch_size = batch_size
         self.learning_rate = learning_rate

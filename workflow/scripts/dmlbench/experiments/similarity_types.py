@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
+from dmlbench.plan.catalogs.defaults import defaults
 from dmlbench.values import Interval
 
 _LABELS = torch.tensor([0, 0, 1, 2])
@@ -63,7 +64,7 @@ class SimilarityTypes:
         steps: number of values of the similarity that moves.
     """
 
-    def __init__(self, *, steps: Annotated[int, Interval(low=2)] = 21):
+    def __init__(self, *, steps: Annotated[int, Interval(ge=2)] = 21):
         self.steps = steps
 
     def run(self, seed: int) -> Outcome:
@@ -71,7 +72,7 @@ class SimilarityTypes:
         for name in METHODS:
             loss, _, mined = name.partition(", ")
             built = build_loss(loss, num_classes=3, embedding_dim=4)
-            miner = build_miner(loss) if mined else None
+            miner = build_miner(loss, **defaults("miners", loss)) if mined else None
             scores = {}
             for kind, pair in _MOVED.items():
                 weights = self._weights(built, miner, pair)

@@ -31,7 +31,7 @@ class ToySpaces:
     Source: musgrave2020, section 2.3 and figure 1.
     """
 
-    def __init__(self, *, samples: Annotated[int, Interval(low=8)] = 200, spread: Positive = 0.08):
+    def __init__(self, *, samples: Annotated[int, Interval(ge=8)] = 200, spread: Positive = 0.08):
         self.samples = samples
         self.spread = spread
 

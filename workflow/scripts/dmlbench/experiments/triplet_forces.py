@@ -80,7 +80,7 @@ class TripletForces:
     Source: karaman2021, tables 3.1 to 3.3, figures 3.4 to 3.7 and B.1, equation 3.19, appendix B.
     """
 
-    def __init__(self, *, triplets: Count = 100, grid: Annotated[int, Interval(low=2)] = 121):
+    def __init__(self, *, triplets: Count = 100, grid: Annotated[int, Interval(ge=2)] = 121):
         self.triplets = triplets
         self.grid = grid
 

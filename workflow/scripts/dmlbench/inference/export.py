@@ -18,9 +18,11 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.files import atomic_write
 from dmlbench.inference.network import evaluation_steps
 from dmlbench.inference.run_folder import KEY
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 
 _OPSET = 18
+_SHAPES = ({0: torch.export.Dim("batch")},)
+"""Batches may have any size."""
 
 
 def export(model, kind: str, output: str | Path | None) -> Path:
@@ -41,27 +43,51 @@ def known_kind(kind: str) -> tuple[str, Callable[..., None]]:
     return KINDS[kind]
 
 
-def preprocessing(spec: Spec) -> dict:
-    """How a picture becomes the input of an exported network, as plain values."""
+def preprocessing(model) -> dict:
+    """How a picture becomes the input of an exported network, as plain values, and a check of it.
+
+    Args:
+        model: a `dmlbench.inference.model.Model`.
+    """
+    spec = model.spec
+    network, _ = _in_float32(model)
+    picture = _check_picture(spec)
+    with torch.inference_mode():
+        (embedding,) = network(model.images([picture]))
     return {
         "mode": spec.network.mode,
         "upright": "by EXIF data",
         "shorter_side": spec.network.pixels,
-        "resampling": "bilinear, antialiased",
+        "longer_side": "shorter_side * longer / shorter, rounded down",
+        "resampling": "bilinear, antialiased, of 8-bit values, rounded to 8 bits, as Pillow does",
         "transforms": evaluation_steps(spec),
+        "center_crop": "begins at (side - size) / 2, halves rounded to even",
+        "resize": "the shorter side to size, the longer one rounded down; bilinear, antialiased",
         "values": "float32 from 0 to 1, colors as RGB; mean and std are part of the network",
+        "check": {
+            "picture": "uint8 of this shape (height, width, colors); value (3 x + 5 y + 7 c) % 256",
+            "shape": list(picture.shape),
+            "embedding": embedding.tolist(),
+        },
     }
 
 
-def _torchscript(model, path: Path) -> None:
+def _check_picture(spec: Spec) -> np.ndarray:
+    """A picture that anybody can make, whose longer side and crop are rounded."""
+    side = spec.network.pixels
+    y, x, c = np.indices((2 * side, 3 * side + 1, 3))
+    picture = ((3 * x + 5 * y + 7 * c) % 256).astype(np.uint8)
+    return picture if spec.network.mode == "rgb" else picture[..., 0]
+
+
+def _torch(model, path: Path) -> None:
     network, example = _in_float32(model)
-    files = {"preprocessing": json.dumps(preprocessing(model.spec))}
-    with warnings.catch_warnings():
-        # torch prefers torch.export for what runs in Python; programs without it read this.
-        for category in (DeprecationWarning, FutureWarning, torch.jit.TracerWarning):
-            warnings.filterwarnings("ignore", category=category)
-        traced = torch.jit.trace(network, example, check_trace=False)
-        torch.jit.save(traced, path, _extra_files=files)
+    with _quiet():
+        program = torch.export.export(network.eval(), (example,), dynamic_shapes=_SHAPES)
+        described = {"preprocessing": json.dumps(preprocessing(model))}
+        # It reads the kind of a file from its name, which an unfinished one does not end in.
+        with open(path, "wb") as file:
+            torch.export.save(program, file, extra_files=described)
 
 
 def _onnx(model, path: Path) -> None:
@@ -80,18 +106,18 @@ def _onnx(model, path: Path) -> None:
             (example,),
             input_names=["images"],
             output_names=["embeddings"],
-            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            dynamic_shapes=_SHAPES,
             opset_version=_OPSET,
             dynamo=True,
             verbose=False,
         )
     described = program.model_proto
-    onnx.helper.set_model_props(described, {"preprocessing": json.dumps(preprocessing(model.spec))})
+    onnx.helper.set_model_props(described, {"preprocessing": json.dumps(preprocessing(model))})
     onnx.save(described, path)
 
 
 def _safetensors(model, path: Path) -> None:
-    facts = {"values": model.spec.as_dict(), "preprocessing": preprocessing(model.spec)}
+    facts = {"values": model.spec.as_dict(), "preprocessing": preprocessing(model)}
     facts |= {"weights": model.origin["weights"]}
     tensors = model.network.state_dict()
     tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
@@ -99,7 +125,7 @@ def _safetensors(model, path: Path) -> None:
 
 
 KINDS: dict[str, tuple[str, Callable[..., None]]] = {
-    "torchscript": (".pt", _torchscript),
+    "torch": (".pt2", _torch),
     "onnx": (".onnx", _onnx),
     "safetensors": (".safetensors", _safetensors),
 }

@@ -1,5 +1,6 @@
 """The folder of a run, as a user names it."""
 
+import difflib
 import glob
 from pathlib import Path
 
@@ -27,18 +28,39 @@ def run_folder(name: str, results: Path) -> tuple[Path, str]:
     # First, because a data set of the same name has a folder below `runs`.
     if scores.is_file():
         return _best(scores, runs)
+    if name and scores.parent.is_dir() and "/" not in name:
+        raise UserError(f"study {name}: not finished; allowed after: dmlbench run {name}")
     for path in (Path(name), runs / name):
-        if path.exists():
+        if path.is_file() or (path / SPEC).exists() or _has_begun(path, runs):
             return path, ""
     specs = runs.rglob(f"*-{glob.escape(name)}/{SPEC}") if name else ()
     folders = sorted({file.parent for file in specs})
     if len(folders) != 1:
         raise UserError(
-            f"RUN={name}: {len(folders)} runs; allowed: the folder of a finished run below {runs}, "
-            f"the digest at its end, or a finished study ({results}/studies/<study>/runs.csv "
-            "lists its runs)"
+            f"{name}: {len(folders)} runs{_nearest(name, results)}; allowed: the folder of a "
+            f"finished run below {runs}, the digest at its end, or a finished study "
+            f"({results}/studies/<study>/runs.csv lists its runs)"
         )
     return folders[0], f"run: {folders[0]}"
+
+
+def _has_begun(path: Path, runs: Path) -> bool:
+    """Whether a folder is that of a run, and not one above runs."""
+    is_below = runs.resolve() in path.resolve().parents
+    return path.is_dir() and is_below and not any(path.rglob(SPEC))
+
+
+def _nearest(name: str, results: Path) -> str:
+    """What may have been meant by a name, in words; empty if nothing is like it."""
+    runs = results / paths.RUN.partition("/")[0]
+    folders = [file.parent for file in runs.rglob(SPEC)]
+    scores = results.glob(paths.made("aggregate", "scores", study="*"))
+    names = [str(folder) for folder in folders]
+    names += [str(folder.relative_to(runs)) for folder in folders]
+    names += [folder.name.rpartition("-")[2] for folder in folders]
+    names += [file.parent.name for file in scores]
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _best(scores: Path, runs: Path) -> tuple[Path, str]:

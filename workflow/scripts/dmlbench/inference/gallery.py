@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from dmlbench.errors import UserError
+from dmlbench.errors import UserError, check_count
 from dmlbench.parquet import read_metadata, read_table, write_table
 
 _KEY = b"dmlbench"
@@ -48,10 +48,23 @@ class Gallery(NamedTuple):
         an index of faiss that is as exact does, too.
 
         Raises:
-            UserError: k that is not positive.
+            UserError: k that is not positive; an embedding that is not finite or of another size;
+                no picture.
         """
-        if k < 1:
-            raise UserError(f"k = {k}; allowed: 1 or more")
+        check_count("k", k, least=1)
+        if not len(self.embeddings):
+            raise UserError("no picture to search; allowed: 1 or more")
+        size = self.embeddings.shape[1]
+        if query.shape != (size,):
+            raise UserError(
+                f"query: an embedding {list(query.shape)}; allowed: {[size]}, as the gallery's"
+            )
+        if not np.isfinite(query).all():
+            raise UserError("query: its embedding is not finite; allowed: finite numbers")
+        finite = np.isfinite(self.embeddings).all(axis=1)
+        if not finite.all():
+            picture = self.pictures[int(finite.argmin())]
+            raise UserError(f"{picture}: its embedding is not finite; allowed: finite numbers")
         similarity = np.concatenate(
             [
                 _cosines(self.embeddings[start : start + _ROWS_AT_ONCE], query)
@@ -91,11 +104,11 @@ def read_gallery(path: Path, origin: dict) -> Gallery:
     """What `write_gallery` wrote; a UserError if it is not there or another network made it."""
     if not path.is_file():
         raise UserError(
-            f"{path}: no such file; allowed: a folder, or what `make embed` wrote of it"
+            f"{path}: no such file; allowed: a folder, or what `dmlbench embed` wrote of it"
         )
     if json.loads(read_metadata(path).get(_KEY, b"{}")) != origin:
         raise UserError(
-            f"{path}: not of this run's network; allowed: what `make embed` wrote of it"
+            f"{path}: not of this run's network; allowed: what `dmlbench embed` wrote of it"
         )
     rows = read_table(path)
     vectors = rows["embedding"].combine_chunks()

@@ -17,7 +17,7 @@ from dmlbench.inference.gallery import Gallery, Neighbor, read_gallery
 from dmlbench.inference.network import ImageEmbedder, evaluation_steps
 from dmlbench.inference.pictures import Picture, Pictures, in_folder
 from dmlbench.inference.run_folder import EMBEDDINGS, digest_of, read_run
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.device import pick_device, use_precision
 from dmlbench.training.embedding import embedded
 
@@ -84,7 +84,7 @@ class Model:
         """Pictures to search.
 
         Args:
-            pictures: as `embed` takes them; or a Parquet file of `make embed`; or None for the
+            pictures: as `embed` takes them; or a Parquet file of `dmlbench embed`; or None for the
                 images that the run was scored on.
         """
         if isinstance(pictures, Gallery):
@@ -118,7 +118,7 @@ class Model:
         """Write the network for use elsewhere.
 
         Args:
-            kind: `torchscript` (.pt) or `onnx`, which take the input that `preprocessing` in their
+            kind: `torch` (.pt2) or `onnx`, which take the input that `preprocessing` in their
                 metadata describes; or `safetensors`, which `load` reads.
             output: the file; in the current folder if None.
 

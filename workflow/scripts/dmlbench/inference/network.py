@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from dmlbench.networks.embedder import Embedder, Extractor
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.embedding import steps
 
 

@@ -43,7 +43,8 @@ def write_page(query: Path, neighbors: Sequence[Neighbor], title: str, output: P
             f"<h1>Nearest to {escape(query.name)}</h1>\n<p>{escape(title)}</p>\n"
             f"{_figure(query, 'query')}\n"
             "<p>Under each picture: its rank, and its distance from the query (1 - cosine "
-            f"similarity, from 0 to 2).</p>\n<ol>\n{items}\n</ol>\n</html>\n"
+            f"similarity, from 0 to 2).</p>\n<ol>\n{items}\n</ol>\n</html>\n",
+            encoding="utf-8",
         )
 
 
@@ -61,8 +62,8 @@ def _small(path: Path) -> str:
             image, _ = decode(opened, "RGB")
     except FileNotFoundError:
         raise UserError(
-            f"{path}: no such file any more; allowed: a folder, or what `make embed` wrote of its "
-            "present pictures"
+            f"{path}: no such file any more; allowed: a folder, or what `dmlbench embed` wrote of "
+            "its present pictures"
         ) from None
     image.thumbnail((_SIDE * 2, _SIDE))
     file = io.BytesIO()

@@ -15,8 +15,9 @@ from dmlbench.files import damage_is_named
 from dmlbench.inference.network import ImageEmbedder
 from dmlbench.networks.weights import load_weights
 from dmlbench.plan import paths
-from dmlbench.plan.read import checked, read_mapping
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.read import checked, read_mapping
+from dmlbench.plan.specs.run import check_folder
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.seeds import derived_seed
 
 KEY = "dmlbench"
@@ -55,6 +56,7 @@ def read_run(run: Path, weights: Path | None) -> tuple[Spec, ImageEmbedder]:
             raise UserError(f"{run}: {problem}; allowed: a finished run, whose folder has {file}")
         provenance.check(run / file)
     spec = checked(read_mapping(run / SPEC), Spec, where=str(run / SPEC))
+    check_folder(spec, run)
     tensors, _ = _read(run / MODEL)
     with torch.random.fork_rng(devices=[]):
         # Frozen networks without published weights are drawn with it (training/extraction.py).

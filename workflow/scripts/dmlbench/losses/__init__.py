@@ -3,6 +3,7 @@
 import inspect
 
 from dmlbench import registry
+from dmlbench.errors import check_count
 from dmlbench.losses._forces import forces
 from dmlbench.losses._memory import CrossBatchMemory
 
@@ -29,8 +30,11 @@ def build_loss(name: str, *, num_classes: int, embedding_dim: int, **hyperparame
         violate `dmlbench.losses._contract.Contract`.
 
     Raises:
-        UserError: unknown loss or hyper-parameter, with the near matches.
+        UserError: unknown loss or hyper-parameter, with the near matches; a number of classes or
+            a size below 1; proxies of a single class, which have nothing to be compared with.
     """
+    check_count("num_classes", num_classes, least=1)
+    check_count("embedding_dim", embedding_dim, least=1)
     context = {"num_classes": num_classes, "embedding_dim": embedding_dim}
     loss = registry.build("losses", name, context=context, **hyperparameters)
     # Here, because torch takes a second to load and listing names does not need it.
@@ -38,5 +42,7 @@ def build_loss(name: str, *, num_classes: int, embedding_dim: int, **hyperparame
 
     takes = inspect.signature(type(loss)).parameters
     facts = {fact: value if fact in takes else None for fact, value in context.items()}
+    if None not in facts.values():
+        check_count("num_classes", num_classes, least=2)
     Contract(**facts).bind(loss)
     return loss

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import in_full_precision
+from dmlbench.losses._step import Step
 from dmlbench.tuples import Triplets, all_pairs
 
 TripletLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -53,17 +53,19 @@ def mean_over_triplets(
     return summed / count.clamp_min(1)
 
 
-class _Chunked(torch.autograd.Function):
+class _Chunked(Step):
     """Sum of `total(pairs, chunk)` over chunks; the backward pass recomputes each chunk."""
 
     @staticmethod
-    def forward(ctx, pairs, chunks, total):
-        ctx.save_for_backward(pairs)
-        ctx.chunks, ctx.total = chunks, total
+    def forward(pairs, chunks, total):
         return sum(total(pairs, chunk) for chunk in chunks)
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        pairs, ctx.chunks, ctx.total = inputs
+        ctx.save_for_backward(pairs)
+
+    @staticmethod
     def backward(ctx, upstream):
         (pairs,) = ctx.saved_tensors
         again = torch.is_grad_enabled()  # whether the gradient is to be differentiated itself

@@ -1,21 +1,16 @@
 """Similarities and distances of a batch, each one autograd step with a closed-form backward.
 
 Half precision is widened to float32 first: float16 overflows at 65504.
-
-A backward pass uses inputs and outputs of its step, never other intermediate results, which have
-no graph: so it can be differentiated itself. What it needs beyond that is a further output, which
-only the backward pass uses; gradients that are None are of outputs that were not used.
 """
 
-import functools
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dmlbench.tensors import HALF, autocasts
+from dmlbench.losses._step import Step, added
+from dmlbench.tensors import HALF
 
 NEVER = -1e30  # replaces -inf in a log-sum-exp over an empty set; its gradient stays finite
 
@@ -82,36 +77,18 @@ def total(x: Tensor, chosen: Tensor) -> Tensor:
     return (x * indicator(chosen, x.dtype)).sum()
 
 
-def in_full_precision(backward: Callable) -> Callable:
-    """A backward pass that autocast does not change, even where it is called inside of it."""
-
-    @functools.wraps(backward)
-    def called(ctx, *gradients):
-        given = next((gradient for gradient in gradients if gradient is not None), None)
-        if given is None or not autocasts(given):
-            return backward(ctx, *gradients)
-        with torch.autocast(given.device.type, enabled=False):
-            return backward(ctx, *gradients)
-
-    return called
-
-
-def added(gradients: list[Tensor]) -> Tensor | None:
-    """The sum of gradients; None if there are none, as where no output was used."""
-    return functools.reduce(torch.add, gradients) if gradients else None
-
-
-class _Unit(torch.autograd.Function):
+class _Unit(Step):
     @staticmethod
-    def forward(ctx, x):
+    def forward(x):
         length = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(1e-12)
-        y = x / length
-        ctx.save_for_backward(y, length)
-        ctx.set_materialize_grads(False)
-        return y, length
+        return x / length, length
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*output)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
     def backward(ctx, grad, grad_length):
         y, length = ctx.saved_tensors
         parts = []
@@ -123,45 +100,50 @@ class _Unit(torch.autograd.Function):
         return added(parts)
 
 
-class _Products(torch.autograd.Function):
+class _Products(Step):
     @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
+    def forward(a, b):
         return a @ b.mT
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
     def backward(ctx, grad):
         a, b = ctx.saved_tensors
         # in the order of autograd's own backward pass, and so rounded alike
         return grad @ b, grad.T @ a if a.dim() == 2 else (a.mT @ grad).mT
 
 
-class _DotProducts(torch.autograd.Function):
+class _DotProducts(Step):
     @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
+    def forward(x):
         return x @ x.T
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return _with_transpose(grad) @ x
 
 
-class _CosineSimilarities(torch.autograd.Function):
+class _CosineSimilarities(Step):
     @staticmethod
-    def forward(ctx, x):
+    def forward(x):
         S = x @ x.T
         per_length = S.diagonal().sqrt().clamp_min_(1e-12).reciprocal_()
-        S.mul_(per_length[:, None]).mul_(per_length)
-        ctx.save_for_backward(x, S, per_length)
-        ctx.set_materialize_grads(False)
-        return S, per_length
+        return S.mul_(per_length[:, None]).mul_(per_length), per_length
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, *output)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
     def backward(ctx, grad, grad_per_length):
         x, S, per_length = ctx.saved_tensors
         parts = []
@@ -189,19 +171,21 @@ def through_softmax(share: Tensor, grad: Tensor) -> Tensor:
     return weighted - share * weighted.sum(1, keepdim=True)
 
 
-class _LogSumExp(torch.autograd.Function):
+class _LogSumExp(Step):
     @staticmethod
-    def forward(ctx, x, chosen):
+    def forward(x, chosen):
         # adding is several times faster than torch.where
         share, result = softmax_and_log_sum_exp(
             x.add(indicator(chosen, x.dtype).sub_(1), alpha=-NEVER)
         )
-        ctx.save_for_backward(share)
-        ctx.set_materialize_grads(False)
         return result, share
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output[1])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
     def backward(ctx, grad, grad_share):
         (share,) = ctx.saved_tensors
         parts = [] if grad is None else [share * grad[:, None]]
@@ -210,28 +194,31 @@ class _LogSumExp(torch.autograd.Function):
         return added(parts), None
 
 
-class _SquaredDistances(torch.autograd.Function):
+class _SquaredDistances(Step):
     @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
+    def forward(x):
         return _squared_distances(x)
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return _pulled_together(x, 2 * grad)
 
 
-class _EuclideanDistances(torch.autograd.Function):
+class _EuclideanDistances(Step):
     @staticmethod
-    def forward(ctx, x):
-        distance = _squared_distances(x).sqrt_()
-        ctx.save_for_backward(x, distance)
-        return distance
+    def forward(x):
+        return _squared_distances(x).sqrt_()
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+
+    @staticmethod
     def backward(ctx, grad):
         x, distance = ctx.saved_tensors
         # a distance of 0 has no gradient

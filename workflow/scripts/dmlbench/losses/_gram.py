@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import NEVER, in_full_precision, softmax_and_log_sum_exp
+from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp
+from dmlbench.losses._step import Step
 
 _BLOCK = 1024  # rows at once: memory is C x 1024 instead of the Gram matrix's C x C
 
@@ -21,18 +22,19 @@ def log_sum_exp_of_others(x: Tensor, scale: float, among: Tensor | None = None) 
     return _LogSumExpOfOthers.apply(x, scale, among)
 
 
-class _LogSumExpOfOthers(torch.autograd.Function):
+class _LogSumExpOfOthers(Step):
     @staticmethod
-    def forward(ctx, x, scale, among):
+    def forward(x, scale, among):
         firsts = range(0, len(x), _BLOCK)
         blocks = (_block(x, scale, first).masked_fill_(~among, NEVER) for first in firsts)
-        result = torch.cat([softmax_and_log_sum_exp(block)[1] for block in blocks])
-        ctx.save_for_backward(x, result, among)
-        ctx.scale = scale
-        return result
+        return torch.cat([softmax_and_log_sum_exp(block)[1] for block in blocks])
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        x, ctx.scale, among = inputs
+        ctx.save_for_backward(x, output, among)
+
+    @staticmethod
     def backward(ctx, grad):
         x, result, among = ctx.saved_tensors
         # a row without others contributes nothing: e^(NEVER - 0) is 0

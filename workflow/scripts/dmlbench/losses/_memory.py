@@ -7,7 +7,7 @@ from typing import get_args
 import torch
 from torch import Tensor, nn
 
-from dmlbench.errors import UserError
+from dmlbench.errors import UserError, check_count
 from dmlbench.losses._geometry import widened
 from dmlbench.miners._representatives import anchored
 from dmlbench.tensors import check_embeddings, checked_labels
@@ -38,13 +38,16 @@ class CrossBatchMemory(nn.Module):
             first iterations are soon out of date.
 
     Raises:
-        UserError: a loss without tuples, or over triplets without a miner.
+        UserError: a loss without tuples, or over triplets without a miner; a size below 1, a start
+            below 0.
     """
 
     def __init__(
         self, loss: nn.Module, *, size: int, miner: Callable | None = None, start: int = 0
     ):
         super().__init__()
+        check_count("size", size, least=1)
+        check_count("start", start, least=0)
         declared = inspect.signature(type(loss).forward).parameters.get("tuples")
         kinds = get_args(declared.annotation) if declared else ()
         if Pairs not in kinds and (Triplets not in kinds or miner is None):

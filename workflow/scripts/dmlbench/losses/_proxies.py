@@ -3,13 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import (
-    NEVER,
-    added,
-    in_full_precision,
-    softmax_and_log_sum_exp,
-    through_softmax,
-)
+from dmlbench.losses._geometry import NEVER, softmax_and_log_sum_exp, through_softmax
+from dmlbench.losses._step import Step, added
 
 
 def new_proxies(num_classes: int, embedding_dim: int) -> nn.Parameter:
@@ -74,20 +69,22 @@ def _count_up(labels: Tensor) -> Tensor:
     return torch.arange(len(labels), device=labels.device)
 
 
-class _OwnAndOthers(torch.autograd.Function):
+class _OwnAndOthers(Step):
     # one matrix of logits is kept for the backward pass, where autograd would keep three
     @staticmethod
-    def forward(ctx, rows, columns, own_row, own_column):
+    def forward(rows, columns, own_row, own_column):
         logits = rows @ columns.T
         own = logits[own_row, own_column]
         logits[own_row, own_column] = NEVER
         share, others = softmax_and_log_sum_exp(logits)
-        ctx.save_for_backward(rows, columns, own_row, own_column, share)
-        ctx.set_materialize_grads(False)
         return own, others, share
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output[2])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
     def backward(ctx, grad_own, grad_others, grad_share):
         rows, columns, own_row, own_column, share = ctx.saved_tensors
         parts = []

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from dmlbench.losses._geometry import NEVER, in_full_precision, indicator
+from dmlbench.losses._geometry import NEVER, indicator
+from dmlbench.losses._step import Step
 
 _ENTRIES = 2**20  # of a block [anchors, B, B]
 
@@ -23,23 +24,25 @@ def smooth_ranks(S: Tensor, pairs_positive: Tensor, temperature: float) -> tuple
     return _SmoothRanks.apply(S, pairs_positive, temperature)
 
 
-class _SmoothRanks(torch.autograd.Function):
+class _SmoothRanks(Step):
     # autograd would keep the B x B x B sigmoids; recomputing them is cheaper
     @staticmethod
-    def forward(ctx, S, positive, temperature):
+    def forward(S, positive, temperature):
         scaled = _scaled(S, temperature)
-        chosen = indicator(positive, S.dtype)
-        sums = torch.stack([torch.ones_like(S), chosen], 2)
+        chosen, sums = _counted(positive, S.dtype)
         ranks = torch.cat([_wins(scaled[rows]) @ sums[rows] for rows in _blocks(len(S))])
-        ctx.save_for_backward(S, chosen, sums)
-        ctx.temperature = temperature
         ranks = (ranks + 0.5) * chosen[:, :, None]  # j against itself was counted 1/2
         return ranks[:, :, 0] + (1 - chosen), ranks[:, :, 1] + (1 - chosen)
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        S, positive, ctx.temperature = inputs
+        ctx.save_for_backward(S, positive)
+
+    @staticmethod
     def backward(ctx, grad_all, grad_positive):
-        S, chosen, sums = ctx.saved_tensors
+        S, positive = ctx.saved_tensors
+        chosen, sums = _counted(positive, S.dtype)
         scaled = _scaled(S, ctx.temperature)
         grads = torch.stack([grad_all * chosen, grad_positive * chosen], 2)
         blocks = []
@@ -50,6 +53,12 @@ class _SmoothRanks(torch.autograd.Function):
             of_k = ((slope.mT @ grads[rows]) * sums[rows]).sum(2)
             blocks.append(of_k - of_j)
         return torch.cat(blocks) / ctx.temperature, None, None
+
+
+def _counted(positive: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The pairs to rank [B, B]; who counts in the rank among all and among positives [B, B, 2]."""
+    chosen = indicator(positive, dtype)
+    return chosen, torch.stack([torch.ones_like(chosen), chosen], 2)
 
 
 def _scaled(S: Tensor, temperature: float) -> Tensor:

@@ -1,6 +1,6 @@
 """Angular loss combined with the N-pair loss."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from torch import Tensor, nn
 
@@ -8,7 +8,7 @@ from dmlbench.losses._angular import angular_terms
 from dmlbench.losses._geometry import cosine_similarities, total
 from dmlbench.losses.n_pair_per_pair import NPairPerPair
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import Interval, NotNegative
+from dmlbench.values import Added, Interval, NotNegative
 
 
 class Angular(nn.Module):
@@ -23,6 +23,7 @@ class Angular(nn.Module):
         alpha: largest angle at the negative, in degrees, in (0, 60].
         weight: weight of the angular term (lambda in the paper).
         l2: weight of the mean squared length of the embeddings in the N-pair loss.
+        lengths: "plain" for the mean length instead, as in the public code of roth2020.
     """
 
     mean_over_anchors = True
@@ -30,13 +31,14 @@ class Angular(nn.Module):
     def __init__(
         self,
         *,
-        alpha: Annotated[float, Interval(1e-3, 60)] = 45,
+        alpha: Annotated[float, Interval(ge=1e-3, le=60)] = 45,
         weight: NotNegative = 2,
         l2: NotNegative = 0.005,
+        lengths: Annotated[Literal["squared", "plain"], Added()] = "squared",
     ):
         super().__init__()
         self.alpha, self.weight = alpha, weight
-        self.n_pair = NPairPerPair(l2=l2)
+        self.n_pair = NPairPerPair(l2=l2, lengths=lengths)
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -20,7 +20,7 @@ class AngularOnly(nn.Module):
         alpha: largest angle at the negative, in degrees, in (0, 60].
     """
 
-    def __init__(self, *, alpha: Annotated[float, Interval(1e-3, 60)] = 45):
+    def __init__(self, *, alpha: Annotated[float, Interval(ge=1e-3, le=60)] = 45):
         super().__init__()
         self.alpha = alpha
 

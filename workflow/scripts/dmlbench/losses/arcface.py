@@ -17,7 +17,9 @@ class ArcFace(nn.Module):
 
     theta_j is the angle between embedding and class weight j; the mean over the batch, where
     psomas2020 eq. 2.29 prints the sum. The equation is followed literally, even if theta_y + margin
-    exceeds 180 degrees. roth2020 eq. 6: scale 16, margin 0.5 rad.
+    exceeds 180 degrees: there a larger angle gives a smaller loss. pytorch-metric-learning 2.9.0
+    takes cos(theta_y) - margin sin(margin) instead, which keeps falling with the angle.
+    roth2020 eq. 6: scale 16, margin 0.5 rad.
 
     Args:
         num_classes: number of classes C.

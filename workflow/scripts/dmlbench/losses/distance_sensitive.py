@@ -1,7 +1,5 @@
 """The distance-sensitive entangled loss: pull and push are powers of the distance."""
 
-from typing import Annotated
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -9,7 +7,7 @@ from dmlbench.errors import UserError
 from dmlbench.losses._all_triplets import mean_over_triplets
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.tuples import Triplets
-from dmlbench.values import NotNegative, OtherThan, Positive
+from dmlbench.values import NotNegative, NotOne, Positive
 
 _SHORTEST = 1e-6
 
@@ -43,7 +41,7 @@ class DistanceSensitive(nn.Module):
         self,
         *,
         s: NotNegative = 1,
-        r: Annotated[float, OtherThan(1)] = 2,
+        r: NotOne = 2,
         rho: NotNegative = 1.0,
         m1: float = -2.375,
         m2: Positive = 10.0,

@@ -1,10 +1,13 @@
 """Generalized lifted structure loss."""
 
+from typing import Annotated, Literal
+
 from torch import Tensor, nn
 
-from dmlbench.losses._geometry import euclidean_distances, log_sum_exp, widened
+from dmlbench.losses._geometry import euclidean_distances, log_sum_exp
+from dmlbench.losses._lengths import mean_length
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import NotNegative
+from dmlbench.values import Added, NotNegative
 
 
 class GeneralizedLifted(nn.Module):
@@ -19,13 +22,20 @@ class GeneralizedLifted(nn.Module):
     Args:
         margin: distance that negatives should keep.
         l2: weight of the mean squared length of the embeddings (nu in the paper).
+        lengths: "plain" for the mean length instead, as in the public code of roth2020.
     """
 
     mean_over_anchors = True
 
-    def __init__(self, *, margin: float = 1, l2: NotNegative = 0.005):
+    def __init__(
+        self,
+        *,
+        margin: float = 1,
+        l2: NotNegative = 0.005,
+        lengths: Annotated[Literal["squared", "plain"], Added()] = "squared",
+    ):
         super().__init__()
-        self.margin, self.l2 = margin, l2
+        self.margin, self.l2, self.lengths = margin, l2, lengths
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
@@ -33,5 +43,5 @@ class GeneralizedLifted(nn.Module):
         positive, negative = tuples or all_pairs(labels)
         far = log_sum_exp(d, positive)
         near = log_sum_exp(self.margin - d, negative)
-        size = widened(embeddings).square().sum(1).mean()
+        size = mean_length(embeddings, self.lengths)
         return (far + near).relu().mean() + self.l2 * size

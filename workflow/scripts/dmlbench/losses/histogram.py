@@ -22,7 +22,7 @@ class Histogram(nn.Module):
         bins: number R of histogram nodes, both ends included.
     """
 
-    def __init__(self, *, bins: Annotated[int, Interval(low=2)] = 65):
+    def __init__(self, *, bins: Annotated[int, Interval(ge=2)] = 65):
         super().__init__()
         self.bins = bins
 

@@ -1,11 +1,14 @@
 """N-pair loss with one logarithm per positive pair."""
 
+from typing import Annotated, Literal
+
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from dmlbench.losses._geometry import dot_products, log_sum_exp, total, widened
+from dmlbench.losses._geometry import dot_products, log_sum_exp, total
+from dmlbench.losses._lengths import mean_length
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import NotNegative
+from dmlbench.values import Added, NotNegative
 
 
 class NPairPerPair(nn.Module):
@@ -17,18 +20,24 @@ class NPairPerPair(nn.Module):
 
     Args:
         l2: weight of the mean squared length of the embeddings (nu in the paper).
+        lengths: "plain" for the mean length instead, as in the public code of roth2020.
     """
 
     mean_over_anchors = True
 
-    def __init__(self, *, l2: NotNegative = 0.005):
+    def __init__(
+        self,
+        *,
+        l2: NotNegative = 0.005,
+        lengths: Annotated[Literal["squared", "plain"], Added()] = "squared",
+    ):
         super().__init__()
-        self.l2 = l2
+        self.l2, self.lengths = l2, lengths
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""
         S = dot_products(embeddings)
         positive, negative = tuples or all_pairs(labels)
         loss = softplus(log_sum_exp(S, negative)[:, None] - S)
-        size = widened(embeddings).square().sum(1).mean()
+        size = mean_length(embeddings, self.lengths)
         return total(loss, positive) / len(labels) + self.l2 * size

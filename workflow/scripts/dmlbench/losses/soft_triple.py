@@ -4,8 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from dmlbench.losses._geometry import added, in_full_precision, products, through_softmax, unit
+from dmlbench.losses._geometry import products, through_softmax, unit
 from dmlbench.losses._proxies import new_proxies
+from dmlbench.losses._step import Step, added
 from dmlbench.values import Count, NotNegative, Positive
 
 
@@ -62,22 +63,23 @@ class SoftTriple(nn.Module):
         return loss + self.tau * _spread(centers)
 
 
-class _SoftAssignment(torch.autograd.Function):
+class _SoftAssignment(Step):
     """sum_k softmax_k(gamma s)_k s_k of [B, K, C]; the softmax is fastest over the middle."""
 
     @staticmethod
-    def forward(ctx, s, gamma):
+    def forward(s, gamma):
         share = (gamma * s).softmax(1)
-        S = (share * s).sum(1)
-        ctx.save_for_backward(s, share, S)
-        ctx.set_materialize_grads(False)
-        ctx.gamma = gamma
-        return S, share
+        return (share * s).sum(1), share
 
     @staticmethod
-    @in_full_precision
+    def setup_context(ctx, inputs, output):
+        s, ctx.gamma = inputs
+        ctx.save_for_backward(s, *output)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
     def backward(ctx, grad, grad_share):
-        s, share, S = ctx.saved_tensors
+        s, S, share = ctx.saved_tensors
         parts = []
         if grad is not None:
             slope = (s - S[:, None]).mul_(ctx.gamma).add_(1).mul_(share)

@@ -12,7 +12,8 @@ class SupervisedContrastive(nn.Module):
 
     S is the cosine similarity; the softmax of an anchor is over its positives and negatives.
     Anchors without positives are left out.
-    Source: Khosla et al. 2020 eq. 2 (L_out).
+    Source: Khosla et al. 2020 eq. 2 (L_out), a sum over anchors there. The authors' public code
+    multiplies the mean by temperature / 0.07, and is NaN if an anchor has no positive.
 
     Args:
         temperature: divisor of the similarities.

@@ -11,6 +11,9 @@ def available() -> tuple[str, ...]:
 def build_miner(name: str, **hyperparameters):
     """Build a miner by name.
 
+    Options that are not given have the values that the library prefers: those of the miner's
+    signature, but that it computes about the middle of the batch (`centered`).
+
     Returns:
         A callable: embeddings [B, D] and labels [B] to `Pairs` or `Triplets`. Random miners draw
         from torch's global generator of the embeddings' device. It raises a UserError if these
@@ -19,7 +22,8 @@ def build_miner(name: str, **hyperparameters):
     Raises:
         UserError: unknown miner or hyper-parameter, with the near matches.
     """
-    miner = registry.build("miners", name, **hyperparameters)
+    preferred = registry.preferred("miners", name)
+    miner = registry.build("miners", name, **preferred | hyperparameters)
     # Here, because torch takes a second to load and listing names does not need it.
     from dmlbench.miners._contract import Contract
 

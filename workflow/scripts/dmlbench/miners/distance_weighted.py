@@ -9,7 +9,7 @@ from dmlbench.errors import UserError
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Interval, Positive
+from dmlbench.values import Added, Interval, Positive
 
 RESOLUTION = 2**30
 """Weights are counted in units of an anchor's largest weight divided by this."""
@@ -34,25 +34,27 @@ class DistanceWeighted:
         upper_cutoff: distance u, above the lower cutoff.
         positives: "all" pairs of a class, one negative each (Wu et al., psomas2020), or "one"
             positive of each anchor, drawn at random (roth2020).
+        centered: whether distances are computed about the middle of the batch.
     """
 
     def __init__(
         self,
         *,
-        lower_cutoff: Annotated[float, Interval(0, 2, open="both")] = 0.5,
+        lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5,
         upper_cutoff: Positive = 1.4,
         positives: Literal["all", "one"] = "all",
+        centered: Annotated[bool, Added(preferred=True)] = False,
     ):
         if not upper_cutoff > lower_cutoff:
             raise UserError(f"upper_cutoff = {upper_cutoff}; allowed: above {lower_cutoff = }")
         self.lower_cutoff = lower_cutoff
         self.upper_cutoff = upper_cutoff
-        self.positives = positives
+        self.positives, self.centered = positives, centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
         positive, negative = all_pairs(labels)
-        distance = squared_distances(embeddings).sqrt()
+        distance = squared_distances(embeddings, centered=self.centered).sqrt()
         candidate = negative & (distance <= self.upper_cutoff)
 
         dimension = embeddings.shape[1]

@@ -9,7 +9,7 @@ from dmlbench.miners._draw import draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.miners.distance_weighted import RESOLUTION, log_density
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Interval, Positive
+from dmlbench.values import Added, Interval, Positive
 
 
 class DistanceWeightedOfBatch:
@@ -27,20 +27,25 @@ class DistanceWeightedOfBatch:
     Args:
         lower_cutoff: distance below which the weight stays constant, in (0, 2).
         upper_cutoff: distance from which on the weight is 0.
+        centered: whether distances are computed about the middle of the batch.
     """
 
     def __init__(
         self,
         *,
-        lower_cutoff: Annotated[float, Interval(0, 2, open="both")] = 0.5,
+        lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5,
         upper_cutoff: Positive = 1.4,
+        centered: Annotated[bool, Added(preferred=True)] = False,
     ):
         self.lower_cutoff, self.upper_cutoff = lower_cutoff, upper_cutoff
+        self.centered = centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair."""
         positive, negative = all_pairs(labels)
-        distance = squared_distances(embeddings).sqrt().float().fill_diagonal_(1)
+        distance = (
+            squared_distances(embeddings, centered=self.centered).sqrt().float().fill_diagonal_(1)
+        )
         log_weight = -log_density(distance.clamp(min=self.lower_cutoff), embeddings.shape[1])
         weight = (log_weight - log_weight.max()).exp()
         weight = weight * (negative & (distance < self.upper_cutoff))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dmlbench.miners.distance_weighted import DistanceWeighted
 from dmlbench.tuples import Pairs
-from dmlbench.values import Interval, Positive
+from dmlbench.values import Added, Interval, Positive
 
 
 class DistanceWeightedPairs:
@@ -22,12 +22,16 @@ class DistanceWeightedPairs:
     def __init__(
         self,
         *,
-        lower_cutoff: Annotated[float, Interval(0, 2, open="both")] = 0.5,
+        lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5,
         upper_cutoff: Positive = 1.4,
         positives: Literal["all", "one"] = "all",
+        centered: Annotated[bool, Added(preferred=True)] = False,
     ):
         self.triplets = DistanceWeighted(
-            lower_cutoff=lower_cutoff, upper_cutoff=upper_cutoff, positives=positives
+            lower_cutoff=lower_cutoff,
+            upper_cutoff=upper_cutoff,
+            positives=positives,
+            centered=centered,
         )
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:

@@ -1,12 +1,13 @@
 """Hard mining: the farthest positive and the nearest negative of each anchor."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
+from dmlbench.values import Added
 
 
 class Hard:
@@ -20,14 +21,20 @@ class Hard:
         positives: "hardest", one triplet for each anchor, or "all" positives of the anchor, each
             with the nearest negative (can2019, section 5.3: one hard negative pair for each
             positive pair).
+        centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(self, *, positives: Literal["hardest", "all"] = "hardest"):
-        self.positives = positives
+    def __init__(
+        self,
+        *,
+        positives: Literal["hardest", "all"] = "hardest",
+        centered: Annotated[bool, Added(preferred=True)] = False,
+    ):
+        self.positives, self.centered = positives, centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
-        distance = squared_distances(embeddings)
+        distance = squared_distances(embeddings, centered=self.centered)
         positive, negative = all_pairs(labels)
         nearest = distance.masked_fill(~negative, torch.inf).argmin(1, keepdim=True)
         if self.positives == "hardest":

@@ -1,14 +1,14 @@
 """Negatives from chosen regions of distance around the anchor: easy, semi-hard, hard."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Positive
+from dmlbench.values import Added, Interval, Positive
 
 
 class KaramanRegion:
@@ -28,6 +28,7 @@ class KaramanRegion:
     Args:
         regions: which of 1, 2, 3, 4.
         margin: > 0 and finite, in units of distance.
+        centered: whether distances are computed about the middle of the batch.
 
     Source: karaman2021, figure 2.5. Its text names the regions and says that 3 and 4 are both
     hard; that the same margin separates them is read from the figure's symmetry, not from a
@@ -36,13 +37,19 @@ class KaramanRegion:
     loss `facenet_mined`.
     """
 
-    def __init__(self, *, regions: Sequence[Literal[1, 2, 3, 4]] = (2,), margin: Positive = 0.2):
+    def __init__(
+        self,
+        *,
+        regions: Sequence[Annotated[int, Interval(ge=1, le=4)]] = (2,),
+        margin: Positive = 0.2,
+        centered: Annotated[bool, Added(preferred=True)] = False,
+    ):
         self.regions = sorted(set(regions))
-        self.margin = margin
+        self.margin, self.centered = margin, centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair that has one."""
-        d = squared_distances(embeddings).sqrt()
+        d = squared_distances(embeddings, centered=self.centered).sqrt()
         positive, negative = all_pairs(labels)
         ascending, order = d.masked_fill(~negative, torch.inf).sort(dim=1)
 

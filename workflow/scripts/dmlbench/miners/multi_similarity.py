@@ -21,21 +21,23 @@ class MultiSimilarity:
     Args:
         epsilon: slack, in units of similarity; finite. 0.1 in psomas2020 and roth2020.
         itself: whether an anchor is among its positives, where a negative is more similar than
-            1 - epsilon. So it is in pytorch-metric-learning, which the public code of musgrave2020
-            and psomas2020 calls.
+            1 - epsilon. So it is in pytorch-metric-learning 0.9, which the public code of
+            musgrave2020 and psomas2020 calls; versions 2.8.1 and 2.9.0 keep no such pair.
+        centered: whether similarities are computed about the middle of the batch.
     """
 
     def __init__(
         self,
         *,
-        epsilon: Annotated[float, Interval(-2, 2)] = 0.1,
+        epsilon: Annotated[float, Interval(ge=-2, le=2)] = 0.1,
         itself: Annotated[bool, Added()] = False,
+        centered: Annotated[bool, Added(preferred=True)] = False,
     ):
-        self.epsilon, self.itself = epsilon, itself
+        self.epsilon, self.itself, self.centered = epsilon, itself, centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:
         """Embeddings [B, D] and labels [B] to the pairs that are kept."""
-        similarity = similarities(embeddings)
+        similarity = similarities(embeddings, centered=self.centered)
         positive, negative = all_pairs(labels)
         hardest_positive = similarity.masked_fill(~positive, torch.inf).amin(1, keepdim=True)
         hardest_negative = similarity.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)

@@ -1,10 +1,13 @@
 """Semi-hard mining: the hardest of the semi-hard negatives for each anchor and positive."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import similarities
 from dmlbench.tuples import Triplets, all_pairs
+from dmlbench.values import Added
 
 
 class SemiHard:
@@ -14,11 +17,17 @@ class SemiHard:
     2.20. The other semi-hard definition, one at random, is `semi_hard_random`.
 
     A pair (a, p) without such a negative gives no triplet (the equation is silent about it).
+
+    Args:
+        centered: whether similarities are computed about the middle of the batch.
     """
+
+    def __init__(self, *, centered: Annotated[bool, Added(preferred=True)] = False):
+        self.centered = centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair."""
-        similarity = similarities(embeddings)
+        similarity = similarities(embeddings, centered=self.centered)
         positive, negative = all_pairs(labels)
         ascending, order = similarity.masked_fill(~negative, torch.inf).sort(dim=1)
         # Other pairs search below -inf: they find no negative, at no cost.

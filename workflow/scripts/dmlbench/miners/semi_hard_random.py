@@ -8,7 +8,7 @@ from torch import Tensor
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Added, Infinity, Positive
+from dmlbench.values import Added, PositiveOrInfinite
 
 
 class SemiHardRandom:
@@ -25,22 +25,25 @@ class SemiHardRandom:
         positives: "one" positive of each anchor, drawn at random (roth2020), or "all".
         fallback: what a pair (a, p) without such a negative gives: `none`, or `any` negative, as in
             that code.
+        centered: whether distances are computed about the middle of the batch.
     """
 
     def __init__(
         self,
         *,
-        margin: Positive | Infinity = float("inf"),
+        margin: PositiveOrInfinite = float("inf"),
         positives: Literal["all", "one"] = "one",
         fallback: Annotated[Literal["none", "any"], Added()] = "none",
+        centered: Annotated[bool, Added(preferred=True)] = False,
     ):
         self.margin = margin
         self.positives = positives
         self.fallback = fallback
+        self.centered = centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""
-        distance = squared_distances(embeddings).sqrt()
+        distance = squared_distances(embeddings, centered=self.centered).sqrt()
         positive, negative = all_pairs(labels)
         ascending, order = distance.masked_fill(~negative, torch.inf).sort(dim=1)
         positive = choose_positives(positive, self.positives)

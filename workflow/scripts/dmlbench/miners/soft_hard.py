@@ -24,14 +24,20 @@ class SoftHard:
     Args:
         fallback: what an anchor whose positives are all nearer than its negatives gives: `none`, or
             `any` positive with any negative, as in the public code of roth2020.
+        centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(self, *, fallback: Annotated[Literal["none", "any"], Added()] = "none"):
-        self.fallback = fallback
+    def __init__(
+        self,
+        *,
+        fallback: Annotated[Literal["none", "any"], Added()] = "none",
+        centered: Annotated[bool, Added(preferred=True)] = False,
+    ):
+        self.fallback, self.centered = fallback, centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to at most one triplet for each anchor."""
-        distance = squared_distances(embeddings)
+        distance = squared_distances(embeddings, centered=self.centered)
         positive, negative = all_pairs(labels)
         farthest_positive = distance.masked_fill(~positive, -torch.inf).amax(1, keepdim=True)
         nearest_negative = distance.masked_fill(~negative, torch.inf).amin(1, keepdim=True)

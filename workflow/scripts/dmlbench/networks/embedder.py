@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dmlbench import registry
 from dmlbench.errors import UserError
-from dmlbench.plan.spec import Spec, SpecNetwork
+from dmlbench.plan.specs.spec import Spec, SpecNetwork
 
 # How feature maps become vectors; a token already is one.
 POOLING = {
@@ -126,8 +126,9 @@ def _head(spec: Spec, features: int) -> nn.Module:
     widths = [features, *spec.hidden_layers, spec.embedding_dim]
     layers = [nn.Linear(*pair) for pair in itertools.pairwise(widths)]
     for layer in layers:
-        if spec.head_initialization == "kaiming_outputs":
-            nn.init.kaiming_normal_(layer.weight, mode="fan_out")
+        if spec.head_initialization in ("kaiming_outputs", "kaiming_inputs"):
+            over = "fan_out" if spec.head_initialization == "kaiming_outputs" else "fan_in"
+            nn.init.kaiming_normal_(layer.weight, mode=over)
             nn.init.zeros_(layer.bias)
         elif spec.head_initialization == "identity":
             nn.init.eye_(layer.weight)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.files import digest
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.read import as_yaml
+from dmlbench.plan.catalogs.catalogues import Network
+from dmlbench.plan.catalogs.read import as_yaml
 
 
 class Known(NamedTuple):
@@ -104,7 +104,7 @@ def _timm(name: str) -> Known:
 def _of_the_hub(name: str, repository: str | None) -> dict[str, Any]:
     import huggingface_hub as hub
 
-    allowed = "allowed: WEIGHTS=a file with them"
+    allowed = "allowed: --weights, a file with them"
     if repository is None:
         raise UserError(f"timm/{name}: has no weights on the hub; {allowed}")
     url = hub.hf_hub_url(repository, "model.safetensors")

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import digest
 from dmlbench.networks.backbones._published import Published
-from dmlbench.plan.spec import SpecWeights
+from dmlbench.plan.specs.spec import SpecWeights
 
 _NAMED = 3
 
@@ -44,7 +44,7 @@ def load_weights(backbone: nn.Module, weights: SpecWeights | None, path: Path | 
     _check_digest(Path(path), weights.sha256)
     tensors = {
         name: tensor
-        for name, tensor in backbone.renamed(_read(Path(path))).items()
+        for name, tensor in backbone.renamed(read_tensors(Path(path))).items()
         if not name.startswith(backbone.classifier)
     }
     own = backbone.body.state_dict()
@@ -61,7 +61,8 @@ def _check_digest(path: Path, expected: str) -> None:
         raise DamagedError(path, ValueError(words))
 
 
-def _read(path: Path) -> dict[str, Tensor]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file by their names; a UserError if it holds something else."""
     try:
         if path.suffix == ".safetensors":
             return load_file(path)

@@ -4,8 +4,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from dmlbench.networks.embedder import Extractor
-from dmlbench.plan.catalogues import Network
-from dmlbench.plan.prior import Work
+from dmlbench.plan.catalogs.catalogues import Network
+from dmlbench.plan.costs.estimates import Work
 
 
 def work_of(network: Network, size: int) -> Work:
@@ -21,6 +21,8 @@ def work_of(network: Network, size: int) -> Work:
     return Work(pixels=size, multiply_adds=float(f"{counter.get_total_flops() / 2e9:.4g}"))
 
 
-def as_line(name: str, work: Work) -> str:
-    """A line at the end of costs.yaml, whose last key is `networks`."""
-    return f"  {name}: {{pixels: {work.pixels}, multiply_adds: {work.multiply_adds:g}}}\n"
+def as_text(name: str, work: Work) -> str:
+    """A costs.yaml of a folder of the user."""
+    return (
+        f"networks:\n  {name}: {{pixels: {work.pixels}, multiply_adds: {work.multiply_adds:g}}}\n"
+    )

@@ -4,10 +4,10 @@ Standard library and pydantic only: Snakemake imports this while parsing, so tor
 not load here.
 """
 
+from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.load import load, load_folder, load_unless_checked, reload
-from dmlbench.plan.plan import Plan
-from dmlbench.plan.rows import Row
-from dmlbench.plan.run import Run
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.plan import Plan
+from dmlbench.plan.specs.run import Run
+from dmlbench.plan.specs.spec import Spec
 
 __all__ = ["Plan", "Row", "Run", "Spec", "load", "load_folder", "load_unless_checked", "reload"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.plan.configuration import Configuration
-from dmlbench.plan.plan import Plan
-from dmlbench.plan.read import checked, read_mapping
-from dmlbench.plan.search_checks import check_searches
-from dmlbench.plan.study_checks import check_studies
+from dmlbench.plan.catalogs.configuration import Configuration
+from dmlbench.plan.catalogs.read import checked, read_mapping
+from dmlbench.plan.specs.plan import Plan
+from dmlbench.plan.views.search_checks import check_searches
+from dmlbench.plan.views.study_checks import check_studies
 
 
 def load(configuration: dict, folder: Path) -> Plan:
@@ -53,20 +53,21 @@ def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
     with contextlib.suppress(OSError, UserError):
         if mark.parent.is_dir() and not plan.broken:
             with atomic_write(mark) as unfinished:
-                unfinished.write_text(now)
+                unfinished.write_text(now, encoding="utf-8")
     return plan
 
 
 def _digest(configuration: dict, folder: Path, plan: Plan) -> str:
-    """Digest of all that a check reads: configuration, its files, this library, user folders."""
-    own = {
+    """Digest of all that a check reads: configuration, files, this library, the user's images."""
+    images = {
         entry.folder: Path(entry.folder).exists()
         for entry in plan.datasets.values()
         if entry.folder
     }
-    values = json.dumps([configuration, own], sort_keys=True, default=str)
+    values = json.dumps([configuration, images], sort_keys=True, default=str)
     digest = hashlib.sha256(values.encode())
-    for root, pattern in ((folder, "*"), (Path(__file__).parents[1], "*.py")):
+    folders = [folder, *plan.own]
+    for root, pattern in (*((each, "*") for each in folders), (Path(__file__).parents[1], "*.py")):
         for file in sorted(path for path in root.rglob(pattern) if path.is_file()):
             digest.update(f"\0{file.relative_to(root)}\0".encode())
             digest.update(file.read_bytes())

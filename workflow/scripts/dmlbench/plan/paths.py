@@ -34,8 +34,8 @@ SEARCH, EXPERIMENT, STUDY = "searches/{search}", "experiments/{experiment}", "st
 RAW, DRAWN = "data/raw", "data/drawn"
 PREPARED, PREPARED_TRAIN = f"{RUN}/.embeddings.parquet", f"{RUN}/.train_embeddings.parquet"
 """Embeddings that a training leaves for the rules embed and embed_train to take."""
-INDEX_OF_RUNS, CHECKED = "plan.json", ".checked"
-"""For the jobs of a call: the row of each run's folder, and that the configuration is checked."""
+INDEX_OF_RUNS, CHECKED, RENDERED = "plan.json", ".checked", ".rendered"
+"""The row of each run's folder, for the jobs of a call; what earlier calls have checked."""
 LOGS, COSTS = "logs", "costs"
 PACKED = f"{DATA}/pixels-{{size}}-{{mode}}"
 
@@ -88,7 +88,12 @@ RULES = {
         },
     ),
     "aggregate": Rule(
-        "aggregate/{study}", {"scores": f"{STUDY}/scores.parquet", "runs": f"{STUDY}/runs.csv"}
+        "aggregate/{study}",
+        {
+            "scores": f"{STUDY}/scores.parquet",
+            "classes": f"{STUDY}/classes.parquet",
+            "runs": f"{STUDY}/runs.csv",
+        },
     ),
     "timings": Rule("timings/{study}", {"": f"{STUDY}/timings.csv"}),
     "tournament": Rule("tournament/{study}", _formats(f"{STUDY}/tournament", "csv", "parquet")),
@@ -113,6 +118,7 @@ RULES = {
     "claims": Rule("claims/counts", {}),
     "claims_document": Rule("claims/{study}", {"": "claims/{study}.csv"}),
     "claims_all": Rule("claims/all", _formats("claims", "csv", "md")),
+    "certificate": Rule("certificate/{study}", _formats("certificates/{study}", "md", "csv")),
     "report": Rule("report", {"": "report.html"}),
     "help": Rule("help", {}),
     "status": Rule("status", {}),
@@ -139,6 +145,14 @@ class Made(str):
     def below(self, folder: str) -> "Made":
         """The same below a folder."""
         return _made(f"{folder}/{self}", self.rule, self.wildcards)
+
+
+class InRepository(str):
+    """A file of the repository, which no job makes."""
+
+    def below(self, folder: str) -> "InRepository":
+        """Itself: it is not below the results."""
+        return self
 
 
 def made(rule: str, output: str = "", **wildcards: str | int) -> Made:

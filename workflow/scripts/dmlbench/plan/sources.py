@@ -14,6 +14,8 @@ import json
 import sys
 from pathlib import Path
 
+from dmlbench.part_files import QUERIES
+
 SCRIPTS = Path(__file__).resolve().parents[2]
 
 
@@ -45,13 +47,15 @@ def stage_digest(*scripts: str, packages: tuple[str, ...] = ()) -> str:
     Args:
         scripts: file names, such as `evaluate.py`.
         packages: packages of the library whose parts are found by name at run time, such as
-            `data/layouts`; all of their files count.
+            `data/layouts`; all of their files count, and their named queries.
     """
     files = {file for script in scripts for file in imported(SCRIPTS / script)}
     for package in packages:
         for file in sorted((SCRIPTS / "dmlbench" / package).glob("*.py")):
             files |= imported(file)
     parts = [f"{file.relative_to(SCRIPTS)} {module_digest(file)}" for file in sorted(files)]
+    named = [SCRIPTS / "dmlbench" / package / QUERIES for package in packages]
+    parts += [file.read_text(encoding="utf-8") for file in named if file.is_file()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -75,25 +79,25 @@ def _read(path: Path) -> tuple[str, list[Path]]:
     The result is cached next to the module's bytecode, with a digest of its inputs: parsing all
     modules takes 0.5 s or more, reading the cache 0.07 s.
     """
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     of = hashlib.sha256(f"{path.name}\0{text}\0{_own_text()}".encode()).hexdigest()
     note = Path(importlib.util.cache_from_source(str(path))).with_suffix(".source.json")
     # If a cache file or its folder cannot be used, there is only more to compute.
     with contextlib.suppress(OSError, ValueError, TypeError):
-        known, digest, modules = json.loads(note.read_text())
+        known, digest, modules = json.loads(note.read_text(encoding="utf-8"))
         if known == of:
             return digest, _files_of(modules)
     digest, modules = _parsed(text, keep_imports=path.name == "__init__.py")
     if not sys.dont_write_bytecode:
         with contextlib.suppress(OSError):
             note.parent.mkdir(exist_ok=True)
-            note.write_text(json.dumps([of, digest, modules]))
+            note.write_text(json.dumps([of, digest, modules]), encoding="utf-8")
     return digest, _files_of(modules)
 
 
 @functools.cache
 def _own_text() -> str:
-    return Path(__file__).read_text()
+    return Path(__file__).read_text(encoding="utf-8")
 
 
 def _parsed(text: str, *, keep_imports: bool) -> tuple[str, list[str]]:

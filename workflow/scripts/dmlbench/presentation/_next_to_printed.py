@@ -1,20 +1,13 @@
-"""Columns and cells shared by the kinds of tables that show our numbers next to printed ones."""
+"""What a table says of a score of ours and a printed one: cells, their columns, and notes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import pandas as pd
 
-from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column
-from dmlbench.statistics.comparison import (
-    BOTH,
-    NOT_RUN,
-    OURS_ALONE,
-    compare,
-    selected_alike,
-)
+from dmlbench.statistics.comparison import BOTH, NOT_RUN, OURS_ALONE, selected_alike
 
 NOT_PRINTED = "not printed"
 OTHER_EPOCH = "other epoch"
@@ -24,34 +17,31 @@ OWN_BEST = (
 )
 ONE_SEED = "One seed: the interval in which our seeds would allow the printed number is unknown."
 INTERVAL = (
-    "In 95 %: whether the printed number lies where 95 % of numbers fall that come from the "
-    "distribution of ours ({})."
+    "In 95 %: whether the printed {} lies where 95 % of {} fall that come from the distribution "
+    "of ours ({})."
 )
 STUDENT = "prediction interval of Student's t over our runs"
 WELCH = "Welch's t, from the spread of our runs and the printed one"
 BOTH_TESTS = f"{WELCH}; where none is printed, {STUDENT}"
 
 
-def next_to_printed(
-    scores: pd.DataFrame,
-    printed: pd.DataFrame,
-    *,
-    metrics: Sequence[str],
-    selection: str,
-    roles: Sequence[str] = ("test",),
-) -> pd.DataFrame:
-    """`statistics.comparison.compare` of the scores of one selection rule and some metrics.
+class _Shown(NamedTuple):
+    """How a column shows what a cell says: the ending of its name, and as in `Column`."""
 
-    Scores without a selected epoch match any rule.
+    ending: str = ""
+    header: str = ""
+    decimals: int = 2
+    marked: bool = False
+    signed: bool = False
 
-    Raises:
-        UserError: there are scores, but none match.
-    """
-    ours = scores[scores.selection.isin([selection, "none"])].assign(selection=selection)
-    if len(scores) and not ours.metric.isin(list(metrics)).any():
-        raise UserError(f"no scores of {', '.join(metrics)} at {selection}")
-    compared = compare(ours, printed)
-    return compared[compared.metric.isin(list(metrics)) & compared.role.isin(list(roles))]
+
+_SHOWN = {
+    "ours": _Shown("", "ours", marked=True),
+    "printed": _Shown("_printed", "printed", marked=True),
+    "difference": _Shown("_difference", "diff.", signed=True),
+    "inside": _Shown("_inside", "in 95 %"),
+    "deviations": _Shown(decimals=1, signed=True),
+}
 
 
 def has_intervals(compared: pd.DataFrame) -> bool:
@@ -59,7 +49,7 @@ def has_intervals(compared: pd.DataFrame) -> bool:
     return bool(compared["inside"].notna().any())
 
 
-def note(compared: pd.DataFrame) -> tuple[str, ...]:
+def note(compared: pd.DataFrame, *, gains: bool = False) -> tuple[str, ...]:
     """What a table of these rows says about its intervals."""
     if compared["printed"].isna().all():
         return ()
@@ -68,70 +58,68 @@ def note(compared: pd.DataFrame) -> tuple[str, ...]:
     spread = compared.loc[compared["inside"].notna(), "printed_std"] > 0
     test = WELCH if spread.all() else BOTH_TESTS if spread.any() else STUDENT
     alike = selected_alike(compared[compared["status"] == BOTH]).all()
-    return (INTERVAL.format(test), *(() if alike else (OWN_BEST,)))
+    what = ("gain", "gains of one draw") if gains else ("number", "numbers")
+    return (INTERVAL.format(*what, test), *(() if alike else (OWN_BEST,)))
 
 
 def columns(
+    cells: Iterable[str],
     metric: str,
-    titles: Mapping[str, str],
+    stem: str,
+    heading: str,
+    above: str = "",
     *,
-    prefix: str = "",
-    group: str | None = None,
     marked: bool = True,
-    printed: bool = True,
-    intervals: bool = False,
+    gains: bool = False,
 ) -> list[Column]:
-    """The columns of one metric: ours alone, or ours, printed, difference and interval."""
-    better = quantity(metric).better if marked else ""
-    stem = f"{prefix}{metric}"
-    group = name(titles, metric) if group is None else group
-    if not printed:
-        return [Column(stem, group, better=better)]
-    compared = [
-        Column(stem, "ours", group, better=better),
-        Column(f"{stem}_printed", "printed", group, better=better),
-        Column(f"{stem}_difference", "diff.", group, better="", signed=True),
-    ]
-    if intervals:
-        compared.append(Column(f"{stem}_inside", "in 95 %", group, better=""))
-    return compared
-
-
-def lines(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """The methods with their variants, in the order of a frame."""
-    return list(dict.fromkeys(zip(frame.method, frame.variant, strict=True)))
-
-
-def cells(
-    row, *, absent: str = NOT_RUN, printed: bool = True, intervals: bool = False
-) -> list[Cell]:
-    """The cells of `columns` for a row of `compare`; missing values say why.
+    """The columns of one metric, below its heading; a single one is headed by it, below `above`.
 
     Args:
-        row: a named tuple of `compare`'s frame; None if there is neither a run nor a printed
-            number.
+        cells: of `cell`.
+        stem: begins the columns' names.
+        marked: whether the best is marked.
+        gains: whether scores are differences, with a sign.
+    """
+    shown = [_SHOWN[each] for each in cells]
+    better = quantity(metric).better if marked and not gains else ""
+    return [
+        Column(
+            f"{stem}{each.ending}",
+            *((each.header, heading) if len(shown) > 1 else (heading, above)),
+            each.decimals,
+            better if each.marked else "",
+            signed=each.signed or (gains and each.marked),
+        )
+        for each in shown
+    ]
+
+
+def cell(what: str, row, absent: str = NOT_RUN) -> Cell:
+    """What a cell says of a row of `statistics.comparison.compare`; missing values say why.
+
+    Args:
+        what: `ours`, `printed`, their `difference`, whether the printed number is `inside` an
+            interval of ours, or how many standard `deviations` of ours it is above ours.
+        row: a named tuple; None if there is neither a run nor a printed number.
         absent: the status of a missing row.
     """
     status = absent if row is None else row.status
-    ran = status in (BOTH, OURS_ALONE)
-    there = row is not None and status != OURS_ALONE
-    ours = Cell(row.ours, row.ours_std if row.seeds > 1 else None) if ran else Cell(status)
-    if not printed:
-        return [ours]
-    theirs = _printed(row) if there else Cell(NOT_PRINTED)
-    compared = [ours, theirs, Cell(row.difference if ran and there else None)]
-    if not intervals:
-        return compared
-    return [*compared, _inside(row)]
-
-
-def _inside(row) -> Cell:
-    if row is None or pd.isna(row.printed):
+    if what == "ours":
+        ran = status in (BOTH, OURS_ALONE)
+        return _spread(row.ours, row.ours_std if row.seeds > 1 else None) if ran else Cell(status)
+    if what == "printed":
+        there = row is not None and status != OURS_ALONE
+        return _spread(row.printed, row.printed_std) if there else Cell(NOT_PRINTED)
+    if status != BOTH:
         return Cell(None)
-    if row.status == BOTH and row.printed_selection not in ("", row.selection):
+    if what == "difference":
+        return Cell(row.difference)
+    if what == "deviations":
+        return Cell(-row.difference / row.ours_std if row.ours_std > 0 else None)
+    if pd.notna(row.printed) and row.printed_selection not in ("", row.selection):
         return Cell(OTHER_EPOCH)
     return Cell(None if pd.isna(row.inside) else "yes" if row.inside else "no")
 
 
-def _printed(row) -> Cell:
-    return Cell(row.printed, None if pd.isna(row.printed_std) else row.printed_std)
+def _spread(value: float, spread: float | None) -> Cell:
+    return Cell(value, None if pd.isna(spread) else spread)

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.plan.rows import all_but
+from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.statistics.summary import select, summarize
 
 POINT = ["dataset", "method", "variant"]
+FEWEST_POINTS = 3
+"""Points that a correlation needs."""
 
 
 def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFrame:
@@ -27,7 +29,7 @@ def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFr
         seed) and seeds, in the order of the long table.
 
     Raises:
-        UserError: no run has both; or a point has several recipes, networks, embedding sizes,
+        UserError: fewer than three points; or a point has several recipes, networks, sizes,
             splits or folds.
     """
     measured = {
@@ -39,8 +41,11 @@ def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFr
     sides = {axis: _means(frame, axis) for axis, frame in measured.items()}
     both = sides["x"].merge(sides["y"][[*POINT, "y", "y_std"]], on=POINT)
     both = both[np.isfinite(both[["x", "y"]]).all(axis=1)]
-    if both.empty:
-        raise UserError(f"no run has both {x} of train and {y} of test images")
+    if len(both) < FEWEST_POINTS:
+        raise UserError(
+            f"{len(both)} methods and variants have both {x} of train and {y} of test images; "
+            f"allowed: {FEWEST_POINTS} or more"
+        )
     return both
 
 

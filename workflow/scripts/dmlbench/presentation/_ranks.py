@@ -11,7 +11,7 @@ def ranking(kind: Kind, scores: pd.DataFrame, **ranked) -> pd.DataFrame:
     """The tournament of a kind with `metric` and `board`: the study's from its file, if it is that.
 
     Args:
-        ranked: `methods` and `answers`, as `tournament` takes them.
+        ranked: `methods`, `answers` and `of_classes`, as `tournament` takes them.
     """
     if kind.board:
         return pd.read_parquet(kind.board[0])
@@ -21,7 +21,7 @@ def ranking(kind: Kind, scores: pd.DataFrame, **ranked) -> pd.DataFrame:
 def ranked_by(kind: Kind, board: pd.DataFrame) -> str:
     """What a tournament's ranks are of."""
     experiments = counted(board.experiments.iloc[0], "experiment")
-    return (
-        f"Rank by {kind.name(kind.metric)} in {experiments} (data set, network, embedding size); "
-        "1 is best"
+    each = "data set, network, embedding size" + (
+        ", split of the classes" if board.unit.iloc[0] else ""
     )
+    return f"Rank by {kind.name(kind.metric)} in {experiments} ({each}); 1 is best"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.plan.rows import all_but
+from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.presentation import _variants
 from dmlbench.statistics.summary import select, summarize
 

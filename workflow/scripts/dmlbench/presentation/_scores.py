@@ -44,9 +44,7 @@ def pick(
     for column in ("embedding_dim", "dataset", "network", "split"):
         if column != along and kept[column].nunique() > 1:
             values = ", ".join(map(str, sorted(kept[column].unique())))
-            raise UserError(
-                f"the scores have several values of {column} ({values}); where must name one"
-            )
+            raise UserError(f"the scores have several values of {column} ({values}); allowed: one")
     if kept.empty:
         raise UserError(
             f"no scores of {', '.join(metrics)} at {selection}; the scores have "
@@ -56,7 +54,10 @@ def pick(
     for method, rows in kept.groupby("method"):
         for column in ("recipe", "variant", "fold"):
             if column != along and rows[column].nunique() > 1:
-                raise UserError(f"method {method} has scores of several {column}s; allowed: one")
+                values = ", ".join(value or "base" for value in sorted(rows[column].unique()))
+                raise UserError(
+                    f"method {method} has several values of {column} ({values}); allowed: one"
+                )
     return summarize(kept, ["method", along, "metric"])
 
 

@@ -106,10 +106,12 @@ def _added_by_training(
         if float(each["difference"]) < 0
     ]
     decided = _would_decide(row, seeds) if tested else ""
+    changes = f"adds {_change(row, unit, tested)} of {metric} over"
+    if float(row["difference"]) < 0:
+        changes = f"loses {_loss(row, unit, tested)} of {metric} against"
     return [
-        f"{on}{'training' if on else 'Training'} adds {_change(row, unit, tested)} of {metric} "
-        f"over the network's own features ({among}; {sure}).{decided} Below the features: "
-        f"{listed(below) if below else 'no loss'}."
+        f"{on}{'training' if on else 'Training'} {changes} the network's own features ({among}; "
+        f"{sure}).{decided} Below the features: {listed(below) if below else 'no loss'}."
     ]
 
 
@@ -174,6 +176,18 @@ def _range(differences: Sequence[tuple[str, pd.Series]], unit: str) -> str:
 def _change(row: pd.Series, unit: str, tested: bool) -> str:
     change = f"{minus(row['difference'])}{unit}"
     return f"{change} [{minus(row['low'])}, {minus(row['high'])}]" if tested else change
+
+
+def _loss(row: pd.Series, unit: str, tested: bool) -> str:
+    """A change below 0 as what is lost, with the interval of this."""
+    lost = {key: _negated(row[key]) for key in ("difference", "low", "high") if key in row}
+    turned = pd.Series(lost | {"low": lost.get("high"), "high": lost.get("low")})
+    return _change(turned, unit, tested)
+
+
+def _negated(number: str) -> str:
+    """A printed number with the other sign; a plus is left out."""
+    return number.removeprefix("-") if number.startswith("-") else f"-{number.removeprefix('+')}"
 
 
 def _of_correlations(

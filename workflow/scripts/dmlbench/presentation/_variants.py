@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from dmlbench.plan.variant_parts import parts, without
+from dmlbench.plan.catalogs.variant_parts import parts, without
 from dmlbench.presentation.names import name
 
 __all__ = ["in_order", "label", "labeled", "parts", "shared", "values_of", "without"]

@@ -4,16 +4,19 @@ A study may name the tables that answer it (`answer`). Otherwise its tournament 
 of its tables whose kind has an answer.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.evaluation.names import quantity
-from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation._table_answers import ANSWERING
 from dmlbench.presentation.names import name, points
 from dmlbench.presentation.numbers import rounded
-from dmlbench.presentation.study import StudyPage, TableFiles, near_first, read_tournament
+from dmlbench.presentation.study import StudyPage, near_first, read_tournament
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.statistics.tournament import rank_by_year
@@ -48,9 +51,10 @@ def _of_tournament(study: StudyPage) -> list[str]:
     lead = f", {gain} {board['title'].iloc[1]}" if gain else ""
     seeds = _seeds(study)
     if best.experiments < 2:
-        first = (
-            "" if pd.isna(best.probability_first) else f", {_share(best.probability_first, seeds)}"
-        )
+        first = ""
+        if not pd.isna(best.probability_first):
+            drawn = "test images" if seeds else "test images and seeds"
+            first = f", first in {rounded(100 * best.probability_first, 0)} % of draws of {drawn}"
         sentences = [
             f"{best.title} has the best {metric} of {len(board)} losses{lead}{first}. This is one "
             f"experiment{seeds}."
@@ -66,7 +70,8 @@ def _of_tournament(study: StudyPage) -> list[str]:
             missed = ""
         sentences.append(
             f"Later losses have {ranks}: Spearman's correlation of year and mean rank is "
-            f"{_signed(trend.correlation)}, p = {trend.p_value:.3g}, {trend.losses} losses "
+            f"{minus(rounded(trend.correlation, 2, sign='+'))}, p = {trend.p_value:.3g}, "
+            f"{trend.losses} losses "
             f"(below 0: later is better{missed})."
         )
     return sentences
@@ -76,26 +81,33 @@ def _test(board: pd.DataFrame, lead: str, seeds: str) -> str:
     best = board.iloc[0]
     p_value, difference = best.friedman_p, best.critical_difference
     near = near_first(board)
-    interval = "" if pd.isna(best.rank_low) else f" {_between(best.rank_low, best.rank_high, 1)}"
+    apart = f"all but {listed(near)}" if near else "all others"
+    none_apart = len(near) == len(board) - 1
+    interval = ""
+    if not pd.isna(best.rank_low):
+        interval = f" [{rounded(best.rank_low, 1)}, {rounded(best.rank_high, 1)}]"
     rank = f"{best.title} has the best mean rank, {rounded(best.average_rank, 2)}{interval}{lead}"
     test = f"p = {p_value:.3g}, Kendall's W = {rounded(best.concordance, 2)}"
     among = f"{len(board)} losses in {best.experiments} experiments"
+    if best.unit:
+        shown = f"it is shown to differ from {apart} on other classes"
+        if none_apart:
+            shown = "on other classes no loss is shown to differ from it"
+        return f"{rank} in {best.experiments} splits of the classes: {shown}."
     if not p_value < SIGNIFICANT:
         statistic = f": {test}" if p_value == p_value else ""
-        apart = (
-            "" if pd.isna(difference) else f"; mean ranks {rounded(difference, 2)} apart would be"
-        )
+        needed = f"; mean ranks {rounded(difference, 2)} apart would be"
+        needed = "" if pd.isna(difference) else needed
         return (
-            f"No significant difference between {among} (Friedman test{statistic}{apart}). "
+            f"No significant difference between {among} (Friedman test{statistic}{needed}). "
             f"{rank}, which may be due to chance{seeds}."
         )
     limit = f"critical difference {rounded(difference, 2)}"
-    if len(near) == len(board) - 1:
+    if none_apart:
         return (
             f"The Friedman test finds significant differences between {among} ({test}), but the "
             f"first does not differ significantly from any single loss ({limit}). {rank}{seeds}."
         )
-    apart = f"all but {listed(near)}" if near else "all others"
     return (
         f"{rank}, and differs significantly from {apart} ({limit}; {among}, Friedman test: "
         f"{test}){seeds}."
@@ -115,7 +127,8 @@ def _lead(study: StudyPage, board: pd.DataFrame) -> str:
 
 
 def _seeds(study: StudyPage) -> str:
-    count = _ranked(study)["seed"].nunique()
+    ranked = _ranked(study)
+    count = ranked["seed"].nunique() * ranked["split"].nunique()
     return "; with one seed only, another seed may change the order" if count == 1 else ""
 
 
@@ -124,23 +137,10 @@ def _ranked(study: StudyPage) -> pd.DataFrame:
     return scores[in_rows(scores, study["ranked"])]
 
 
-def _of_table(table: TableFiles, study: StudyPage, *, alone: bool) -> list[str]:
+def _of_table(table: Mapping[str, Any], study: StudyPage, *, alone: bool) -> list[str]:
     if table["kind"] not in ANSWERING:
         raise unknown("kind of a table that answers", table["kind"], ANSWERING)
     frame = pd.read_csv(table["csv"], keep_default_na=False, dtype=str)
     sentences = ANSWERING[table["kind"]](frame, table["options"], study)
     several = not alone and len(study["answer"]) > 1
     return sentences[:1] if several else sentences
-
-
-def _between(low: float, high: float, decimals: int) -> str:
-    return f"[{rounded(low, decimals)}, {rounded(high, decimals)}]"
-
-
-def _share(probability: float, one_seed: str) -> str:
-    drawn = "test images" if one_seed else "test images and seeds"
-    return f"first in {rounded(100 * probability, 0)} % of draws of {drawn}"
-
-
-def _signed(value: float) -> str:
-    return minus(rounded(value, 2, sign="+"))

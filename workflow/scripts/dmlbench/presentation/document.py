@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from dmlbench.files import atomic_write
 from dmlbench.presentation._latex import escape
+from dmlbench.presentation._templates import link, write
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL
 from dmlbench.presentation.study import StudyPage
@@ -23,6 +23,12 @@ _HEAD = r"""% pdflatex {name}
 \maketitle
 """
 
+_FIGURE = r"""\begin{{figure}}[p]
+\centering
+\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{{picture}}}
+\caption{{{said}}}
+\end{{figure}}"""
+
 
 def write_document(study: StudyPage, output: str | os.PathLike) -> None:
     r"""Write a study as LaTeX that compiles without changes, in its own folder.
@@ -33,7 +39,6 @@ def write_document(study: StudyPage, output: str | os.PathLike) -> None:
         study: see `study.StudyPage` for the keys.
         output: the file to write.
     """
-    folder = Path(output).parent
     head = _HEAD.format(
         name=Path(output).name, title=escape(study["title"]), id=escape(study["id"])
     )
@@ -48,21 +53,6 @@ def write_document(study: StudyPage, output: str | os.PathLike) -> None:
     for table in study["tables"]:
         parts.append(Path(table["tex"]).read_text(encoding="utf-8").rstrip("\n") + "\n\\clearpage")
     for figure in study["figures"]:
-        parts.append(_figure(figure, folder))
-    parts.append("\\end{document}\n")
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(head + "\n\n".join(parts), encoding="utf-8")
-
-
-def _figure(figure, folder: Path) -> str:
-    picture = Path(os.path.relpath(figure["pdf"], folder)).as_posix()
-    said = escape(f"{figure['title']}. {figure['caption']}")
-    return "\n".join(
-        [
-            r"\begin{figure}[p]",
-            r"\centering",
-            rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{{picture}}}",
-            rf"\caption{{{said}}}",
-            r"\end{figure}",
-        ]
-    )
+        said = escape(f"{figure['title']}. {figure['caption']}")
+        parts.append(_FIGURE.format(picture=link(figure["pdf"], output), said=said))
+    write(output, head + "\n\n".join([*parts, "\\end{document}\n"]))

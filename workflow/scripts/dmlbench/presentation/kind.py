@@ -7,19 +7,20 @@ from typing import Any
 
 import pandas as pd
 
+from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.names import name, selected, with_unit
-from dmlbench.presentation.table import Column, Table, TableRow
+from dmlbench.presentation.table import Column, Table, TableRow, known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Kind:
     """A kind of table or figure: called with the scores, it returns a `Table` or a `Figure`.
 
-    The fields here are facts that the pipeline gives to each view (`plan.views.facts`). A subclass
-    is a dataclass too, without a decorator: its own fields are the options that a study's file may
-    give, annotated by `dmlbench.values`. A kind that needs `queries` (tables) or `arrays` (figures)
-    has a field of this name and of type `Fact[...]`; see `presentation.view_files`.
+    The fields here are facts that the pipeline gives to each view (`plan.views.views.facts`). A
+    subclass is a dataclass too, without a decorator: its own fields are the options that a study's
+    file may give, annotated by `dmlbench.values`. A kind that needs `queries` (tables) or `arrays`
+    (figures) has a field of this name and of type `Fact[...]`; see `presentation.view_files`.
 
     Attributes:
         id: the view's id, for labels and links.
@@ -32,8 +33,10 @@ class Kind:
         years: method -> year of publication, if it has one.
         selection: the selection rule of the scores.
         rows: the columns of each row of the scores, with the folder of its run.
-        searches: search -> what it searches, as `plan.searches.shown` gives it.
+        searches: search -> what it searches, as `plan.specs.searches.shown` gives it.
         board: the file of the study's tournament, for a view that ranks the same.
+        marks, texts: how a table shows what its kind finds, from tables/queries.yaml: the columns,
+            and what caption and notes say.
     """
 
     id: str = ""
@@ -46,6 +49,8 @@ class Kind:
     rows: Sequence[Mapping[str, Any]] = ()
     searches: Mapping[str, dict] = field(default_factory=dict)
     board: Sequence[str | os.PathLike] = ()
+    marks: Sequence[Mapping[str, Any]] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def __init_subclass__(cls):
         dataclass(frozen=True, kw_only=True, eq=False)(cls)
@@ -110,6 +115,42 @@ class Kind:
         """Distinct methods with their variants, in the study's order of methods."""
         place = {method: number for number, method in enumerate(self.methods)}
         return sorted(dict.fromkeys(keys), key=lambda key: place.get(key[0], len(place)))
+
+    def shown(self, metric: str = "") -> list[Column]:
+        """The columns, those of a metric if each metric has its own."""
+        of_metric = quantity(metric) if metric else None
+        words = {
+            "metric": metric,
+            "title": self.name(metric),
+            "better": of_metric and of_metric.better,
+            "least": "lower" if of_metric and of_metric.better else "",
+            "points": "points" if of_metric and of_metric.percent else "std",
+        }
+        return [
+            Column(**{k: v.format(**words) if isinstance(v, str) else v for k, v in each.items()})
+            for each in self.marks
+        ]
+
+    def said(self, text: str = "caption", **words: object) -> str:
+        """A text with words in the places that it has for them."""
+        return self.texts[text].format(selected=self.selected, **words)
+
+    def rows_of(
+        self, columns: Sequence[Column], records: Iterable[Mapping[str, Any]]
+    ) -> list[TableRow]:
+        """Rows of a `label`, with their `panel` and whether they are a `baseline`, if they say so.
+
+        Their other keys are names of columns; what a record lacks is an empty cell.
+        """
+        return [
+            TableRow(
+                record["label"],
+                tuple(known(record.get(column.name)) for column in columns),
+                record.get("baseline", False),
+                record.get("panel", ""),
+            )
+            for record in records
+        ]
 
     def table(
         self,

@@ -66,7 +66,7 @@ def nearest(queries: Path, embeddings: Path, rule: str) -> pd.DataFrame:
     asking, *others = scored(roles)["test"]
     gallery = roles[others[0]] if others else roles[asking]
     asked = _chosen(roles[asking], test_queries["image_id"][[*worst, *best]])
-    return pd.DataFrame(_rows(asked, gallery, own=not others))
+    return pd.DataFrame(_rows(asked, gallery, own=not others), columns=_COLUMNS[2:])
 
 
 def _chosen(images: Embedded, image_ids: np.ndarray) -> Embedded:
@@ -74,8 +74,8 @@ def _chosen(images: Embedded, image_ids: np.ndarray) -> Embedded:
     return Embedded(*(values[rows] for values in images))
 
 
-def _rows(asked: Embedded, gallery: Embedded, *, own: bool) -> Iterator[dict]:
-    """Rows in the order of ranks: by exact similarity, equal ones by id."""
+def _rows(asked: Embedded, gallery: Embedded, *, own: bool) -> Iterator[tuple]:
+    """Rows of `_COLUMNS` in the order of ranks: by exact similarity, equal ones by id."""
     space = read_space(
         asked.embeddings,
         asked.labels,
@@ -87,24 +87,14 @@ def _rows(asked: Embedded, gallery: Embedded, *, own: bool) -> Iterator[dict]:
     similarity = _similarity(space.queries.vectors, space.gallery.vectors)
     similarity = similarity[np.argsort(space.queries.row)]
     for query, (image_id, label) in enumerate(zip(asked.image_ids, asked.labels, strict=True)):
-        yield _row(query, image_id, label, 0, 0.0)
+        yield query, int(image_id), int(label), 0, 0.0
         order = np.lexsort((space.gallery.tie_order, -similarity[query]))
         rows = space.gallery.row[order]
         if own:
             order, rows = (each[gallery.image_ids[rows] != image_id] for each in (order, rows))
         for place, (column, row) in enumerate(zip(order[:_NEAREST], rows, strict=False), start=1):
-            distance = 1 - similarity[query, column]
-            yield _row(query, gallery.image_ids[row], gallery.labels[row], place, distance)
-
-
-def _row(query: int, image_id, label, place: int, distance: float) -> dict:
-    return {
-        "query": query,
-        "image_id": int(image_id),
-        "label": int(label),
-        "place": place,
-        "distance": float(distance),
-    }
+            image = int(gallery.image_ids[row]), int(gallery.labels[row])
+            yield query, *image, place, float(1 - similarity[query, column])
 
 
 def _similarity(queries: np.ndarray, gallery: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import NamedTuple, TextIO
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from dmlbench.leavable_stream import LeavableStream
-from dmlbench.plan.costs import duration
+from dmlbench.plan.costs.costs import duration
+from dmlbench.snakemake_parts import take_over_terminal
 
 _SHORT = 45
 """Seconds left below which they are not counted."""
@@ -23,7 +23,7 @@ _SILENCE = 60
 _PAUSE = 10
 """Seconds between two lines about jobs that are no runs."""
 
-_SMALL = 1.0
+SMALL = 1.0
 """Seconds that a job takes which neither trains nor searches, before one of its kind has ended."""
 
 _REPLACED = {
@@ -50,7 +50,7 @@ class Task(NamedTuple):
     kind: str
     title: str
     is_run: bool = False
-    seconds: float | None = _SMALL
+    seconds: float | None = SMALL
     learned: Callable[[], str] = str
     share: Callable[[], str] = str
 
@@ -85,28 +85,26 @@ class Progress:
 
     def seconds_left(self) -> float | None:
         """Seconds until all jobs have ended, if as many run at once as so far; None if unknown."""
-        waiting = [job for job in self.tasks if job not in self.ended]
         spent = {job: self.now() - since for job, since in self.running.items()}
-        slower = self._slower(spent)
-        needed = {job: self._needed(self.tasks[job], slower) for job in waiting}
-        if None in needed.values():
-            return None
+        slower, left = self._slower(spent), 0.0
+        for job in self.tasks.keys() - self.ended:
+            kind, seconds = self.tasks[job].kind, self.tasks[job].seconds
+            if not self.took[kind] and seconds is None:
+                return None
+            needed = fmean(self.took[kind]) if self.took[kind] else slower * seconds
+            left += max(0.0, needed - spent.get(job, 0.0))
         busy = sum(map(sum, self.took.values())) + sum(spent.values())
         elapsed = self.now() - self.began
-        at_once = max(1.0, busy / elapsed) if elapsed else 1.0
-        return sum(max(0.0, needed[job] - spent.get(job, 0.0)) for job in waiting) / at_once
+        return left / max(1.0, busy / elapsed if elapsed else 1.0)
 
     def _slower(self, spent: Mapping[int, float]) -> float:
         """How many times longer runs take than was estimated, as on a busy machine; at least 1."""
-        estimated = {job: task.seconds for job, task in self.tasks.items() if task.is_run}
-        over = {job: each for job, each in spent.items() if each > (estimated.get(job) or each)}
-        took = {job: each for job, each in (self.ended | over).items() if estimated.get(job)}
+        estimated = {
+            j: task.seconds for j, task in self.tasks.items() if task.is_run and task.seconds
+        }
+        over = {job: took for job, took in spent.items() if took > estimated.get(job, took)}
+        took = {job: each for job, each in (self.ended | over).items() if job in estimated}
         return max(1.0, sum(took.values()) / sum(map(estimated.get, took))) if took else 1.0
-
-    def _needed(self, task: Task, slower: float) -> float | None:
-        if self.took[task.kind]:
-            return fmean(self.took[task.kind])
-        return task.seconds if task.seconds is None else slower * task.seconds
 
     def counted(self) -> str:
         """`3 of 12 runs, 20 of 60 jobs, about 4 minutes left`."""
@@ -185,15 +183,9 @@ def is_of_snakemake_alone(record: logging.LogRecord) -> bool:
 
 
 def replace_lines(logger: logging.Logger, tasks: Mapping[int, Task]) -> None:
-    """Print lines of progress instead of Snakemake's lines about single jobs.
-
-    Its log file keeps them. The thread that collects finished jobs writes them: an error there,
-    because their reader has left, would make the call wait for ever.
-    """
-    shown = [each for each in logger.handlers if each.name == "DefaultStreamHandler"]
-    for handler in shown:
-        handler.addFilter(is_of_snakemake_alone)
-        handler.setStream(LeavableStream(handler.stream))
-        lines = ProgressHandler(Progress(tasks), handler.stream)
+    """Print lines of progress instead of Snakemake's lines about single jobs."""
+    stream = take_over_terminal(logger, is_of_snakemake_alone)
+    if stream is not None:
+        lines = ProgressHandler(Progress(tasks), stream)
         lines.keep_looking()
         logger.addHandler(lines)

@@ -1,6 +1,5 @@
 """All studies on one page: a single file, whose links lead to the files next to it."""
 
-import base64
 import json
 import os
 from collections import Counter
@@ -12,16 +11,14 @@ import pandas as pd
 
 from dmlbench.data.account import account_of
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, lock, machine, software
 from dmlbench.parquet import read_metadata
 from dmlbench.plan import paths
-from dmlbench.plan.verify import differences
-from dmlbench.presentation._scatter import scatter
-from dmlbench.presentation._stacked_bar import stacked_bar
-from dmlbench.presentation._templates import environment
+from dmlbench.plan.records.verify import differences
+from dmlbench.presentation._pictures import scatter, stacked_bar
+from dmlbench.presentation._templates import write_page
 from dmlbench.presentation.answer import answer
-from dmlbench.presentation.names import EXPLAINED, REHEARSAL, SELECTIONS, name
+from dmlbench.presentation.names import EXPLAINED, SELECTIONS, name
 from dmlbench.presentation.run_facts import ending_of, endings
 from dmlbench.presentation.study import StudyPage, headline, read_tournament
 from dmlbench.statistics.agreement import summary
@@ -55,24 +52,19 @@ def report(studies: Sequence[StudyPage], output: str | os.PathLike) -> None:
     """
     if not studies:
         raise UserError("a report needs at least one study; config/config.yaml names none")
-    folder = Path(output).parent
     audited = {str(study["audit"]["csv"]): study for study in studies if study["audit"]}
-    templates = environment()
-    templates.filters["inline"] = _inline
-    templates.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
-    templates.filters["link"] = lambda path: Path(os.path.relpath(path, folder)).as_posix()
     # The user's own come first, each group in the given order.
     ordered = sorted(studies, key=lambda study: not study.get("folders"))
-    page = templates.get_template("report.html").render(
+    write_page(
+        "report.html",
+        output,
         title=_title(ordered),
         studies=[_view(study) for study in ordered],
         audits=[_audit(study) for study in audited.values()],
         machine=machine(),
         software=_versions(software(), lock(), commit()),
-        rehearsal=REHEARSAL if any(study["rehearsal"] for study in studies) else "",
+        rehearsal=any(study["rehearsal"] for study in studies),
     )
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
 
 
 def _title(studies: Sequence[StudyPage]) -> str:
@@ -86,15 +78,18 @@ def _title(studies: Sequence[StudyPage]) -> str:
 
 
 def _view(study: StudyPage) -> dict:
+    results = Path(study["scores"]).parents[2]
+    runs = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
+    histories = [results / paths.made("train", "history", run=run) for run in runs]
     view = study | {
         "accounts": _accounts(study),
         "answer": answer(study),
         "board": [],
-        "endings": _endings(study),
+        "endings": endings(list(map(ending_of, histories))),
         "stages": _stages(study["timings"]),
-        "trained_on": _trained_on(study),
+        "trained_on": _trained_on(histories),
         "claimed": _claims(study) if study["claims"] else None,
-        "machines_differ": _machines_differ(study),
+        "machines_differ": differences(list(map(str, histories))),
         "verdicts": _verdicts(study) if study["agreement"] else None,
     }
     if study["tournament"] is None:
@@ -132,13 +127,13 @@ def _accounts(study: StudyPage) -> dict[str, dict[str, str]]:
     }
 
 
-def _trained_on(study: StudyPage) -> list[str]:
-    """What the study's trainings ran on, from their histories; one line for each machine.
+def _trained_on(histories: Sequence[Path]) -> list[str]:
+    """What a study's trainings ran on, from their histories; one line for each machine.
 
     Trainings without a history, or without this record, are left out.
     """
     trainings: Counter[tuple] = Counter()
-    for history in _histories(study):
+    for history in histories:
         known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
         if known:
             where = json.loads(known)
@@ -156,27 +151,10 @@ def _on(machine: str, threads: str, resumed: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _machines_differ(study: StudyPage) -> list[str]:
-    """In what the machines of the study's trainings differ."""
-    return differences(list(map(str, _histories(study))))
-
-
 def _versions(packages: str, locked: str, code: str) -> str:
     parts = [packages, f"requirements.lock {locked}" if locked else ""]
     parts.append(f"commit {code}" if code else "")
     return "; ".join(filter(None, parts))
-
-
-def _endings(study: StudyPage) -> dict[str, int]:
-    """How many trainings end with their best score."""
-    return endings(list(map(ending_of, _histories(study))))
-
-
-def _histories(study: StudyPage) -> list[Path]:
-    """The history of each of the study's runs, whether or not it is there."""
-    results = Path(study["scores"]).parents[2]
-    runs = pd.read_parquet(study["scores"], columns=["run"])["run"].unique()
-    return [results / paths.made("train", "history", run=run) for run in runs]
 
 
 def _verdicts(study: StudyPage) -> dict:
@@ -211,52 +189,31 @@ def _claims(study: StudyPage) -> dict:
 
 
 def _stages(timings: str | os.PathLike | None) -> list[dict]:
+    """What each stage cost: jobs, total, slowest and its run, memory (missing if unknown)."""
     if timings is None:
         return []
-    stages = []
-    for stage, rows in pd.read_csv(timings).dropna(subset=["seconds"]).groupby("stage", sort=False):
-        slowest = rows.loc[rows["seconds"].idxmax()]
-        peak = rows["max_rss_mb"].max()
-        stages.append(
-            {
-                "stage": stage,
-                "jobs": len(rows),
-                "total": rows["seconds"].sum(),
-                "slowest": slowest["seconds"],
-                "slowest_run": slowest["run"],
-                "memory": None if pd.isna(peak) else peak,
-            }
-        )
-    return stages
+    spent = pd.read_csv(timings).dropna(subset=["seconds"])
+    by_stage = spent.groupby("stage", sort=False)
+    stages = by_stage["seconds"].agg(jobs="size", total="sum", slowest="max")
+    stages["memory"] = by_stage["max_rss_mb"].max()
+    slowest = spent.loc[by_stage["seconds"].idxmax(), "run"].to_numpy()
+    return stages.assign(slowest_run=slowest).reset_index().to_dict("records")
 
 
 def _audit(study: StudyPage) -> dict:
     frame = pd.read_csv(study["audit"]["csv"], dtype=str, keep_default_na=False)
     frame["title"] = [name(study["titles"], method) for method in frame["method"]]
-    defects = defects_of(frame)
-    checks = []
+    defects, checks = defects_of(frame), []
     for rule, title in RULES.items():
         cells = frame[frame["rule"] == rule]
-        wrong = findings_of(cells)
-        checks.append(
-            {
-                "description": title,
-                "checked": len(cells),
-                "wrong": wrong.to_dict("records"),
-                "defects": int((defects["rule"] == rule).sum()),
-                "fold": len(wrong) > _MANY,
-            }
-        )
+        wrong = findings_of(cells).to_dict("records")
+        check = {"description": title, "checked": len(cells), "wrong": wrong}
+        check |= {"defects": int((defects["rule"] == rule).sum()), "fold": len(wrong) > _MANY}
+        checks += [check] if len(cells) else []
     return {
         "document": frame["study"].iloc[0],
-        "checks": [check for check in checks if check["checked"]],
+        "checks": checks,
         "checked": len(frame),
         "says": says(defects),
         "files": study["audit"],
     }
-
-
-def _inline(path: str | os.PathLike) -> str:
-    """An SVG picture as a data address."""
-    content = base64.b64encode(Path(path).read_bytes()).decode("ascii")
-    return f"data:image/svg+xml;base64,{content}"

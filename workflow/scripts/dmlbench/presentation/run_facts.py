@@ -13,8 +13,8 @@ from dmlbench import provenance
 from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_metadata, read_table
 from dmlbench.plan import paths
-from dmlbench.plan.read import read_mapping
-from dmlbench.presentation._curve import curve
+from dmlbench.plan.catalogs.read import read_mapping
+from dmlbench.presentation._pictures import curve
 from dmlbench.presentation._queries import extreme_queries
 from dmlbench.presentation.run_lines import watched_score
 
@@ -62,7 +62,7 @@ def look(results: Path, run: str, rule: str) -> RunFacts:
         provenance.check(spec)
         facts.settings = _flat(read_mapping(spec))
     if history_file.is_file():
-        history = _history(history_file)
+        history = read_table(history_file).to_pandas()
         facts.ending = _ending(history)
         facts.curve = curve(history, watched_score(history))
         known = read_metadata(history_file).get(PROVENANCE)
@@ -74,17 +74,13 @@ def look(results: Path, run: str, rule: str) -> RunFacts:
 
 def ending_of(history: Path) -> Ending:
     """Where the watched score of a run's history is highest; empty without the file."""
-    return _ending(_history(history)) if history.is_file() else Ending()
+    return _ending(read_table(history).to_pandas()) if history.is_file() else Ending()
 
 
 def endings(all_endings: Sequence[Ending]) -> dict[str, int]:
     """How many runs were watched in several epochs, and how many of these end at their best."""
     watched = [ending for ending in all_endings if ending.scored > 1]
     return {"watched": len(watched), "last": sum(ending.last for ending in watched)}
-
-
-def _history(file: Path) -> pd.DataFrame:
-    return read_table(file).to_pandas()
 
 
 def _ending(history: pd.DataFrame) -> Ending:
@@ -119,11 +115,9 @@ def _add_queries(facts: RunFacts, file: Path, rule: str) -> None:
 def _flat(value: Any, prefix: str = "") -> dict[str, str]:
     """Nested settings as `loss.margin: 0.1`; unset ones are left out."""
     if isinstance(value, Mapping):
-        parts = [
-            _flat(each, f"{prefix}.{key}" if prefix else str(key)) for key, each in value.items()
-        ]
+        parts = [_flat(each, f"{prefix}.{key}") for key, each in value.items()]
         return {key: text for part in parts for key, text in part.items()}
     if value is None or value == []:
         return {}
     text = value if isinstance(value, str) else json.dumps(value)
-    return {prefix: text}
+    return {prefix.removeprefix("."): text}

@@ -9,8 +9,8 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.parquet import read_table
 from dmlbench.plan import paths
-from dmlbench.plan.plan import Plan
-from dmlbench.plan.rows import COORDINATES, Row
+from dmlbench.plan.catalogs.rows import COORDINATES, Row
+from dmlbench.plan.specs.plan import Plan
 from dmlbench.presentation.names import name
 from dmlbench.presentation.numbers import rounded
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table
 from dmlbench.plan import paths
-from dmlbench.plan.rows import COORDINATES, OPTIONAL
+from dmlbench.plan.catalogs.rows import COORDINATES, OPTIONAL
 from dmlbench.presentation._queries import NEIGHBORS, sheet_of
-from dmlbench.presentation._templates import environment
-from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
+from dmlbench.presentation._templates import link, write_page
+from dmlbench.presentation.names import SELECTIONS, name
 from dmlbench.presentation.run_facts import RunFacts, endings, look
 from dmlbench.statistics.aggregation import read_scores
 from dmlbench.statistics.summary import in_units
@@ -85,61 +84,58 @@ def write_runs(
         images: data set -> the index of its images, for names of classes.
         neighbors: the folder written by `neighbors.write_neighbors`.
     """
-    results, folder = Path(results), Path(output).parent
-    facts_by_run = {run: look(results, run, rule) for run, rule in _rules(rows).items()}
+    results = Path(results)
+    rules = {row["run"]: row["selection"] for row in rows}
+    facts_by_run = {run: look(results, run, rule) for run, rule in rules.items()}
     few = len(facts_by_run) <= _MOST_WITH_PICTURES
-    pictures = _pictures(Path(neighbors), folder) if few else {}
+    pictures = _pictures(Path(neighbors), output) if few else {}
     common = _common([each.settings for each in facts_by_run.values()])
     scores, costs = _scores(study["scores"], rows), _costs(study["timings"])
     titles, named = study["titles"], _class_names(images)
     columns = _varying(rows, facts_by_run)
     shown = []
     for row in rows:
-        each, run = facts_by_run[row["run"]], row["run"]
-        values = {column: _cell(row, each, column, titles) for column in columns}
+        run = row["run"]
+        settings = facts_by_run[run].settings
+        files = {results / file.format(run=run): text for file, text in _FILES.items()}
+        files |= {} if few else {Path(neighbors, sheet_of(run)): "pictures of queries"}
         shown.append(
             {
-                "values": values,
+                "values": {
+                    column: _cell(row, facts_by_run[run], column, titles) for column in columns
+                },
                 "scores": {metric: scores.get((*_key(row), metric)) for metric in _METRICS},
                 "last": scores.get((*_key(row), "last")),
                 "cost": costs.get(run),
                 "changed": {
-                    key: value for key, value in each.settings.items() if common.get(key) != value
+                    key: value for key, value in settings.items() if common.get(key) != value
                 },
-                "missing": [key for key in common if each.settings and key not in each.settings],
-                "links": _links(run, results, folder, None if few else Path(neighbors)),
-                "found": each,
+                "missing": [key for key in common if settings and key not in settings],
+                "links": [(text, file) for file, text in files.items() if file.is_file()],
+                "found": facts_by_run[run],
                 "pictures": pictures.get(run, []),
                 "names": named.get(row["dataset"], {}),
                 "run": run,
             }
         )
     metrics = [m for m in _METRICS if any(row["scores"][m] is not None for row in shown)]
-    page = (
-        environment()
-        .get_template("runs.html")
-        .render(
-            study=study,
-            rows=shown,
-            trainings=len(facts_by_run),
-            before={column: _COLUMNS[column] for column in columns if column not in _AFTER},
-            after={column: _COLUMNS[column] for column in columns if column in _AFTER},
-            metrics={metric: name(titles, metric) for metric in metrics},
-            last=any(row["selection"] != "last_epoch" for row in rows),
-            rules=[SELECTIONS[rule] for rule in dict.fromkeys(row["selection"] for row in rows)],
-            common=common,
-            endings=endings([each.ending for each in facts_by_run.values()]),
-            cost=_cost_by_method(rows, costs, facts_by_run, titles),
-            report=Path(os.path.relpath(results / paths.made("report"), folder)).as_posix(),
-            rehearsal=REHEARSAL if study["rehearsal"] else "",
-        )
+    write_page(
+        "runs.html",
+        output,
+        study=study,
+        rows=shown,
+        trainings=len(facts_by_run),
+        before={column: _COLUMNS[column] for column in columns if column not in _AFTER},
+        after={column: _COLUMNS[column] for column in columns if column in _AFTER},
+        metrics={metric: name(titles, metric) for metric in metrics},
+        last=any(row["selection"] != "last_epoch" for row in rows),
+        rules=[SELECTIONS[rule] for rule in dict.fromkeys(row["selection"] for row in rows)],
+        common=common,
+        endings=endings([each.ending for each in facts_by_run.values()]),
+        cost=_cost_by_method(rows, costs, facts_by_run, titles),
+        report=link(results / paths.made("report"), output),
+        rehearsal=study["rehearsal"],
     )
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
-
-
-def _rules(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    return {row["run"]: row["selection"] for row in rows}
 
 
 def _common(settings: Sequence[dict[str, str]]) -> dict[str, str]:
@@ -179,15 +175,19 @@ def _costs(file: str | os.PathLike | None) -> dict[str, float]:
 
 def _cost_by_method(rows, costs: Mapping[str, float], facts_by_run, titles) -> list[dict]:
     """Seconds of each loss's runs, each run counted once, by training device."""
-    spent: dict[str, dict] = {}
+    spent: dict[str, list[str]] = {}
     for run, method in {row["run"]: row["method"] for row in rows}.items():
         if run in costs:
-            line = spent.setdefault(method, {"runs": 0, "seconds": 0.0, "gpu": 0.0})
-            line["runs"] += 1
-            line["seconds"] += costs[run]
-            on_gpu = facts_by_run[run].device not in ("", "cpu")
-            line["gpu"] += costs[run] if on_gpu else 0
-    return [{"title": name(titles, method), **line} for method, line in spent.items()]
+            spent.setdefault(method, []).append(run)
+    return [
+        {
+            "title": name(titles, method),
+            "runs": len(runs),
+            "seconds": sum(map(costs.get, runs)),
+            "gpu": sum(costs[run] for run in runs if facts_by_run[run].device not in ("", "cpu")),
+        }
+        for method, runs in spent.items()
+    ]
 
 
 def _varying(rows: Sequence[Mapping[str, Any]], facts_by_run: Mapping[str, RunFacts]) -> list[str]:
@@ -209,25 +209,13 @@ def _cell(row: Mapping[str, Any], facts: RunFacts, column: str, titles: Mapping[
     return value.replace("_", " ")
 
 
-def _links(run: str, results: Path, folder: Path, neighbors: Path | None) -> list[tuple[str, str]]:
-    files = [(results / file.format(run=run), text) for file, text in _FILES.items()]
-    if neighbors:
-        files.append((neighbors / sheet_of(run), "pictures of queries"))
-    return [
-        (text, Path(os.path.relpath(file, folder)).as_posix())
-        for file, text in files
-        if file.is_file()
-    ]
-
-
-def _pictures(neighbors: Path, folder: Path) -> dict[str, list[list[dict]]]:
+def _pictures(neighbors: Path, page: str | os.PathLike) -> dict[str, list[list[dict]]]:
     """Run -> for each query on its sheet, worst and best, the images, the query first."""
     if not (neighbors / NEIGHBORS).is_file():
         return {}
-    where = Path(os.path.relpath(neighbors, folder)).as_posix()
     by_run: dict[str, dict[int, list[dict]]] = {}
     for image in read_table(neighbors / NEIGHBORS).to_pylist():
-        image["sheet"] = f"{where}/{image['sheet']}"
+        image["sheet"] = link(neighbors / image["sheet"], page)
         by_run.setdefault(image["run"], {}).setdefault(image["query"], []).append(image)
     return {run: list(by_query.values()) for run, by_query in by_run.items()}
 

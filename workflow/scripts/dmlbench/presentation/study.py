@@ -19,34 +19,6 @@ Path = str | os.PathLike
 _HEADLINE_METRICS = ("recall_at_1", "r_precision", "map_at_r")
 
 
-class TableFiles(TypedDict):
-    """One table of a study and its four files, as `table.write` writes them.
-
-    `kind` and `options`: how it was built.
-    """
-
-    id: str
-    title: str
-    caption: str
-    csv: Path
-    md: Path
-    tex: Path
-    html: Path
-    kind: str
-    options: Mapping[str, Any]
-
-
-class FigureFiles(TypedDict):
-    """One figure of a study and its three files, as `style.save` writes them."""
-
-    id: str
-    title: str
-    caption: str
-    png: Path
-    svg: Path
-    pdf: Path
-
-
 class StudyPage(TypedDict):
     """A study as the report and the terminal show it.
 
@@ -73,7 +45,9 @@ class StudyPage(TypedDict):
         timings: CSV, as `statistics.timings.timings` writes it, or None.
         browser: HTML, as `runs.write_runs` writes it, or None.
         document: LaTeX, as `document.write_document` writes it.
-        tables, figures: in the order of reading.
+        tables, figures: in the order of reading: `id`, `title`, `caption`, and a file for each
+            format, as `table.write` and `style.save` write them; of tables also `kind` and
+            `options`, how they were built.
         protocol: label -> plain text: data set, network, recipe, seeds, machine, software, ...
         folders: title of a data set of the user's own -> its index and a split, as
             `data.account.account_of` reads them.
@@ -104,8 +78,8 @@ class StudyPage(TypedDict):
     timings: Path | None
     browser: Path | None
     document: Path
-    tables: Sequence[TableFiles]
-    figures: Sequence[FigureFiles]
+    tables: Sequence[Mapping[str, Any]]
+    figures: Sequence[Mapping[str, Any]]
     protocol: Mapping[str, str]
     folders: NotRequired[Mapping[str, Mapping[str, Path]]]
     agreement: Path | None
@@ -126,6 +100,7 @@ class Headline:
             there are none.
         apart: whether the tournament's tests distinguish the winner from any other method.
         averaged: how many of the winner's runs its scores are averaged over.
+        below_baseline: whether the baseline, which is not ranked, has a better score.
         metrics: (display name, unit, winner's score, winner's last-epoch score, baseline's score),
             means over all runs; the unit is `%` or empty; None if there is no such score.
     """
@@ -139,6 +114,7 @@ class Headline:
     metrics: tuple[tuple[str, str, float, float | None, float | None], ...]
     caveats: tuple[str, ...]
     apart: bool
+    below_baseline: bool
 
 
 def read_tournament(study: StudyPage) -> pd.DataFrame:
@@ -179,14 +155,22 @@ def headline(study: StudyPage) -> Headline:
         averaged=scores[scores["method"] == winner]["run"].nunique(),
         metrics=tuple(metrics),
         caveats=tuple(_caveats(board, scores)),
-        apart=bool(board["friedman_p"].iloc[0] < SIGNIFICANT) and not _all_near(board),
+        apart=_tested(board) and not _all_near(board),
+        below_baseline=_is_better(study["metric"], metrics),
     )
 
 
+def _is_better(metric: str, metrics: Sequence[tuple]) -> bool:
+    """Whether the baseline is better than the winner by the ranked metric, the first of these."""
+    _, _, best, _, floor = metrics[0] if metrics else (None,) * 5
+    if best is None or floor is None:
+        return False
+    return floor < best if quantity(metric).better == "lower" else floor > best
+
+
 def near_first(board: pd.DataFrame) -> list[str]:
-    """Titles of the methods whose mean rank is less than the critical difference from the best."""
-    best = board.iloc[0]
-    near = board["average_rank"] - best["average_rank"] < best["critical_difference"]
+    """Titles of the methods that are not shown to differ from the best."""
+    near = ~board["method"].isin(board["apart_from"].iloc[0])
     return board["title"][near].tolist()[1:]
 
 
@@ -194,16 +178,23 @@ def _all_near(board: pd.DataFrame) -> bool:
     return len(near_first(board)) == len(board) - 1
 
 
+def _tested(board: pd.DataFrame) -> bool:
+    """Whether pairs may be compared: on other classes, or after a significant Friedman test."""
+    return bool(board["unit"].iloc[0]) or bool(board["friedman_p"].iloc[0] < SIGNIFICANT)
+
+
 def _caveats(board: pd.DataFrame, scores: pd.DataFrame) -> Iterator[str]:
     p_value = board["friedman_p"].iloc[0]
     if board["experiments"].iloc[0] < 2:
         yield "One experiment: another one may give another order."
-    elif not p_value < SIGNIFICANT:
+    elif not _tested(board):
         test = "" if pd.isna(p_value) else f", p = {p_value:.3g}"
         yield f"No significant difference between methods (Friedman test{test})."
+    elif _all_near(board) and board["unit"].iloc[0]:
+        yield "No other method is shown to differ from the first on other classes."
     elif _all_near(board):
         yield "No other method differs from the first by more than the critical difference."
-    if scores["seed"].nunique() == 1:
+    if scores["seed"].nunique() == 1 and not board["unit"].iloc[0]:
         yield "One seed: another seed may change the order."
 
 

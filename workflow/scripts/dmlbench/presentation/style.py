@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -46,6 +47,8 @@ PALETTE = {
 }
 """Method -> color. Losses on pairs and tuples of images are mostly cool, losses with proxies warm.
 Any two differ for readers with full color vision and without cones of medium wavelengths."""
+
+INTERVAL = "Whisker: 95% interval over seeds."
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
 _MARKERS = "osD^vPXhp<>*"
@@ -126,7 +129,8 @@ def looks(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict]:
         fill, hollow = color(method), "regularizer=" in variant
         plain = ",".join(p for p in variant.split(",") if not p.startswith("regularizer="))
         marks = taken.setdefault(method, {})
-        mark = marks.setdefault(plain, _after(marker(method), len(marks)))
+        place = _MARKERS.index(marker(method)) + len(marks)
+        mark = marks.setdefault(plain, _MARKERS[place % len(_MARKERS)])
         chosen[method, variant] = {
             "color": fill,
             "marker": mark,
@@ -152,9 +156,20 @@ def legible_on(fill) -> str:
     return "white" if luminance < 0.24 else INK
 
 
+def whiskers(axes: Axes, x, y, spread, *, horizontal: bool = False, **look) -> None:
+    """Draw marks with whiskers, if the spread of any of them is known."""
+    edge = {"ls": "", "ms": 7, "mec": "white", "mew": 0.8, "elinewidth": 0.9, "capsize": 2}
+    known = {"xerr" if horizontal else "yerr": spread} if spread.notna().any() else {}
+    axes.errorbar(x, y, **known, **edge | look)
+
+
 def printed(axes: Axes, x, y, *, color: str = INK, marker: str = "D") -> None:
-    """Draw hollow marks for the numbers that a document prints."""
-    axes.plot(x, y, ls="", marker=marker, ms=4, mfc="white", mec=color, mew=0.9, zorder=4)
+    """Draw hollow marks for the numbers that a document prints; missing ones are left out."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    known = np.isfinite(y)
+    if known.any():
+        look = {"ls": "", "ms": 4, "mfc": "white", "mew": 0.9, "zorder": 4}
+        axes.plot(x[known], y[known], marker=marker, mec=color, **look)
 
 
 def head(axes: Axes, title: str, note: str) -> None:
@@ -164,27 +179,47 @@ def head(axes: Axes, title: str, note: str) -> None:
     note_at(axes, note, (0, 1), (0, 9), xycoords="axes fraction", **faint)
 
 
+def grid(
+    rows: Iterable, columns: Iterable, *, size: tuple, margin: tuple, **shared: object
+) -> tuple[Figure, dict[tuple, Axes]]:
+    """A figure with a panel for each distinct row and column, row by row.
+
+    Args:
+        size, margin: width and height in inches: of a panel, and what the figure has more.
+        shared: `sharex` and `sharey`, as matplotlib takes them; y is shared by a row if not given.
+    """
+    keys = [list(dict.fromkeys(each)) for each in (rows, columns)]
+    counts = list(map(len, keys))
+    inches = [m + s * n for m, s, n in zip(margin, size, counts[::-1], strict=True)]
+    figure = Figure(figsize=inches)
+    axes = figure.subplots(*counts, squeeze=False, **{"sharey": "row"} | shared)
+    return figure, dict(zip(itertools.product(*keys), axes.flat, strict=True))
+
+
 def panels(
     keys: Iterable, *, width: float, height: float, margin: float, label: str = "", **shared: bool
 ) -> tuple[Figure, dict]:
-    """A figure with a panel for each distinct key, from left to right.
+    """As `grid`, with one row and a label of its y axis.
 
     Args:
         width, height: of a panel and of the figure, in inches.
         margin: what the figure is wider than its panels.
-        label: of the first panel's y axis.
-        shared: `sharey`, as matplotlib takes it.
     """
-    keys = list(dict.fromkeys(keys))
-    figure = Figure(figsize=(margin + width * len(keys), height))
-    axes = figure.subplots(1, len(keys), squeeze=False, **shared)[0]
-    axes[0].set_ylabel(label)
-    return figure, dict(zip(keys, axes, strict=True))
+    size, shared = (width, height), {"sharey": False} | shared
+    figure, axes = grid([label], keys, size=size, margin=(margin, 0), **shared)
+    next(iter(axes.values())).set_ylabel(label)
+    return figure, {key: each for (_, key), each in axes.items()}
 
 
-def heading(axes: Axes, text: str) -> None:
+def heading(axes: Axes, text: str, *, fontsize: float = 9) -> None:
     """The title of one of several panels."""
-    axes.set_title(text, fontsize=9, fontweight="normal", pad=5)
+    axes.set_title(text, fontsize=fontsize, fontweight="normal", pad=5)
+
+
+def blank(axes: Axes) -> None:
+    """Take grid and line from a panel whose places have no scale."""
+    axes.grid(False)
+    axes.spines["bottom"].set_visible(False)
 
 
 def legend(axes: Axes, of: Axes | None = None) -> None:
@@ -256,10 +291,6 @@ def save(figure: Figure, **files: str | os.PathLike) -> None:
                 dpi=200,
                 bbox_inches="tight",
             )
-
-
-def _after(mark: str, steps: int) -> str:
-    return _MARKERS[(_MARKERS.index(mark) + steps) % len(_MARKERS)]
 
 
 def _digest(method: str) -> int:

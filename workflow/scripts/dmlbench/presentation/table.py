@@ -159,9 +159,10 @@ class Table:
         return {index: mark.get(value, PLAIN) for index, value in printed.items()}
 
 
-def known(value: float) -> Cell:
-    """The cell of a number, empty if it is missing."""
-    return Cell(None if math.isnan(value) else value)
+def known(value: float | str | None) -> Cell:
+    """The cell of a number or a text, empty if it is missing."""
+    missing = value is None or (not isinstance(value, str) and math.isnan(value))
+    return Cell(None if missing else value)
 
 
 def summarized(row) -> Cell:

@@ -80,21 +80,15 @@ def _tournament(study: StudyPage) -> list[str]:
 
 
 def _numbers(study: StudyPage, numbers) -> list[str]:
-    last = study["selection"] != "last_epoch"
     mean = f", mean of {numbers.averaged} runs" if numbers.averaged > 1 else ""
     percent = all(unit for _, unit, *_ in numbers.metrics)
-    head = [
-        f"{'percent' if percent else 'score'}{mean}",
-        f"{numbers.winner}, {SELECTIONS[study['selection']]}",
-    ]
-    head += ["last epoch"] if last else []
-    head += [numbers.baseline] if numbers.baseline else []
-    rows = [tuple(head)]
-    for title, unit, best, end, floor in numbers.metrics:
-        row = [title if percent or not unit else f"{title} ({unit})", _number(best)]
-        row += [_number(end)] if last else []
-        row += [_number(floor)] if numbers.baseline else []
-        rows.append(tuple(row))
+    last = "last epoch" if study["selection"] != "last_epoch" else ""
+    heads = [f"{numbers.winner}, {SELECTIONS[study['selection']]}", last, numbers.baseline]
+    rows = [(f"{'percent' if percent else 'score'}{mean}", *filter(None, heads))]
+    for title, unit, *values in numbers.metrics:
+        label = title if percent or not unit else f"{title} ({unit})"
+        shown = (value for value, head in zip(values, heads, strict=True) if head)
+        rows.append((label, *("-" if each is None else rounded(each, 2) for each in shown)))
     return _aligned(rows, left=(0,))
 
 
@@ -108,7 +102,3 @@ def _aligned(rows: list[tuple[str, ...]], *, left: tuple[int, ...]) -> list[str]
         ).rstrip()
         for row in rows
     ]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else rounded(value, 2)

@@ -4,6 +4,7 @@ Drawing code is imported where it is used: a table needs no matplotlib, and a ch
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ import pandas as pd
 
 from dmlbench import registry
 from dmlbench.data.embeddings import Embedded, read_embeddings
-from dmlbench.plan.printed import fits
-from dmlbench.plan.where import Where
+from dmlbench.plan.catalogs.rows import all_but
+from dmlbench.plan.catalogs.where import Where, has_variant
 from dmlbench.presentation import table
 from dmlbench.statistics.aggregation import collect, no_scores, row_of
 from dmlbench.statistics.placement import read_placed
@@ -47,7 +48,7 @@ def write_table(
 
     Args:
         scores: for each row of `facts["rows"]` the file of its run's scores.
-        facts: as `dmlbench.plan.views.facts` gives them.
+        facts: as `dmlbench.plan.views.views.facts` gives them.
         queries: for each row the file of its run's queries, for kinds that use them.
         board: the file of the study's tournament (Parquet), for a view of just that.
         printed: transcriptions of the printed tables that it shows next to ours, with
@@ -74,7 +75,9 @@ def table_of(
         scores: the long table, or `Searched` for a table of searches.
         facts, printed: as in `write_table`.
     """
-    built = _build("presentation/tables", facts, printed)(scores)
+    built = build("presentation/tables", facts, printed)(scores)
+    if "published" in facts:
+        built = replace(built, notes=(*built.notes, facts["published"]))
     return table.as_rehearsal(built) if facts["rehearsal"] else built
 
 
@@ -95,7 +98,7 @@ def write_figure(
         scores, facts, board, printed, tables, files: as in `write_table`.
     """
     facts = facts | {"arrays": _arrays(arrays), "board": board}
-    view = _build("presentation/figures", facts, printed)
+    view = build("presentation/figures", facts, printed)
     _save(view(_collected(scores, facts, tables)), facts, files)
 
 
@@ -106,7 +109,7 @@ def write_embedding_map(
 
     Args:
         embeddings: for each row of `facts["rows"]` its run's embeddings, of the same images.
-        facts: as `dmlbench.plan.views.facts` gives them.
+        facts: as `dmlbench.plan.views.views.facts` gives them.
         pixels, pixel_table: the packed images that the runs share.
         files: format (`pdf`, `svg`, `png`) -> file to write.
     """
@@ -147,7 +150,8 @@ def _tested(roles: dict[str, Embedded]) -> Embedded:
     return roles["test"] if "test" in roles else roles["gallery"]
 
 
-def _build(package: str, facts: dict, printed: Sequence[Path]):
+def build(package: str, facts: dict, printed: Sequence[Path]):
+    """A view's kind, which is called with the scores; arguments as in `write_table`."""
     context = {key: value for key, value in facts.items() if key not in ("kind", "options")}
     options = dict(facts["options"])
     if "printed" in options:
@@ -155,12 +159,22 @@ def _build(package: str, facts: dict, printed: Sequence[Path]):
         placed = read_placed(scores)
         placed["variant"] = placed["variant"].replace(options.get("compared_with") or {})
         where = Where(**facts["where"])
-        kept = [fits(number, where, placed=number.why == "") for number in placed.itertuples()]
+        kept = [_fits(number, where, placed=number.why == "") for number in placed.itertuples()]
         options["printed"] = placed[np.array(kept, dtype=bool)].reset_index(drop=True)
     if "printed_settings" in options:
         settings = [file for file in printed if Path(file).name.startswith("settings_")]
         options["printed_settings"] = read_printed_settings(settings)
     return registry.build(package, facts["kind"], context=context, **options)
+
+
+def _fits(number, where: Where, *, placed: bool) -> bool:
+    """Whether a printed number is one of a view's rows; without a place, only data sets count."""
+    for column in all_but("recipe", "variant", "fold", "seed"):
+        wanted = getattr(where, column)
+        free = wanted is None or (not placed and column != "dataset")
+        if not free and getattr(number, column) not in wanted:
+            return False
+    return where.variant is None or not placed or has_variant(number.variant, where.variant)
 
 
 def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> pd.DataFrame:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmlbench.errors import UserError
+from dmlbench.errors import UserError, check_count
 from dmlbench.tensors import integers
-from dmlbench.values import Count, Seed, fits
 
 
 def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndarray:
@@ -21,10 +20,8 @@ def checked_labels(labels: Sequence[int], batch_size: int, seed: int) -> np.ndar
     labels = integers("labels", labels)
     if labels.ndim != 1 or not len(labels):
         raise UserError(f"labels: shape {labels.shape}; allowed: [N], N > 0")
-    if not fits(Count, batch_size):
-        raise UserError(f"batch_size = {batch_size}; allowed: an integer >= 1")
-    if not fits(Seed, seed):
-        raise UserError(f"seed = {seed}; allowed: an integer >= 0")
+    check_count("batch_size", batch_size, least=1)
+    check_count("seed", seed, least=0)
     return labels
 
 

@@ -6,10 +6,10 @@ Imports neither torch nor Optuna.
 from pathlib import Path
 
 from dmlbench.files import atomic_write
-from dmlbench.plan.choices import Model
-from dmlbench.plan.places import Place, with_values
-from dmlbench.plan.ranges import Value
-from dmlbench.plan.read import as_yaml, read_yaml
+from dmlbench.plan.catalogs.choices import Model
+from dmlbench.plan.catalogs.places import Place, with_values
+from dmlbench.plan.catalogs.ranges import Value
+from dmlbench.plan.catalogs.read import as_yaml, read_yaml
 
 
 class Best(Model):
@@ -37,13 +37,13 @@ class Best(Model):
 def write_best(path: Path, best: Best) -> None:
     """Write best.yaml."""
     with atomic_write(path) as unfinished:
-        unfinished.write_text(as_yaml(best.model_dump(exclude_none=True)))
+        unfinished.write_text(as_yaml(best.model_dump(exclude_none=True)), encoding="utf-8")
 
 
 def read_best(path: Path) -> dict[str, Value]:
     """The best values of a search: place in the spec -> value, exactly as they were tried.
 
-    `dmlbench.plan.places.with_values` merges them into a spec's plain values.
+    `dmlbench.plan.catalogs.places.with_values` merges them into a spec's plain values.
 
     Raises:
         UserError: the file is missing, is not YAML, or lacks something.

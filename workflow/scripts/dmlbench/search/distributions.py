@@ -10,7 +10,7 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial
 
-from dmlbench.plan.ranges import Parameter, Value
+from dmlbench.plan.catalogs.ranges import Parameter, Value
 
 Values = dict[str, Value]
 

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pyarrow.parquet as pq
 
-from dmlbench.plan.places import with_values
+from dmlbench.plan.catalogs.places import with_values
 from dmlbench.search.distributions import Values
 from dmlbench.search.worker import Report
 from dmlbench.training.loop import train

@@ -11,8 +11,7 @@ from dmlbench.errors import UserError
 from dmlbench.parquet import write_table
 from dmlbench.search.best import Best, write_best
 from dmlbench.search.distributions import values_of
-from dmlbench.search.state import open_trials
-from dmlbench.search.trials import Trials, best_of, reasons
+from dmlbench.search.trials import Trials, best_of, open_trials, reasons
 
 STATES = {
     TrialState.COMPLETE: "complete",

@@ -1,15 +1,12 @@
 """Where a search keeps its trials: a journal that many processes append to, or a database."""
 
-import contextlib
 import json
 import os
-import re
 import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote, unquote_plus
 
 import optuna
 from optuna.pruners import BasePruner
@@ -20,11 +17,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from dmlbench import locks
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write, full_disk_is_a_user_error
+from dmlbench.shared_files import end_of_last_line, read_shared, rewrite, shared_file
 
 DATABASE = "DMLBENCH_SEARCH_DATABASE"
 """Environment variable: a database's URL, as `postgresql+psycopg://user:password@host/name`."""
 
-_CHECKSUM = "crc32"
+_CHECKSUM, _AFTER = "crc32", "after"
+"""Keys of a line: its checksum, and that of the line before it."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -66,11 +65,10 @@ def _database(url: str, folder: Path) -> BaseStorage:
             # Reconnect after a restart of the database.
             return RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
         except (ImportError, RuntimeError, ValueError, SQLAlchemyError) as error:
-            scheme, is_url, _ = url.partition("://")
-            named = f"{scheme}://***" if is_url else "not a URL"
-            reason = _without_secrets(str(error).strip().splitlines()[0], url)
+            # A driver's message may contain the password.
             raise UserError(
-                f"the database of searches, {named} ({DATABASE}), cannot be opened: {reason}"
+                f"the database of searches ({DATABASE}) cannot be opened: {type(error).__name__}; "
+                "allowed: the URL of a server that runs, with its driver installed"
             ) from None
 
 
@@ -80,45 +78,25 @@ def _identity(folder: Path) -> str:
     with locks.held(folder / "locks" / "identity"):
         if not path.exists():
             with atomic_write(path) as unfinished:
-                unfinished.write_text(uuid.uuid4().hex[:8])
-        return path.read_text()
-
-
-def _without_secrets(text: str, url: str) -> str:
-    """A driver's message without what a URL says in secret: its password and its query's values.
-
-    A password may be written unquoted, with signs that divide a URL, and a driver then takes a part
-    of it for a host: each part is removed, as it is written and as it is meant.
-    """
-    for secret in sorted(_secrets(url), key=len, reverse=True):
-        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
-    return text
-
-
-def _secrets(url: str) -> set[str]:
-    rest = url.partition("://")[2]
-    login, _, _ = rest.rpartition("@")
-    user, colon, password = login.partition(":")
-    query = rest.partition("?")[2]
-    whole = {url, rest, password if colon else user}
-    values = {value for pair in re.split("[&;]", query) for value in [pair.partition("=")[2], pair]}
-    parts = {part for each in whole - {url, rest} | values for part in re.split("[:@/?&=]", each)}
-    written = whole | values | parts
-    return {each for text in written for each in (text, unquote(text), unquote_plus(text)) if each}
+                unfinished.write_text(uuid.uuid4().hex[:8], encoding="utf-8")
+        return path.read_text(encoding="utf-8")
 
 
 class _Journal(JournalFileBackend):
     """Optuna's journal, safe from writers that are killed and from damage.
 
     Optuna's own lock outlives its holder by half a minute, and a line truncated by a crash makes
-    its journal unreadable. Each line has a checksum, and the file next to the journal has the
-    length that it reached, so that trials which are lost or changed are an error.
+    its journal unreadable. Each line has a checksum and names that of the line before it, and the
+    file next to the journal has the length that it reached, so that trials which are lost, changed,
+    doubled or exchanged are an error.
     """
 
     def __init__(self, path: Path, lock: Path):
-        super().__init__(str(path))
+        with shared_file(path):
+            super().__init__(str(path))
         self.path, self.lock = path, lock
         self.length = path.with_suffix(".length")
+        self._checksums = {0: 0}
 
     def read_logs(self, log_number_from: int) -> Iterator[dict]:
         """Optuna's, checked.
@@ -129,11 +107,16 @@ class _Journal(JournalFileBackend):
         # First: the journal only grows.
         written = self._written()
         try:
-            for log in super().read_logs(log_number_from):
+            for number, log in enumerate(super().read_logs(log_number_from), log_number_from):
                 # Lines of before there were checksums have none.
-                checksum = log.pop(_CHECKSUM, None)
-                if checksum not in (None, _checksum(log)):
+                checksum, after = log.pop(_CHECKSUM, None), log.get(_AFTER)
+                actual = _checksum(log)
+                if checksum != actual and (checksum, after) != (None, None):
                     raise ValueError("a line differs from its checksum")
+                if after not in (None, self._checksums.get(number, after)):
+                    raise ValueError("a line is not where it was written")
+                self._checksums[number + 1] = actual
+                log.pop(_AFTER, None)
                 yield log
         except ValueError as error:
             raise self._damaged(str(error)) from error
@@ -149,27 +132,32 @@ class _Journal(JournalFileBackend):
 
     def _written(self) -> int:
         """Bytes that the journal had after the last append, or less if that was interrupted."""
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            return int(self.length.read_text())
-        return 0
+        try:
+            text = read_shared(self.length)
+        except FileNotFoundError:
+            return 0
+        return int(text) if text.isdecimal() else 0
 
     def append_logs(self, logs: list[dict]) -> None:
-        lines = "".join(_text(log | {_CHECKSUM: _checksum(log)}) + "\n" for log in logs)
         with (
             full_disk_is_a_user_error(self.path),
             locks.held(self.lock),
-            open(self.path, "rb+") as file,
+            shared_file(self.path) as file,
         ):
-            end = _end_of_last_line(file)
+            end = end_of_last_line(file)
             if end < self._written():
                 raise self._damaged(f"{self._written()} bytes were written, {end} can be read")
             file.truncate(end)
-            file.seek(0, os.SEEK_END)
-            file.write(lines.encode())
+            try:
+                before = _last_checksum(file, end)
+            except ValueError as error:
+                raise self._damaged(str(error)) from error
+            file.seek(end)
+            file.write("".join(_chained(logs, before)).encode())
             # An unbuffered write to a full disk would write a part without an error.
             file.flush()
             os.fsync(file.fileno())
-            self.length.write_text(str(file.tell()))
+            rewrite(self.length, str(file.tell()))
 
 
 def _text(log: dict) -> str:
@@ -180,11 +168,23 @@ def _checksum(log: dict) -> int:
     return zlib.crc32(_text(log).encode())
 
 
-def _end_of_last_line(file: BinaryIO) -> int:
-    """Bytes up to and including the last newline: only the end of the file may be incomplete."""
-    end = file.seek(0, os.SEEK_END)
-    file.seek(max(0, end - 1))
-    if end == 0 or file.read(1) == b"\n":
-        return end
-    file.seek(0)
-    return file.read().rfind(b"\n") + 1
+def _chained(logs: list[dict], before: int) -> Iterator[str]:
+    """The lines of logs, the first of which follows a line with this checksum."""
+    for log in logs:
+        known = log | {_AFTER: before}
+        before = _checksum(known)
+        yield _text(log | {_CHECKSUM: before, _AFTER: known[_AFTER]}) + "\n"
+
+
+def _last_checksum(file: BinaryIO, end: int) -> int:
+    """The checksum of the last line of a file that has so many bytes; 0 if it has none."""
+    line, start = b"", end
+    while start > 0 and b"\n" not in line[:-1]:
+        start = max(0, end - max(4096, 2 * len(line)))
+        file.seek(start)
+        line = file.read(end - start)
+    if not line:
+        return 0
+    log = json.loads(line[line.rfind(b"\n", 0, -1) + 1 :])
+    log.pop(_CHECKSUM, None)
+    return _checksum(log)

@@ -10,10 +10,12 @@ from typing import Protocol
 import optuna
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from dmlbench import locks
+from dmlbench import locks, registry
 from dmlbench.errors import UserError
-from dmlbench.plan.ranges import Parameter
+from dmlbench.plan.catalogs.ranges import Parameter
+from dmlbench.plan.specs.searches import trials_digest
 from dmlbench.search.distributions import Values, distribution_around
+from dmlbench.search.storage import open_study
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 FIRST_COUNT = 10
@@ -78,12 +80,13 @@ class Trials:
     def note(self, trial: FrozenTrial, **facts: float | str) -> None:
         """Store attributes of a running trial."""
         for name, fact in facts.items():
-            self._storage.set_trial_user_attr(self._id(trial), name, fact)
+            self.study._storage.set_trial_user_attr(trial._trial_id, name, fact)
 
     def report(self, trial: FrozenTrial, step: int, score: float) -> bool:
         """Store an intermediate score; returns whether to give up the trial."""
-        self._storage.set_trial_intermediate_value(self._id(trial), step, score)
-        return self.study.pruner.prune(self.study, self._storage.get_trial(self._id(trial)))
+        storage = self.study._storage
+        storage.set_trial_intermediate_value(trial._trial_id, step, score)
+        return self.study.pruner.prune(self.study, storage.get_trial(trial._trial_id))
 
     def _claim(self, strategy: Strategy) -> tuple[FrozenTrial | None, int | None]:
         while True:
@@ -129,13 +132,24 @@ class Trials:
     def _lock(self, number: int) -> Path:
         return self.folder / "locks" / f"trial{number}"
 
-    def _id(self, trial: FrozenTrial) -> int:
-        study = self._storage.get_study_id_from_name(self.study.study_name)
-        return self._storage.get_trial_id_from_study_id_trial_number(study, trial.number)
 
-    @property
-    def _storage(self):
-        return self.study._storage
+def open_trials(search: str, facts: dict, folder: Path) -> Trials:
+    """The trials of a search so far; a search with a different definition has other trials.
+
+    Args:
+        search: its id.
+        facts: as `dmlbench.plan.specs.searches.search_facts` gives them.
+        folder: holds the folders of shared state; on a file system that all workers share.
+    """
+    parameters = {
+        place: Parameter.model_validate(parameter)
+        for place, parameter in facts["parameters"].items()
+    }
+    digest, pruner = trials_digest(facts), facts["pruner"]
+    state = Path(folder) / f"state-{digest}"
+    pruner = registry.build("search/pruners", **pruner).pruner if pruner else None
+    study = open_study(state, digest, pruner)
+    return Trials(search, study, parameters, state, facts["budget"], facts["most_failed"])
 
 
 def best_of(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import yaml
 
+from dmlbench import registry
 from dmlbench.files import atomic_write
-from dmlbench.plan.searches import starting_values
-from dmlbench.plan.spec import complete
+from dmlbench.plan.specs.searches import starting_values, trials_digest
+from dmlbench.plan.specs.spec import complete
 from dmlbench.search.objective import TrainingObjective
-from dmlbench.search.state import open_trials
-from dmlbench.search.strategies import build_strategy
+from dmlbench.search.trials import open_trials
 from dmlbench.search.worker import work
 
 
@@ -25,12 +25,13 @@ def run_worker(search: str, facts: dict, *, folder: Path, output: Path, **argume
         UserError: too many trials have failed; as `train`.
     """
     trials, specs = open_trials(search, facts, folder), facts["trial_specs"]
-    strategy = build_strategy(
-        **facts["strategy"],
-        parameters=trials.parameters,
-        spec_values=starting_values(complete(specs[0]), trials.parameters),
-        seed=specs[0]["seed"],
-    )
+    given = {
+        "parameters": trials.parameters,
+        "spec_values": starting_values(complete(specs[0]), trials.parameters),
+        "seed": specs[0]["seed"],
+        "search": trials_digest(facts),
+    }
+    strategy = registry.build("search/strategies", **facts["strategy"], context=given)
     done = work(trials, strategy, TrainingObjective(specs, trials.folder / "trials", arguments))
     with atomic_write(output) as unfinished:
-        unfinished.write_text(yaml.safe_dump({"trials": done}))
+        unfinished.write_text(yaml.safe_dump({"trials": done}), encoding="utf-8")

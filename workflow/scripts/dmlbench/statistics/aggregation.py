@@ -9,11 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.parquet import read_table, write_table
-from dmlbench.plan.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL
+from dmlbench.plan import paths
+from dmlbench.plan.catalogs.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL
 
 SCORES = pa.schema(
     [
@@ -33,6 +35,9 @@ SCHEMA = pa.schema(
     ]
 )
 """The long table: a study's name of a run, the run's folder, and one of its scores."""
+
+FILE = Path(paths.made("aggregate", "scores", study="")).name
+"""The file of a study's long table."""
 
 COLUMNS = tuple(SCHEMA.names)
 ROLES = ("train", "validation", "test")
@@ -93,7 +98,8 @@ def collect(
     Args:
         rows: the columns of each row, and `run`, the folder of its run.
         score_files: for each row the Parquet file of its run's scores, with the columns of
-            `SCORES`; rows of one run have the same file.
+            `SCORES`, or the long table of a published study that has them; rows of one run have
+            the same file.
         tables: Parquet files of experiments, which have the columns of `SCHEMA` already; a
             column that one lacks is filled with its default, `run` with the folder's name, `seed`
             with the number in the file's name (`seed<n>.parquet`).
@@ -110,8 +116,10 @@ def collect(
             f"{len(rows)} rows and {len(score_files)} score files; allowed: one file per row"
         )
     files = [Path(file) for file in score_files]
-    of_run = {file: _read(file, SCORES) for file in dict.fromkeys(files)}
-    parts = [_named(row, of_run[file]) for row, file in zip(rows, files, strict=True)]
+    read = {file: read_table(file) for file in dict.fromkeys(files)}
+    parts = [
+        _named(row, _of_run(row, read[file], file)) for row, file in zip(rows, files, strict=True)
+    ]
     parts += [_read_experiment(Path(table)) for table in tables]
     scores = pa.concat_tables(parts).to_pandas()
     repeated = scores[scores.duplicated([*ROW, "role", "selection", "metric"])]
@@ -165,6 +173,17 @@ def in_rows(scores: pd.DataFrame, rows: Iterable[Mapping[str, Any]]) -> pd.Serie
     """For each score, whether it belongs to one of these rows."""
     wanted = pd.MultiIndex.from_tuples([row_of(row) for row in rows], names=ROW)
     return pd.Series(pd.MultiIndex.from_frame(scores[ROW]).isin(wanted), index=scores.index)
+
+
+def _of_run(row: Mapping[str, Any], table: pa.Table, path: Path) -> pa.Table:
+    """The scores of a row's run, also from a long table, in which it may have several names."""
+    if "run" not in table.column_names:
+        return _checked(table, path, SCORES)
+    is_asked = (pc.field("run") == row["run"]) & (pc.field("fold") == str(row_of(row).fold))
+    scores = _checked(table, path, SCHEMA).filter(is_asked).select(SCORES.names)
+    if not len(scores):
+        raise UserError(f"{path}: has no scores of {row['run']}")
+    return scores.group_by(SCORES.names).aggregate([]).select(SCORES.names)
 
 
 def _named(row: Mapping[str, Any], scores: pa.Table) -> pa.Table:

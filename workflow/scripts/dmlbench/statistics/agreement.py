@@ -10,8 +10,8 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.plan.mapping import read_mapping
-from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.plan.catalogs.rows import EXPERIMENT
+from dmlbench.plan.studies.mapping import read_mapping
 from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.comparison import CITED
 from dmlbench.statistics.margins import with_margins

@@ -1,23 +1,29 @@
-"""Confidence in the ranks of a tournament: other test images, and other seeds if there are any.
+"""Confidence in the ranks of a tournament: for other test images and seeds, or other classes.
 
 Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks with applications to mobility
 across neighborhoods and academic achievement across countries, Review of Economic Studies 91,
 2024. Resampling ranks themselves would be wrong: noise pulls every average rank to the middle.
 """
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from dmlbench.errors import UserError
-from dmlbench.evaluation.names import split_at_k
+from dmlbench.evaluation.names import quantity, split_at_k
 from dmlbench.parquet import read_table
-from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, row_of
+from dmlbench.statistics.equivalence import ALPHA, Difference, p_value_of
+from dmlbench.statistics.other_classes import CLASS, SPLIT, OverSplits
+from dmlbench.statistics.paired import holm
+from dmlbench.statistics.summary import in_units
 
 COLUMNS = ["method", "rank_low", "rank_high", "probability_first"]
 
@@ -120,6 +126,109 @@ def rank_confidence(
         },
         columns=COLUMNS,
     )
+
+
+class OnOtherClasses(NamedTuple):
+    """Ranks of a tournament whose experiments are splits of the same classes.
+
+    Attributes:
+        ranks: a column for `method`, `rank_low` and `rank_high`, as `rank_confidence` has them.
+        apart: method -> the methods that it is shown to differ from, tested jointly (Holm).
+        unit: what repeats: `other_classes.SPLIT` or `CLASS`.
+    """
+
+    ranks: pd.DataFrame
+    apart: dict[str, list[str]]
+    unit: str
+
+
+def ranks_on_other_classes(
+    scores: pd.DataFrame,
+    *,
+    metric: str,
+    methods: Sequence[str],
+    classes: pd.DataFrame | None = None,
+) -> OnOtherClasses:
+    """The intervals of average ranks, and which methods differ, for other classes.
+
+    On each data set, with each network and embedding size, differences between methods are
+    estimated over its splits of the classes (`other_classes.OverSplits`). A method's rank there is
+    between 1 + the number of methods that are surely better and k - the number of those that are
+    surely worse, which hold together in 95 % of cases (Bonferroni over the k - 1 others). Bounds
+    are averaged over data sets, networks and sizes, and so are the differences of two methods.
+
+    Args:
+        scores: the long table, of one metric, selection rule and role, several splits in each.
+        metric: of the scores.
+        methods: the ranked methods.
+        classes: the scores of each test class (`statistics.classes`); None if unknown.
+    """
+    sign = -1 if quantity(metric).better == "lower" else 1
+    keys = ["dataset", "network", "embedding_dim", "fold"]
+    bounds, found, units = [], [], set()
+    for key, own in in_units(scores).groupby(keys, sort=False):
+        alike = OverSplits(
+            own, ["method"], _of_setting(classes, metric, dict(zip(keys, key, strict=True)))
+        )
+        several = {
+            (first, other): alike.difference({(first,): sign, (other,): -sign})
+            for first, other in itertools.combinations(methods, 2)
+        }
+        several |= {
+            (other, first): each._replace(value=-each.value)
+            for (first, other), each in several.items()
+        }
+        bounds.append([_rank_bounds(method, several, len(methods)) for method in methods])
+        found.append(several)
+        units.add(alike.unit({(method,): 0.0 for method in methods}))
+    low, high = np.mean(bounds, axis=0).T
+    ranks = pd.DataFrame({"method": list(methods), "rank_low": low, "rank_high": high})
+    unit = CLASS if units == {CLASS} else SPLIT
+    return OnOtherClasses(ranks, _apart(methods, found), unit)
+
+
+def _of_setting(
+    classes: pd.DataFrame | None, metric: str, setting: Mapping[str, Any]
+) -> pd.DataFrame | None:
+    if classes is None:
+        return None
+    for column, value in {**setting, "metric": metric}.items():
+        classes = classes[classes[column] == value]
+    return in_units(classes)
+
+
+def _rank_bounds(
+    method: str, differences: Mapping[tuple[str, str], Difference], count: int
+) -> tuple[float, float]:
+    """Bounds of a method's rank among `count` methods that hold in 95 % of cases."""
+    own = [difference for (first, _), difference in differences.items() if first == method]
+    limits = [
+        stdtrit(each.freedom, 1 - 0.025 / (count - 1)) * each.error if each.error else 0.0
+        for each in own
+    ]
+    better = sum(each.value < -limit for each, limit in zip(own, limits, strict=True))
+    worse = sum(each.value > limit for each, limit in zip(own, limits, strict=True))
+    return 1.0 + better, float(count - worse)
+
+
+def _apart(
+    methods: Sequence[str], found: Sequence[Mapping[tuple[str, str], Difference]]
+) -> dict[str, list[str]]:
+    """Method -> those that its mean difference over several estimates is significant from."""
+    pairs = list(itertools.combinations(methods, 2))
+    p_values = []
+    for pair in pairs:
+        own = [differences[pair] for differences in found]
+        error = sum(each.error**2 for each in own) ** 0.5 / len(own)
+        freedom = min(each.freedom for each in own)
+        mean = Difference(np.mean([each.value for each in own]), error, freedom)
+        p_values.append(p_value_of(mean))
+    significant = holm(pd.Series(p_values)) <= ALPHA
+    shown = [pair for pair, differs in zip(pairs, significant, strict=True) if differs]
+    return {
+        method: [other for pair in shown if method in pair for other in pair if other != method]
+        for method in methods
+    }
 
 
 def _cells(answers: Mapping[Coordinates, pd.Series], methods: Sequence[str]) -> np.ndarray:

@@ -145,8 +145,18 @@ def beyond_p(difference: Difference, margin):
     return np.minimum(tails[0] + tails[1], 1)
 
 
+def p_value_of(difference: Difference) -> float:
+    """p-value of the two-sided t test of no difference; NaN where its error is unknown or 0."""
+    return float(beyond_p(difference, 0)) if difference.error else np.nan
+
+
+def half_interval(difference: Difference):
+    """Half of the 95 % interval of a difference (Student's t); NaN if its error is unknown."""
+    return stdtrit(difference.freedom, 1 - ALPHA / 2) * difference.error
+
+
 def detectable_difference(error, freedom):
-    """The smallest true difference that a two-sided t test finds with a probability of `POWER`.
+    """The smallest true difference that a t test finds with a probability of `POWER`.
 
     Where no difference is found, larger ones than this would probably have been found.
 
@@ -160,7 +170,7 @@ def detectable_difference(error, freedom):
     return error * np.where(known, ndtri(1 - ALPHA / 2) + ndtri(POWER), shift)
 
 
-def equivalence_power(margin, error, freedom, *, true=0.0):
+def equivalence_power(margin, error, freedom, *, true=0.0, alpha=ALPHA):
     """The probability that the two one-sided tests show equivalence.
 
     Args:
@@ -168,19 +178,20 @@ def equivalence_power(margin, error, freedom, *, true=0.0):
         error: the true standard error of the difference, > 0.
         freedom: degrees of freedom of its estimate.
         true: the true difference.
+        alpha: of each of the two tests.
     """
     margin, error, freedom, true = np.broadcast_arrays(margin, error, freedom, true)
     estimated = np.ones((*margin.shape, len(_QUANTILES)))
     finite = np.isfinite(freedom)
     degrees = freedom[finite][..., None]
     estimated[finite] = np.sqrt(chdtri(degrees, _QUANTILES) / degrees)
-    room = (margin / error)[..., None] - stdtrit(freedom, 1 - ALPHA)[..., None] * estimated
+    room = (margin / error)[..., None] - stdtrit(freedom, 1 - alpha)[..., None] * estimated
     shift = (true / error)[..., None]
     shown = np.where(room > 0, ndtr(room - shift) - ndtr(-room - shift), 0)
     return shown.mean(axis=-1)
 
 
-def runs_needed(deviation, margin, *, error=0.0, freedom=None):
+def runs_needed(deviation, margin, *, error=0.0, freedom=None, alpha=ALPHA):
     """How many runs show equivalence with a probability of `POWER` if there is no difference.
 
     Args:
@@ -189,6 +200,7 @@ def runs_needed(deviation, margin, *, error=0.0, freedom=None):
         error: standard error of the printed number that they are compared with.
         freedom: degrees of freedom of a deviation that is known beforehand, so that one run can
             be enough; None if the runs themselves must estimate it.
+        alpha: of each of the two tests.
 
     Returns:
         The smallest such number; infinite if `MOST_RUNS` are too few, as they are where the
@@ -199,7 +211,8 @@ def runs_needed(deviation, margin, *, error=0.0, freedom=None):
     def enough(count: np.ndarray) -> np.ndarray:
         variance = np.maximum(deviation**2 / count, np.finfo(float).tiny)
         degrees = count - 1 if freedom is None else freedom
-        return equivalence_power(margin, *_welch(variance, degrees, error**2, np.inf)) >= POWER
+        estimated = _welch(variance, degrees, error**2, np.inf)
+        return equivalence_power(margin, *estimated, alpha=alpha) >= POWER
 
     fewest = 2 if freedom is None else 1
     low, high = np.full(margin.shape, fewest - 1), np.full(margin.shape, MOST_RUNS)

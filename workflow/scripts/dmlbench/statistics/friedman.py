@@ -4,6 +4,7 @@ Source: Demšar, Statistical comparisons of classifiers over multiple data sets,
 section 3.2.
 """
 
+from collections.abc import Mapping, Sequence
 from itertools import permutations, product
 from math import factorial
 from typing import NamedTuple
@@ -107,24 +108,34 @@ def critical_difference(methods: int, experiments: int, *, level: float = 0.95) 
     return float(quantile * (methods * (methods + 1) / (6 * experiments)) ** 0.5)
 
 
-def groups(average_ranks: pd.Series, difference: float) -> list[list[str]]:
-    """The largest sets of methods without a significant difference, the best first.
+def apart_by_ranks(average_ranks: pd.Series, difference: float) -> dict[str, list[str]]:
+    """Method -> those whose average rank is at least the critical difference away."""
+    return {
+        method: average_ranks.index[abs(average_ranks - rank) >= difference].tolist()
+        for method, rank in average_ranks.items()
+    }
+
+
+def groups(average_ranks: pd.Series, apart: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The largest sets of neighbors in rank of which no two differ, the best first.
 
     Args:
         average_ranks: method -> average rank.
-        difference: the critical difference.
+        apart: method -> the methods that it is shown to differ from.
 
     Returns:
         Sets of at least two methods, best method first; none is a subset of another.
     """
-    ordered = average_ranks.sort_values(kind="stable")
+    ordered = list(average_ranks.sort_values(kind="stable").index)
     sets: list[list[str]] = []
     end = 0
-    for start, rank in enumerate(ordered):
-        stop = int((ordered - rank < difference).sum())
+    for start in range(len(ordered)):
+        stop = start + 1
+        while stop < len(ordered) and not set(apart[ordered[stop]]) & set(ordered[start:stop]):
+            stop += 1
         if stop > max(end, start + 1):
             end = stop
-            sets.append(list(ordered.index[start:stop]))
+            sets.append(ordered[start:stop])
     return sets
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from dmlbench.files import atomic_write
-from dmlbench.plan.margins import Control, read_sources
-from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.plan.catalogs.rows import EXPERIMENT
+from dmlbench.plan.studies.margins import Control, read_sources
 from dmlbench.statistics.equivalence import ALPHA
 from dmlbench.statistics.noise import cell_of, noise_of
 from dmlbench.statistics.placement import KEY, read_placed

@@ -8,8 +8,8 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from dmlbench.evaluation.names import split_at_k
-from dmlbench.plan.mapping import When
-from dmlbench.plan.margins import Sources, read_sources
+from dmlbench.plan.studies.mapping import When
+from dmlbench.plan.studies.margins import Sources, read_sources
 from dmlbench.statistics.placement import KEY, read_placed
 
 COLUMNS = ["dataset", "metric", "noise", "rerun", "freedom", "source"]

@@ -1,24 +1,27 @@
-"""Differences between trainings of equal seeds, with confidence."""
+"""Differences between methods or variants, with confidence: for other seeds or other classes."""
 
+import functools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.special import stdtrit
 
 from dmlbench.errors import UserError
-from dmlbench.plan.rows import all_but
+from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.statistics.aggregation import ROW
 from dmlbench.statistics.equivalence import (
     MOST_RUNS,
-    beyond_p,
     detectable_difference,
+    half_interval,
+    p_value_of,
     pairing_gains,
     variance_ratio,
 )
 from dmlbench.statistics.equivalence import between as two_samples
+from dmlbench.statistics.other_classes import SEED, SPLIT, OverSplits, of_splits
 from dmlbench.statistics.summary import half_width, in_units
 
 _NOISE = 10
@@ -28,7 +31,7 @@ ALL_METHODS = ""
 """The method of rows that are means over several methods."""
 
 COLUMNS = ["dataset", "method", "variant", "metric", "pairs", "reference", "value", "difference"]
-COLUMNS += ["low", "high", "p_value", "sign", "holm", "ratio"]
+COLUMNS += ["low", "high", "p_value", "sign", "holm", "ratio", "unit"]
 
 
 class Paired(NamedTuple):
@@ -98,10 +101,10 @@ def compared(first: Sequence[float], second: Sequence[float], *, ratio: float) -
     as_pairs = paired(np.subtract(first, second))
     if pairing_gains(ratio) or as_pairs.pairs < 2:
         return as_pairs
-    _, error, freedom = difference = two_samples(np.round(first, _NOISE), np.round(second, _NOISE))
-    half = stdtrit(freedom, 0.975) * error
-    p_value = float(beyond_p(difference, 0)) if error else np.nan
-    return as_pairs._replace(low=as_pairs.mean - half, high=as_pairs.mean + half, p_value=p_value)
+    difference = two_samples(np.round(first, _NOISE), np.round(second, _NOISE))
+    half = half_interval(difference)
+    low, high = as_pairs.mean - half, as_pairs.mean + half
+    return as_pairs._replace(low=low, high=high, p_value=p_value_of(difference))
 
 
 def paired_differences(
@@ -109,60 +112,69 @@ def paired_differences(
     references: Mapping[str, str],
     *,
     between: Literal["method", "variant"] = "variant",
+    classes: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """How much scores exceed those of their references, in trainings of equal seeds.
+    """How much scores exceed those of their references, in trainings that are alike otherwise.
 
-    Each difference is that of two trainings that are alike but for one column. They begin with the
+    On one split of the classes, differences are between trainings of one seed, which begin with the
     same weights; where differences vary less than scores for it, pairs are compared, elsewhere two
-    samples (`equivalence.pairing_gains`), alike for all comparisons of a data set and metric. A
-    variant with several methods has one more
-    row per data set for their mean: its differences are means over methods, one for each seed that
-    all of them have, because trainings of one seed are not independent pairs.
+    samples (`equivalence.pairing_gains`), alike for all comparisons of a data set and metric. They
+    hold for other seeds. On several splits they are estimated for other classes
+    (`other_classes.OverSplits`).
+
+    A variant with several methods has one more row per data set for their mean, over the seeds or
+    splits that all of them have, because trainings of one seed are not independent pairs.
 
     Args:
         scores: the long table of scores (fractions) of one role and selection rule.
         references: compared value -> reference; values of the column `between`.
         between: the column in which a score and its reference differ.
+        classes: the scores of each test class, as `statistics.classes` has them; None if unknown.
 
     Returns:
         One row per data set, method, variant and metric, in the order of the scores, the means
         over methods (`ALL_METHODS`) last: `COLUMNS`. `reference` and `value`, the means over the
-        pairs, and differences are in the metric's unit. `ratio` is the variance ratio by which the
-        test was chosen, `sign` the p-value of the sign test, `holm` that of the t test after Holm's
-        correction for the single methods of one metric; missing for the mean over methods. Unknown
-        values are missing.
+        pairs, and differences are in the metric's unit. `low` and `high` are the ends of the 95 %
+        interval; `unit` is what repeats behind it (`other_classes.ABOUT`), `pairs` how many seeds
+        or splits there are. `ratio` is the variance ratio by which the test was chosen, `sign` the
+        p-value of the sign test, `holm` that of the t test after Holm's correction for the single
+        methods of one metric; missing for the mean over methods. Unknown values are missing, as is
+        the sign test over splits, which are not independent.
 
     Raises:
         UserError: no score with its reference; several roles or selection rules; several networks,
-            sizes, recipes or splits of one data set.
+            sizes or recipes of one data set.
     """
     pairs = _pairs(scores, references, between)
-    single = _differences(pairs)
+    single = _differences(pairs, scores, classes, between)
     by_metric = single.groupby("metric", group_keys=False).p_value
     single["holm"] = by_metric.apply(holm).reindex(single.index)
     if between == "method":
         return single[COLUMNS]
     several = pairs.groupby(["dataset", "variant"]).method.transform("nunique") > 1
-    together = _differences(_over_methods(pairs[several])).assign(holm=np.nan)
+    means = _over_methods(pairs[several])
+    together = _differences(means, scores, classes, between).assign(holm=np.nan)
     return pd.concat([single, together] if len(together) else [single], ignore_index=True)[COLUMNS]
 
 
 def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
-    """The standard deviation of the methods' scores, seed by seed, seeds summarized.
+    """The standard deviation of the methods' scores, seed by seed or split by split, summarized.
 
     Args:
         scores: the long table of scores of one selection rule and role.
 
     Returns:
-        One row per metric and combination of the columns other than method and seed: `spread` (n -
-        1) and its 95 % interval, `low` to `high`, in the unit of the scores, `methods`, `seeds`.
+        One row per metric and combination of the columns other than method, split and seed:
+        `spread` (n - 1) and its 95 % interval, `low` to `high`, in the unit of the scores,
+        `methods`, `repeats` (how many seeds, or splits of the classes where there are several) and
+        `unit` (what repeats behind the interval, `other_classes.ABOUT`).
 
     Raises:
-        UserError: fewer than two methods, or a seed that some methods lack or have twice.
+        UserError: fewer than two methods, or a seed or split that some methods lack or have twice.
     """
     alike = [column for column in ROW if column != "method"] + ["metric"]
     spreads = scores.groupby(alike, sort=False)["value"].agg(spread="std", methods="count")
-    key = [column for column in alike if column != "seed"]
+    key = [column for column in alike if column not in ("split", "seed")]
     there = scores.groupby(key, sort=False)["method"].nunique().rename("there").reset_index()
     there = spreads.reset_index().merge(there, on=key)["there"].to_numpy()
     counts = set(spreads["methods"])
@@ -172,9 +184,15 @@ def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
     key = [*key, "methods"]
     rows = []
     for names, group in spreads.reset_index().groupby(key, sort=False):
-        mean = paired(group["spread"])
-        rows.append((*names, mean.mean, mean.low, mean.high, mean.pairs))
-    return pd.DataFrame(rows, columns=[*key, "spread", "low", "high", "seeds"])
+        by_split = group.groupby("split", sort=False)["spread"].mean()
+        if len(by_split) > 1:
+            mean = of_splits(by_split)
+            ends = mean.value - half_interval(mean), mean.value + half_interval(mean)
+            rows.append((*names, mean.value, *ends, len(by_split), SPLIT))
+        else:
+            mean = paired(group["spread"])
+            rows.append((*names, mean.mean, mean.low, mean.high, mean.pairs, SEED))
+    return pd.DataFrame(rows, columns=[*key, "spread", "low", "high", "repeats", "unit"])
 
 
 def holm(p_values: pd.Series) -> pd.Series:
@@ -196,7 +214,7 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
             values = ", ".join(sorted(scores[column].unique()))
             raise UserError(f"scores of several {column}s ({values}); allowed: one")
     for dataset, rows in scores.groupby("dataset", sort=False):
-        for column in all_but("dataset", "method", "variant", "fold", "seed"):
+        for column in all_but("dataset", "method", "variant", "split", "fold", "seed"):
             values = rows[column].unique()
             if len(values) > 1:
                 listed = ", ".join(map(str, sorted(values)))
@@ -214,24 +232,68 @@ def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) ->
 
 
 def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:
-    """The pairs' means over methods, for seeds that all methods of a variant have."""
+    """The pairs' means over methods, for seeds and splits that all methods of a variant have."""
     together = ["dataset", "variant", "metric"]
     all_of = pairs.groupby(together, sort=False).method.transform("nunique")
-    groups = pairs.assign(all_of=all_of).groupby([*together, "seed", "fold"], sort=False)
+    groups = pairs.assign(all_of=all_of).groupby([*together, "split", "seed", "fold"], sort=False)
     means = groups[["reference", "value", "difference", "all_of"]].mean()
-    return means[groups.size() == means.all_of].reset_index().assign(method=ALL_METHODS)
+    methods = groups["method"].agg(tuple).rename("methods")
+    references = groups["_reference"].first()
+    whole = means.join([methods, references])[groups.size() == means.all_of]
+    return whole.reset_index().assign(method=ALL_METHODS)
 
 
-def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
-    rows = []
+def _differences(
+    pairs: pd.DataFrame, scores: pd.DataFrame, classes: pd.DataFrame | None, between: str
+) -> pd.DataFrame:
     alike = ["method", "variant"]
     ratios = {
         names: variance_ratio((each.value, each.reference) for _, each in group.groupby(alike))
         for names, group in pairs.groupby(["dataset", "metric"])
     }
+    over_splits = _OverSplits(scores, classes, between)
+    rows = []
     for names, group in pairs.groupby(["dataset", *alike, "metric"], sort=False):
+        if group.split.nunique() > 1:
+            rows.append((*names, *over_splits.of(names, group)))
+            continue
         ratio = ratios[names[0], names[-1]]
         test = compared(group.value, group.reference, ratio=ratio)
         means = (test.pairs, group.reference.mean(), group.value.mean(), test.mean)
-        rows.append((*names, *means, test.low, test.high, test.p_value, test.sign, ratio))
+        tested = (test.low, test.high, test.p_value, test.sign, ratio, SEED)
+        rows.append((*names, *means, *tested))
     return pd.DataFrame(rows, columns=[column for column in COLUMNS if column != "holm"])
+
+
+class _OverSplits:
+    """The differences of a long table whose trainings are on several splits of the classes."""
+
+    def __init__(self, scores: pd.DataFrame, classes: pd.DataFrame | None, between: str):
+        self.scores, self.classes, self.between = scores, classes, between
+        self.alike = functools.cache(self._alike)
+
+    def _alike(self, dataset: str, metric: str) -> OverSplits:
+        def kept(frame: pd.DataFrame) -> pd.DataFrame:
+            return in_units(frame[(frame["dataset"] == dataset) & (frame["metric"] == metric)])
+
+        of_class = None if self.classes is None else kept(self.classes)
+        return OverSplits(kept(self.scores), ["method", "variant"], of_class)
+
+    def of(self, names: tuple[str, ...], group: pd.DataFrame) -> tuple:
+        """The columns of `COLUMNS` after the first four, without `holm`."""
+        dataset, method, variant, metric = names
+        methods = [method] if method != ALL_METHODS else group["methods"].iloc[0]
+        weights: dict[tuple, float] = defaultdict(float)
+        for each in methods:
+            arm = {"method": each, "variant": variant}
+            control = arm | {self.between: group["_reference"].iloc[0]}
+            weights[tuple(arm.values())] += 1 / len(methods)
+            weights[tuple(control.values())] -= 1 / len(methods)
+        alike = self.alike(dataset, metric)
+        found = alike.difference(weights)
+        half = half_interval(found)
+        p_value = p_value_of(found)
+        by_split = group.groupby("split")[["reference", "value"]].mean()
+        means = (len(by_split), by_split.reference.mean(), by_split.value.mean(), found.value)
+        bounds = (found.value - half, found.value + half)
+        return (*means, *bounds, p_value, np.nan, np.nan, alike.unit(weights))

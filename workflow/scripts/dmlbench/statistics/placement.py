@@ -9,7 +9,8 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.plan.mapping import (
+from dmlbench.plan.catalogs.rows import PLACED, all_but
+from dmlbench.plan.studies.mapping import (
     CELL,
     NOWHERE,
     Mapping,
@@ -18,7 +19,6 @@ from dmlbench.plan.mapping import (
     cell_of,
     read_mapping,
 )
-from dmlbench.plan.rows import PLACED, all_but
 from dmlbench.statistics.printed import read_printed_files
 
 KEY = [*PLACED, "role", "metric"]
@@ -50,8 +50,8 @@ def place(printed: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
     Returns:
         One row per printed number: study, table, panel, value, note, number, decimals and k of
         `printed`, and its method and variant as `printed_method` and `printed_variant`; the
-        columns of `plan.mapping.Place`; `why`, why a number has no place (empty if it has one;
-        otherwise the other columns are as printed, without split and fold); `selection`, the
+        columns of `plan.studies.mapping.Place`; `why`, why a number has no place (empty if it has
+        one; otherwise the other columns are as printed, without split and fold); `selection`, the
         rule of a number that is not at its run's own epoch (empty for others); `printed_std`, the
         spread as printed; `error`, the standard error of the printed mean (missing if no spread is
         printed); and `runs`, how many runs it is the mean of (infinite where the document does not

@@ -8,8 +8,8 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.plan.mapping import table_id
-from dmlbench.plan.rows import NOTHING
+from dmlbench.plan.catalogs.rows import NOTHING
+from dmlbench.plan.studies.mapping import table_id
 
 
 def read_printed(reference: str | os.PathLike, tables: Iterable[str]) -> pd.DataFrame:

@@ -40,7 +40,7 @@ def _cost(path: Path) -> dict[str, float | None]:
     if not path.exists():
         return {"seconds": None, "max_rss_mb": None}
     # Three of these files per run: pandas takes over twenty times as long.
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         repeats = list(csv.DictReader(file, delimiter="\t"))
     memory = [float(repeat["max_rss"]) for repeat in repeats if repeat["max_rss"] not in _UNKNOWN]
     return {

@@ -11,11 +11,16 @@ from scipy import stats
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.files import atomic_write
-from dmlbench.plan.rows import EXPERIMENT
+from dmlbench.plan.catalogs.rows import EXPERIMENT
+from dmlbench.statistics import classes
 from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, collect
-from dmlbench.statistics.confidence import rank_confidence, read_answers
+from dmlbench.statistics.confidence import (
+    rank_confidence,
+    ranks_on_other_classes,
+    read_answers,
+)
 from dmlbench.statistics.equivalence import POWER
-from dmlbench.statistics.friedman import critical_difference, friedman
+from dmlbench.statistics.friedman import apart_by_ranks, critical_difference, friedman
 
 
 def ranks(
@@ -41,12 +46,7 @@ def ranks(
         UserError: no scores at all; a method is absent from an experiment, or has more than one
             recipe or variant there.
     """
-    chosen = scores[
-        (scores.role == "test")
-        & (scores.metric == metric)
-        & (scores.selection == selection)
-        & scores.method.isin(list(methods))
-    ]
+    chosen = _chosen(scores, metric, methods, selection)
     if chosen.empty:
         raise UserError(
             f"no scores of {metric} at {selection} for any of {', '.join(methods)}; there are "
@@ -70,6 +70,17 @@ def ranks(
     return ranked(values.round(SAME_SCORE), metric)
 
 
+def _chosen(
+    scores: pd.DataFrame, metric: str, methods: Sequence[str], selection: str
+) -> pd.DataFrame:
+    return scores[
+        (scores.role == "test")
+        & (scores.metric == metric)
+        & (scores.selection == selection)
+        & scores.method.isin(list(methods))
+    ]
+
+
 def ranked(values: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Ranks within each column of a metric's values, 1 for the best; ties share their average."""
     return values.rank(ascending=quantity(metric).better == "lower", method="average")
@@ -82,22 +93,29 @@ def tournament(
     methods: Sequence[str],
     selection: str,
     answers: Mapping[Coordinates, pd.Series] | None = None,
+    of_classes: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
 
+    Experiments on several splits of the same classes are not independent: their ranks have
+    intervals for other classes (`confidence.ranks_on_other_classes`), and no Friedman test.
+
     Args and Raises: as `ranks`.
         answers: the score of each query (`confidence.read_answers`), for `rank_low`, `rank_high`
-            and `probability_first`.
+            and `probability_first` of experiments on one split.
+        of_classes: the scores of each test class (`statistics.classes`), for those on several.
 
     Returns:
         Frame with method, total_rank, average_rank, rank_std (missing for a single experiment),
         experiments (how many), ties (in how many of them the rank is shared), best_rank,
         worst_rank, rank_low and rank_high (95 % interval of the average rank),
-        probability_first (the three are missing without answers), and for the whole tournament
-        friedman_p (Friedman's test), critical_difference (Nemenyi's of average ranks at 95 %) and
-        concordance (Kendall's W: 1 if all experiments order the methods alike, 0 if they share
-        nothing), missing for a single method or experiment, which leaves nothing to test; the
-        winner first, equal totals in the order of `methods`.
+        probability_first (the three are missing if unknown), `unit` (what repeats behind the
+        interval; empty for queries and seeds), `apart_from` (the methods that it is shown to differ
+        from, all pairs tested together), and for the whole tournament friedman_p (Friedman's test),
+        critical_difference (Nemenyi's of average ranks at 5 %) and concordance (Kendall's W: 1 if
+        all experiments order the methods alike, 0 if they share nothing), missing for a single
+        method or experiment, which leaves nothing to test; the winner first, equal totals in the
+        order of `methods`.
     """
     table = ranks(scores, metric=metric, methods=methods, selection=selection)
     shared = table.apply(lambda column: column.duplicated(keep=False))
@@ -113,17 +131,36 @@ def tournament(
             "worst_rank": table.max(axis=1).to_numpy(),
         }
     )
-    if answers:
+    of_whole = dict.fromkeys(["friedman_p", "critical_difference", "concordance"], np.nan)
+    apart: dict[str, list[str]] = {method: [] for method in table.index}
+    unit = ""
+    if min(table.shape) > 1:
+        test = friedman(table)
+        of_whole["concordance"] = test.chi_square / (table.shape[1] * (len(table) - 1))
+    if _share_classes(table) and len(table) > 1:
+        chosen = _chosen(scores, metric, methods, selection)
+        kept = of_classes
+        if kept is not None:
+            kept = kept[kept["selection"].isin([selection, "none"])]
+        found = ranks_on_other_classes(chosen, metric=metric, methods=methods, classes=kept)
+        result = result.merge(found.ranks, on="method").assign(probability_first=np.nan)
+        apart, unit = found.apart, found.unit
+    elif answers:
         result = result.merge(rank_confidence(answers, methods=methods), on="method")
     else:
         result[["rank_low", "rank_high", "probability_first"]] = np.nan
-    result[["friedman_p", "critical_difference", "concordance"]] = np.nan
-    if min(table.shape) > 1:
-        test = friedman(table)
-        result["friedman_p"] = test.p_value
-        result["critical_difference"] = critical_difference(*table.shape)
-        result["concordance"] = test.chi_square / (table.shape[1] * (len(table) - 1))
+    if min(table.shape) > 1 and not unit:
+        of_whole["friedman_p"] = test.p_value
+        of_whole["critical_difference"] = critical_difference(*table.shape)
+        apart = apart_by_ranks(table.mean(axis=1), of_whole["critical_difference"])
+    result = result.assign(unit=unit, apart_from=list(apart.values()), **of_whole)
     return result.sort_values("total_rank", kind="stable", ignore_index=True)
+
+
+def _share_classes(table: pd.DataFrame) -> bool:
+    """Whether experiments of a table of ranks are on several splits of one data set."""
+    setting = [level for level in table.columns.names if level not in ("split", "method")]
+    return bool(table.columns.to_frame(index=False).duplicated(setting).any())
 
 
 class Trend(NamedTuple):
@@ -165,6 +202,25 @@ def rank_by_year(board: pd.DataFrame, years: Mapping[str, int]) -> Trend | None:
     return Trend(float(correlation.statistic), float(correlation.pvalue), len(dated))
 
 
+def read_repeats(
+    rows: Sequence[Mapping[str, Any]],
+    queries: Sequence[str | os.PathLike],
+    *,
+    metric: str,
+    selection: str,
+) -> dict[str, Any]:
+    """What repeats in the experiments of rows, as `tournament` takes it: classes, or else queries.
+
+    Args:
+        rows, metric, selection: as `read_answers` takes them.
+        queries: as `classes.of_splits` takes them.
+    """
+    of_classes = classes.of_splits(rows, queries)
+    if of_classes is not None:
+        return {"of_classes": of_classes}
+    return {"answers": read_answers(rows, queries, metric=metric, selection=selection)}
+
+
 def write_tournament(
     rows: Sequence[Mapping[str, Any]],
     score_files: Sequence[str | os.PathLike],
@@ -192,11 +248,11 @@ def write_tournament(
         metric=metric,
         methods=methods,
         selection=selection,
-        answers=read_answers(rows, queries, metric=metric, selection=selection),
+        **read_repeats(rows, queries, metric=metric, selection=selection),
     )
     with atomic_write(parquet) as unfinished:
         frame.to_parquet(unfinished, index=False)
-    shown = frame.drop(columns="concordance")
+    shown = frame.drop(columns=["concordance", "apart_from"])
     if rehearsal:
         shown.insert(0, "rehearsal", "toy numbers")
     with atomic_write(csv) as unfinished:

@@ -9,7 +9,8 @@ from scipy import stats
 from scipy.special import chdtr, chndtrinc
 
 from dmlbench.errors import UserError
-from dmlbench.statistics.summary import half_width
+from dmlbench.statistics.equivalence import half_interval
+from dmlbench.statistics.other_classes import HALVES, of_splits
 
 FIRST, SECOND, TOGETHER, REST = "first", "second", "together", "rest"
 """Sources of variance: two factors, their interaction, and differences between repetitions."""
@@ -39,15 +40,20 @@ def variance_shares(values: pd.DataFrame, first: str, second: str) -> dict[str, 
     """Two-way analysis of variance with repetitions: the share of each source.
 
     Shares are omega squared, which unlike eta squared has expectation 0 if a factor has no effect;
-    the rest makes them add up to 1. With one repetition the interaction cannot be separated from
-    the rest and is part of it. Intervals are for these levels and other repetitions, the wider of
-    two at each end: a jackknife over repetitions (Student's t), which is too narrow for shares near
-    0, and draws of the error variance (chi-squared) and of noncentralities (noncentral chi-squared)
-    given the sums of squares, which is too narrow if some trainings fail (docs/intervals.md).
+    the rest makes them add up to 1. A repetition is a seed, or a split of the classes where there
+    are several, in which seeds are averaged. With one repetition the interaction cannot be
+    separated from the rest and is part of it.
+
+    Intervals are for these levels. Over seeds they are the wider of two at each end: a jackknife
+    over repetitions (Student's t), which is too narrow for shares near 0, and draws of the error
+    variance (chi-squared) and of noncentralities (noncentral chi-squared) given the sums of
+    squares, which is too narrow if some trainings fail (docs/intervals.md). Over splits, which
+    share classes, they are of the jackknife alone, for other classes, with the error of resampled
+    splits (`statistics.other_classes`).
 
     Args:
-        values: one row for each combination and repetition, with the columns named here, `seed`
-            for the repetition, and `value`.
+        values: one row for each combination and repetition, with the columns named here, `split`
+            and `seed` for the repetition, and `value`.
         first, second: the columns of the factors.
 
     Returns:
@@ -60,15 +66,24 @@ def variance_shares(values: pd.DataFrame, first: str, second: str) -> dict[str, 
     Jackknife, the Bootstrap and Other Resampling Plans, 1982; S. Weerahandi, Generalized confidence
     intervals, Journal of the American Statistical Association 88, 1993.
     """
-    cube = _cube(values, [first, second, "seed"])
+    over_splits = "split" in values and values["split"].nunique() > 1
+    if over_splits:
+        by = [first, second, "split"]
+        values = values.groupby(by, sort=False)["value"].mean().reset_index()
+    cube = _cube(values, [first, second, "split" if over_splits else "seed"])
     count = cube.shape[2]
     sources = _sources(_of_cube(cube))
     if count < 3:
         return sources
-    drawn = _drawn(_of_cube(cube), cube.size)
+    drawn = dict.fromkeys(sources, (np.inf, -np.inf))
+    if not over_splits:
+        drawn = _drawn(_of_cube(cube), cube.size)
     left_out = [_sources(_of_cube(np.delete(cube, place, axis=2))) for place in range(count)]
     bounds = {
-        source: [_jackknife(full.share, [each[source].share for each in left_out]), drawn[source]]
+        source: [
+            _jackknife(full.share, [each[source].share for each in left_out], over_splits),
+            drawn[source],
+        ]
         for source, full in sources.items()
     }
     return {
@@ -166,10 +181,10 @@ def _sources(sums: Sums) -> dict[str, Source]:
     return sources | {REST: Source(rest, np.nan, np.nan, deviation, np.nan, np.nan)}
 
 
-def _jackknife(share: float, left_out: list[float]) -> tuple[float, float]:
+def _jackknife(share: float, left_out: list[float], over_splits: bool) -> tuple[float, float]:
     count = len(left_out)
     pseudo = count * share - (count - 1) * np.asarray(left_out)
-    half = half_width(pseudo.std(ddof=1), count)
+    half = half_interval(of_splits(pseudo, ratio=HALVES if over_splits else 0.0))
     return max(float(share - half), 0.0), min(float(share + half), 1.0)
 
 

@@ -14,7 +14,8 @@ from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.synchronized_batchnorm import synchronized
 from dmlbench.networks.weights import load_weights
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.defaults import complete
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import Sampler, build_sampler
 from dmlbench.samplers.profs import Profs
@@ -102,7 +103,7 @@ def _loss(spec: Spec, num_classes: int) -> nn.Module:
 
 def _objective(spec: Spec, network: Embedder, loss: nn.Module, sampler: Sampler) -> Objective:
     parts = {
-        "miner": spec.miner and build_miner(spec.miner.name, **spec.miner.hyperparameters),
+        "miner": spec.miner and build_miner(**complete(spec.miner)),
         "regularizers": {
             part.name: build_regularizer(part.name, **part.hyperparameters)
             for part in spec.regularizers

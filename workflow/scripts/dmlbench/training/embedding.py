@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from dmlbench.data.feed import Feed
 from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.choices import Transform
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.catalogs.choices import Transform
+from dmlbench.plan.specs.spec import Spec
 
 BATCH = 256
 Transformation = Callable[[Tensor, torch.Generator | None], Tensor]

@@ -11,7 +11,7 @@ from dmlbench.data.feed import Feed
 from dmlbench.data.stored import open_store
 from dmlbench.errors import UserError
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.tensor_files import read_tensors
 from dmlbench.training.cpu import use_cpu
 from dmlbench.training.data import Images, read_roles

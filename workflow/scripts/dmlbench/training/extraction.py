@@ -11,7 +11,7 @@ from dmlbench.data.transforms import build_transforms
 from dmlbench.networks.embedder import Extractor
 from dmlbench.networks.weights import load_weights
 from dmlbench.parquet import read_table
-from dmlbench.plan.spec import SpecNetwork
+from dmlbench.plan.specs.spec import SpecNetwork
 from dmlbench.training.cpu import use_cpu
 from dmlbench.training.device import pick_device
 from dmlbench.training.embedding import embedded, steps

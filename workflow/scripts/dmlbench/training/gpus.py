@@ -1,33 +1,29 @@
 """Leases of GPUs for the jobs of one machine: a GPU's slot belongs to one process at a time.
 
-Snakemake counts GPUs but does not assign them. Here a lease is a lock (flock) on a file in the
-machine's temporary folder; the kernel frees it when the process ends, no matter how. All jobs of a
-user share the leases, whatever results they write. The files stay empty, and their existence means
-nothing.
+Snakemake counts GPUs but does not assign them. Here a lease is a lock (flock) on a file in a folder
+of the machine; the kernel frees it when the process ends, no matter how. All jobs of a user share
+the leases, whatever results they write. The files stay empty, and their existence means nothing.
 """
 
 import contextlib
-import itertools
 import os
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from dmlbench import locks
 from dmlbench.errors import UserError
+from dmlbench.training.visible_gpus import VISIBLE, visible_gpus
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"
-PRETENDED = "DMLBENCH_GPUS"
 RUNS_PER_GPU = "DMLBENCH_RUNS_PER_GPU"
 """Set within a lease, and so in the processes that it starts."""
 PAUSE = 1.0
 """Seconds between two attempts to find a free slot."""
 
-_NO_DEVICE = ("", "-1", "NoDevFiles")
+LEASES = Path("/tmp")  # noqa: S108 (its owner is checked)
+"""Where a user's leases are: not where TMPDIR says, which may be another folder for each job."""
 
 
 @contextlib.contextmanager
@@ -47,7 +43,8 @@ def gpu_lease(device: str, runs_per_gpu: int = 1, count: int = 1) -> Iterator[st
         requested.
 
     Raises:
-        UserError: the folder of the locks belongs to someone else, or there are fewer GPUs.
+        UserError: the folder of the locks belongs to someone else, there are fewer GPUs, or
+            CUDA_VISIBLE_DEVICES begins with a name that is no GPU here.
     """
     gpus = {} if device == "cpu" else visible_gpus()
     if not gpus:
@@ -79,50 +76,13 @@ def share_of_a_gpu() -> float:
     return 1 / int(os.environ.get(RUNS_PER_GPU, 1))
 
 
-def visible_gpus() -> dict[str, str]:
-    """The GPUs that this process may use: UUID -> CUDA's name for it here.
-
-    DMLBENCH_GPUS (names separated by commas) replaces the list of nvidia-smi where that does not
-    work, and in tests. A GPU that neither lists is identified by its number.
-    """
-    installed = _installed_gpus()
-    allowed = os.environ.get(VISIBLE)
-    if allowed is None:
-        return {uuid: uuid for uuid in installed}
-    names = (name.strip() for name in allowed.split(","))
-    # Like CUDA, stop at the first name that is not a device.
-    known = itertools.takewhile(lambda name: name not in _NO_DEVICE, names)
-    return {_uuid(name, installed): name for name in known}
-
-
-def _installed_gpus() -> list[str]:
-    pretended = os.environ.get(PRETENDED)
-    if pretended is not None:
-        return [name for name in pretended.split(",") if name]
-    command = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return []
-    return done.stdout.split()
-
-
-def _uuid(name: str, installed: list[str]) -> str:
-    """The UUID of a number: it means the same GPU in every container and Slurm job."""
-    if name in installed:
-        return name
-    if name.isdecimal() and int(name) < len(installed):
-        return installed[int(name)]
-    return next((uuid for uuid in installed if uuid.startswith(name)), name)
-
-
 def _lock_folder() -> Path:
     """A folder of this user on this machine; the host name keeps shared folders apart."""
     name = f"dmlbench-gpus-{os.getuid()}-{socket.gethostname()}"
-    folder = Path(tempfile.gettempdir()) / name
+    folder = LEASES / name
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise UserError(f"{folder}: belongs to another user; remove it, or set TMPDIR to a folder")
+        raise UserError(f"{folder}: belongs to another user; allowed: a folder of yours, or none")
     return folder
 
 

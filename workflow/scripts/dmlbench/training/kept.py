@@ -11,10 +11,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dmlbench.files import atomic_write
+from dmlbench.plan import paths
+from dmlbench.plan.catalogs.read import read_mapping
+from dmlbench.plan.specs.spec import Spec, complete
 from dmlbench.provenance import digest
 
 FOLDER = ".kept"
 _DIGESTS = "digests.json"
+_SPEC = Path(paths.made("train", "spec")).name
 
 
 def keep(files: Iterable[Path]) -> None:
@@ -31,16 +35,25 @@ def keep(files: Iterable[Path]) -> None:
             link.unlink(missing_ok=True)
             os.link(file, link)
         with atomic_write(folder / _DIGESTS) as unfinished:
-            unfinished.write_text(json.dumps({file.name: digest(file) for file in files}))
+            unfinished.write_text(
+                json.dumps({file.name: digest(file) for file in files}), encoding="utf-8"
+            )
 
 
-def put_back(files: Iterable[Path]) -> bool:
-    """Restore kept files; returns whether all of them existed and were intact."""
+def put_back(files: Iterable[Path], spec: dict) -> bool:
+    """Restore kept files; returns whether all of them existed and were intact, and of this spec.
+
+    Args:
+        files: the outputs of a training, its spec among them.
+        spec: what it would train, as plain values.
+    """
     files = [Path(file) for file in files]
     folder = files[0].parent / FOLDER
     try:
-        digests = json.loads((folder / _DIGESTS).read_text())
+        digests = json.loads((folder / _DIGESTS).read_text(encoding="utf-8"))
         if any(digest(folder / file.name) != digests[file.name] for file in files):
+            return False
+        if not _is_of(spec, folder / _SPEC):
             return False
         for file in files:
             file.unlink(missing_ok=True)
@@ -49,3 +62,12 @@ def put_back(files: Iterable[Path]) -> bool:
         return False
     print(f"kept from an earlier call; to train again, remove {files[0].parent}")
     return True
+
+
+def _is_of(spec: dict, kept: Path) -> bool:
+    """Whether a kept spec is this one: the folder may be a copy of another run's."""
+    try:
+        specs = [Spec.model_validate(complete(values)) for values in (spec, read_mapping(kept))]
+    except ValueError:
+        return False
+    return specs[0].digest == specs[1].digest

@@ -13,7 +13,7 @@ from dmlbench.data.feed import Feed
 from dmlbench.data.stored import open_store
 from dmlbench.distributed import rank
 from dmlbench.errors import UserError
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.assembly import assemble
 from dmlbench.training.checkpoint import Checkpoint
 from dmlbench.training.cpu import use_cpu

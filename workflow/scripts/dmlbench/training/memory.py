@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import torch
 
 from dmlbench.errors import UserError
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 
 # What else CUDA says where memory runs out: of a context or of pinned memory, and of libraries.
 _SIGNS = ("CUDA error: out of memory", "ALLOC_FAILED", "ALLOCATION_FAILED")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import nn
 
-from dmlbench.plan.recipes import Optimizer, StepSchedule
+from dmlbench.plan.catalogs.recipes import Optimizer, StepSchedule
 
 
 def build_optimizer(

@@ -14,7 +14,7 @@ from pathlib import Path
 from dmlbench.errors import DamagedError
 from dmlbench.parquet import read_metadata
 from dmlbench.plan.sources import library_digest
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.provenance import digest
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from dmlbench.data.feed import Feed
 from dmlbench.errors import UserError
 from dmlbench.evaluation.roles import scored
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.data import Images
 from dmlbench.training.embedding import embed_images
 

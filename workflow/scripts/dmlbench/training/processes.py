@@ -51,13 +51,13 @@ def in_processes(train: Callable[..., None]) -> Callable[..., None]:
 
 def _run(count: int, task: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory(prefix="dmlbench-") as folder:
-        (Path(folder) / "task.json").write_text(json.dumps(task))
+        (Path(folder) / "task.json").write_text(json.dumps(task), encoding="utf-8")
         torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         processes = ["--nproc-per-node", str(count), "--module", __name__, folder]
         status = _wait([*torchrun, *processes])
         error = Path(folder) / "error.txt"
         if error.exists():
-            raise UserError(error.read_text())
+            raise UserError(error.read_text(encoding="utf-8"))
         if status:
             raise UserError(f"a process of the training ended with an error (status {status})")
 
@@ -99,7 +99,7 @@ def _file(stream) -> Any:
 
 def _main(folder: Path) -> None:
     """One of the processes, as torchrun starts it."""
-    task = json.loads((folder / "task.json").read_text())
+    task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     module, _, name = task["function"].partition(":")
     on_gpus = task["arguments"].get("device") != "cpu" and torch.cuda.is_available()
     if on_gpus:
@@ -109,7 +109,10 @@ def _main(folder: Path) -> None:
         getattr(importlib.import_module(module), name)(task["values"], **task["arguments"])
     except UserError as error:
         # The first one to fail ends the others.
-        with contextlib.suppress(FileExistsError), open(folder / "error.txt", "x") as file:
+        with (
+            contextlib.suppress(FileExistsError),
+            open(folder / "error.txt", "x", encoding="utf-8") as file,
+        ):
             file.write(str(error))
         sys.exit(1)
     dist.destroy_process_group()

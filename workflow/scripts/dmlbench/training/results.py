@@ -11,15 +11,15 @@ from dmlbench.digits import limits
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
 from dmlbench.parquet import write_table
-from dmlbench.plan.read import as_yaml
-from dmlbench.plan.spec import Spec, complete
+from dmlbench.plan.catalogs.read import as_yaml
+from dmlbench.plan.specs.spec import Spec, complete
 from dmlbench.tensor_files import write_tensors
 
 
 def write_spec(path: Path, spec: Spec) -> None:
     """Write the spec in full, as YAML."""
     with atomic_write(path) as unfinished:
-        unfinished.write_text(as_yaml(complete(spec.as_dict())))
+        unfinished.write_text(as_yaml(complete(spec.as_dict())), encoding="utf-8")
 
 
 def write_history(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dmlbench.distributed import average_gradients, from_first, rank
-from dmlbench.plan.recipes import StepSchedule
+from dmlbench.plan.catalogs.recipes import StepSchedule
 from dmlbench.samplers import Batch
 from dmlbench.training.batches import Batches
 from dmlbench.training.epoch import Epoch

@@ -7,7 +7,7 @@ from dmlbench.data.feed import Feed
 from dmlbench.evaluation import score
 from dmlbench.evaluation.roles import spaces
 from dmlbench.networks.embedder import Embedder
-from dmlbench.plan.spec import Spec
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.training.data import Images
 from dmlbench.training.export import embed_roles
 from dmlbench.training.selection import Selection
@@ -48,4 +48,9 @@ class WatchedImages:
         self.embedded[epoch] = now
         (space,) = spaces(now).values()
         metrics = dict.fromkeys([self.spec.selection_metric, *self.spec.epoch_metrics])
-        return score(**space, metrics=list(metrics), device=self.feed.device)
+        return score(
+            **space,
+            metrics=list(metrics),
+            distance=self.spec.evaluation_distance,
+            device=self.feed.device,
+        )

@@ -38,9 +38,9 @@ class Glyphs:
     def __init__(
         self,
         *,
-        characters: Annotated[int, Interval(low=2)] = 200,
-        images_per_character: Annotated[int, Interval(1, 999)] = 20,
-        size: Annotated[int, Interval(16, 256)] = 28,
+        characters: Annotated[int, Interval(ge=2)] = 200,
+        images_per_character: Annotated[int, Interval(ge=1, le=999)] = 20,
+        size: Annotated[int, Interval(ge=16, le=256)] = 28,
         seed: Seed = 0,
     ):
         if characters > len(fonts()):

@@ -84,7 +84,8 @@ def structs(place: Place) -> dict:
 def places_of(paths: Iterable[str], archives: list[Archive], layout: str) -> pandas.DataFrame:
     """Where the images of a list are: columns archive and member, one row per path.
 
-    The listed paths may be below any folder, but the same one for all of them.
+    The listed paths may be below any folder, but the same one for all of them, and written as other
+    systems do: `./a/0.png`, `a\\0.png`.
 
     Raises:
         UserError: a listed image is not in any archive.
@@ -95,19 +96,25 @@ def places_of(paths: Iterable[str], archives: list[Archive], layout: str) -> pan
         for member in archive.images()
     }
     paths = list(paths)
-    top = _top(set(paths), held)
-    absent = [path for path in paths if top + path not in held]
+    listed = {path: path if path in held else _plain(path) for path in paths}
+    top = _top(set(listed.values()), held)
+    absent = [path for path in paths if top + listed[path] not in held]
     if absent:
         raise UserError(
             f"{where(archives)}: {len(absent)} of {len(paths)} images that the layout {layout} "
             f"lists are absent, {absent[0]!r} among them"
         )
-    return pandas.DataFrame([held[top + path] for path in paths], columns=["archive", "member"])
+    found = [held[top + listed[path]] for path in paths]
+    return pandas.DataFrame(found, columns=["archive", "member"])
 
 
 def where(archives: list[Archive]) -> str:
     """The archives' paths, for messages."""
     return ", ".join(str(archive.path) for archive in archives)
+
+
+def _plain(path: str) -> str:
+    return posixpath.normpath(path.replace("\\", "/"))
 
 
 def _top(listed: set[str], held: Iterable[str]) -> str:

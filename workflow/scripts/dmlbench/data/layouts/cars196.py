@@ -1,5 +1,7 @@
 """Cars196: 196 models of cars, in the official layouts and as class folders."""
 
+from typing import Annotated
+
 import pandas
 
 from dmlbench.data.archives import Archive
@@ -7,6 +9,7 @@ from dmlbench.data.layouts import _cars196_lists as lists
 from dmlbench.data.layouts._lists import find, where
 from dmlbench.data.layouts._rows import COLUMNS
 from dmlbench.errors import UserError
+from dmlbench.values import Added, CountOrZero
 
 _BOX = ["x1", "y1", "x2", "y2"]
 _WHOLE, _FIRST_98 = 16_185, 8_054
@@ -30,12 +33,20 @@ class Cars196:
 
     Labels are the official classes, from 0. The subsets share their classes.
 
+    Args:
+        margin: cut each car out by its official box with this margin, in pixels, as far as the
+            photograph has one; None keeps the whole photograph. The first pixel has number 1 in a
+            box, and its right and bottom are in it.
+
     Source: Krause, Stark, Deng and Fei-Fei, 3dRR 2013.
 
     Raises:
         UserError: an unknown layout, a missing list, images that differ from the lists, or 16,185
             images whose first 98 classes do not have 8,054.
     """
+
+    def __init__(self, *, margin: Annotated[CountOrZero | None, Added()] = None):
+        self.margin = margin
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
         images = lists.images(archives)
@@ -47,15 +58,19 @@ class Cars196:
             )
         if official:
             rows = _by_list(lists.official(official), images, archives)
-        elif (images["numbering"] == "all").all():
+        elif (images["numbering"] == "all").all() and self.margin is None:
             rows = _by_folder(images, archives)
         else:
             raise UserError(
                 f"{where(archives)}: no cars_annos.mat, which orders the images of the layout "
-                "cars196; CARS196.zip holds it too"
+                "cars196 and has their boxes; CARS196.zip holds it too"
             )
         _check_halves(rows, archives)
-        return rows[COLUMNS].reset_index(drop=True)
+        rows = rows.reset_index(drop=True)
+        if self.margin is None:
+            return rows[COLUMNS]
+        sides = {"left": rows["x1"] - 1, "top": rows["y1"] - 1, "right": rows["x2"]}
+        return rows[COLUMNS].assign(**sides, bottom=rows["y2"], margin=self.margin)
 
 
 def _by_list(

@@ -12,10 +12,10 @@ from dmlbench.data.layouts._lists import need, places_of
 from dmlbench.data.layouts._rows import rows
 from dmlbench.data.layouts.subset_folders import ORDER, SUBSETS
 from dmlbench.errors import UserError, check_known
+from dmlbench.text_table import text_table
 from dmlbench.values import Added
 
 IMAGES_ONLY = True
-_SEPARATORS = ",;\t"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _SIDES = ("left", "top", "right", "bottom")
 
@@ -62,13 +62,13 @@ class Listed:
         named = filter(None, (self.path, self.label, self.box, self.group))
         check_known(where, "column", named, table.columns)
         table = table[table[self.label] != ""].assign(subset=_subsets(table, where))
-        again = list(table.loc[table.duplicated(self.path), self.path])
+        places = places_of(table[self.path], archives, "listed")
+        again = list(table.loc[places.duplicated().to_numpy(), self.path])
         if again:
             raise UserError(
                 f"{where}: {len(again)} images are listed again, {again[0]!r} among them; allowed: "
                 "one row per image"
             )
-        places = places_of(table[self.path], archives, "listed")
         images = zip(
             places["archive"], places["member"], table[self.label], table["subset"], strict=True
         )
@@ -98,22 +98,13 @@ def _box(text: str, where: str) -> list[float | None]:
 
 def _read(data: bytes, where: str) -> pandas.DataFrame:
     """A list as text, '' for missing values."""
+    if not where.endswith(".parquet"):
+        return pandas.DataFrame(text_table(data, where), dtype=object)
     try:
-        if where.endswith(".parquet"):
-            table = pandas.read_parquet(io.BytesIO(data))
-        else:
-            header = data.decode("utf-8-sig").partition("\n")[0]
-            separator = max(_SEPARATORS, key=header.count)
-            table = pandas.read_csv(
-                io.BytesIO(data),
-                sep=separator,
-                dtype=str,
-                keep_default_na=False,
-                encoding="utf-8-sig",
-            )
-    except (*DAMAGED, pa.ArrowException, pandas.errors.ParserError) as error:
+        table = pandas.read_parquet(io.BytesIO(data))
+    except (*DAMAGED, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
-        raise UserError(f"{where}: neither CSV nor Parquet: {reason}") from error
+        raise UserError(f"{where}: not Parquet: {reason}") from error
     return table.astype(object).where(table.notna(), "").map(str)
 
 

@@ -11,8 +11,12 @@ TEST = ("test", "query", "gallery")
 """Roles of images that are scored and never trained on."""
 
 
-def halves(index: pandas.DataFrame, draw: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of the first half of the classes and of the second, each in ascending order.
+def halves(
+    index: pandas.DataFrame, draw: int | None = None, *, swapped: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of the half of the classes that trains and of the other, each in ascending order.
+
+    The first half trains, unless the halves are swapped.
 
     With an odd number of classes, the middle one is in the first half. Classes that share a group
     of images are in one half, and the halves differ by as little as this allows; the second is
@@ -20,6 +24,7 @@ def halves(index: pandas.DataFrame, draw: int | None = None) -> tuple[np.ndarray
 
     Args:
         draw: seed of a shuffle of the classes, in whose order the halves then are; None for none.
+        swapped: whether the second half trains.
     """
     parts = _inseparable(index)
     if draw is not None:
@@ -27,7 +32,9 @@ def halves(index: pandas.DataFrame, draw: int | None = None) -> tuple[np.ndarray
     middle = (sum(map(len, parts)) + 1) // 2
     cut = int(np.abs(np.cumsum([len(part) for part in parts]) - middle).argmin()) + 1
     label_halves = np.concatenate(parts[:cut]), np.concatenate([*parts[cut:], parts[0][:0]])
-    return label_halves if draw is not None else tuple(np.sort(half) for half in label_halves)
+    if draw is None:
+        label_halves = tuple(np.sort(half) for half in label_halves)
+    return label_halves[::-1] if swapped else label_halves
 
 
 def _inseparable(index: pandas.DataFrame) -> list[np.ndarray]:

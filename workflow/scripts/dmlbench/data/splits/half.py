@@ -14,16 +14,24 @@ _NONE = np.array([], dtype=int)
 class Half:
     """The first half of the classes in the order of their labels trains, the rest tests.
 
-    With an odd number of classes, the middle one trains (81: 41 and 40).
+    With an odd number of classes, the middle one is in the first half (81: 41 and 40).
 
     Args:
         draw: seed of a shuffle of the classes before; None to keep their order.
+        swapped: whether the second half trains and the first tests. A split and its swap test
+            every class once.
     """
 
     open = True
 
-    def __init__(self, *, draw: Annotated[Seed | None, Added()] = None):
+    def __init__(
+        self,
+        *,
+        draw: Annotated[Seed | None, Added()] = None,
+        swapped: Annotated[bool, Added()] = False,
+    ):
         self.draw = draw
+        self.swapped = swapped
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
-        return roles(index, _NONE, halves(index, self.draw)[1])
+        return roles(index, _NONE, halves(index, self.draw, swapped=self.swapped)[1])

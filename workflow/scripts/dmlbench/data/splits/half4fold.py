@@ -18,16 +18,22 @@ class Half4Fold:
     programs do the same, with 75 / 25 classes on CUB, 74 / 24 on Cars196 and 8,488 / 2,829 on SOP.
 
     Args:
-        draw: as that of `Half`, whose test classes are the same.
+        draw, swapped: as those of `Half`, whose test classes are the same.
 
     Source: Musgrave, Belongie and Lim, ECCV 2020, section 3.
     """
 
     open = True
 
-    def __init__(self, *, draw: Annotated[Seed | None, Added()] = None):
+    def __init__(
+        self,
+        *,
+        draw: Annotated[Seed | None, Added()] = None,
+        swapped: Annotated[bool, Added()] = False,
+    ):
         self.draw = draw
+        self.swapped = swapped
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
-        first, second = halves(index, self.draw)
+        first, second = halves(index, self.draw, swapped=self.swapped)
         return folds(index, equal_parts(first, FOLDS), second)

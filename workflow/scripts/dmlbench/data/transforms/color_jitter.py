@@ -38,7 +38,7 @@ class ColorJitter:
         brightness: NotNegative = 0.0,
         contrast: NotNegative = 0.0,
         saturation: NotNegative = 0.0,
-        hue: Annotated[float, Interval(0, 0.5)] = 0.0,
+        hue: Annotated[float, Interval(ge=0, le=0.5)] = 0.0,
     ):
         self.spreads = (brightness, contrast, saturation, hue)
 

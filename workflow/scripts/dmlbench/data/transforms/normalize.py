@@ -1,5 +1,7 @@
 """Zero mean and unit variance, by statistics per channel."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Generator, Tensor
 
@@ -18,7 +20,7 @@ class Normalize:
         UserError: mean and std of different length, or not as many as the images have channels.
     """
 
-    def __init__(self, *, mean: list[float], std: list[Positive]):
+    def __init__(self, *, mean: Sequence[float], std: Sequence[Positive]):
         if len(std) != len(mean):
             raise UserError(f"normalize: std is {std}; allowed: {len(mean)} positive numbers")
         self.mean = torch.tensor(mean).view(1, -1, 1, 1)

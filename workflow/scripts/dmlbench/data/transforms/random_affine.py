@@ -1,14 +1,12 @@
 """Random rotation, shift and scale of each image of a batch, in one resampling."""
 
-from typing import Annotated
-
 import torch
 from torch import Generator, Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
-from dmlbench.values import Angle, Positive, Rising, Share
+from dmlbench.values import Angle, Positive, Range, Share
 
 RANDOM = True
 
@@ -27,7 +25,7 @@ class RandomAffine:
         *,
         degrees: Angle = 0.0,
         translate: Share = 0.0,
-        scale: Annotated[tuple[Positive, Positive], Rising()] = (1.0, 1.0),
+        scale: Range[Positive] = (1.0, 1.0),
     ):
         self.degrees = degrees
         self.translate = translate

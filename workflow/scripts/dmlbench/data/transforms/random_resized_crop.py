@@ -1,14 +1,12 @@
 """A box of random area and aspect ratio of each image, resized to a square."""
 
-from typing import Annotated
-
 import numpy as np
 from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms._resampling import resized
-from dmlbench.values import Count, Positive, PositiveShare, Rising
+from dmlbench.values import Count, Positive, PositiveShare, Range
 
 RANDOM = True
 
@@ -33,8 +31,8 @@ class RandomResizedCrop:
         self,
         *,
         size: Count,
-        scale: Annotated[tuple[PositiveShare, PositiveShare], Rising()] = (0.08, 1.0),
-        ratio: Annotated[tuple[Positive, Positive], Rising()] = (3 / 4, 4 / 3),
+        scale: Range[PositiveShare] = (0.08, 1.0),
+        ratio: Range[Positive] = (3 / 4, 4 / 3),
     ):
         self.size, self.scale, self.ratio = size, tuple(scale), tuple(ratio)
 

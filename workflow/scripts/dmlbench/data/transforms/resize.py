@@ -1,11 +1,13 @@
-"""Resize the shorter side to a length."""
+"""Resize the shorter side to a length, or both sides."""
+
+from typing import Annotated, Literal
 
 import numpy as np
 from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._resampling import resized
-from dmlbench.values import Count
+from dmlbench.values import Added, Count
 
 
 class Resize:
@@ -15,12 +17,15 @@ class Resize:
 
     Args:
         size: pixels of the shorter side.
+        aspect: "square" gives both sides `size` pixels, whatever their proportion was.
     """
 
     takes_ragged = True
 
-    def __init__(self, *, size: Count):
-        self.size = size
+    def __init__(
+        self, *, size: Count, aspect: Annotated[Literal["kept", "square"], Added()] = "kept"
+    ):
+        self.size, self.aspect = size, aspect
 
     def __call__(
         self, images: Tensor | Ragged, generator: Generator | None = None
@@ -28,6 +33,8 @@ class Resize:
         given = Ragged.of(images)
         shorter = given.sizes.min(axis=1, keepdims=True)
         sizes = self.size * given.sizes // shorter
+        if self.aspect == "square":
+            sizes = np.full_like(given.sizes, self.size)
         if np.array_equal(sizes, given.sizes):
             return images
         out = resized(given, sizes)

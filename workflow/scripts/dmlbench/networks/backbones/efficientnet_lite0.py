@@ -1,5 +1,7 @@
 """EfficientNet-Lite0 (Tan & Le, EfficientNet, 2019; its Lite variant, 2020)."""
 
+import re
+
 from torch import Tensor, nn
 from torchvision.ops import Conv2dNormActivation
 
@@ -17,6 +19,7 @@ STAGES = (
     (1, 3, 1, 6, 320),
 )
 STEM, FEATURES = 32, 1280
+_PARTS = ("_expand_conv", "_bn0", "_depthwise_conv", "_bn1", "_project_conv", "_bn2")
 
 
 class EfficientNetLite0(Published):
@@ -30,10 +33,11 @@ class EfficientNetLite0(Published):
     """
 
     classifier = ("classifier.",)
+    stages = STAGES
 
     def __init__(self, input_channels: int):
         stages, channels = [_convolution(3, STEM, 3, stride=2)], STEM
-        for blocks, kernel, stride, expansion, output in STAGES:
+        for blocks, kernel, stride, expansion, output in self.stages:
             widths = [channels] + [output] * blocks
             strides = [stride] + [1] * (blocks - 1)
             stages.append(
@@ -54,6 +58,31 @@ class EfficientNetLite0(Published):
     def forward(self, images: Tensor) -> Tensor:
         """Feature maps [B, 1280, H / 32, W / 32], rounded up, of images [B, 3, H, W]."""
         return self.body.features(images)
+
+    @classmethod
+    def renamed(cls, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Tensors by torchvision-like names, from a file with those or efficientnet_pytorch's."""
+        counted = [
+            (stage, n) for stage, (blocks, *_) in enumerate(cls.stages) for n in range(blocks)
+        ]
+        places = {
+            f"_blocks.{number}": f"features.{stage + 1}.{block}.block"
+            for number, (stage, block) in enumerate(counted)
+        }
+        ends = {"_conv_stem": "features.0.0", "_bn0": "features.0.1", "_fc": "classifier.1"}
+        last = len(cls.stages) + 1
+        ends |= {"_conv_head": f"features.{last}.0", "_bn1": f"features.{last}.1"}
+
+        def renamed(name: str) -> str:
+            layer, _, kind = name.rpartition(".")
+            found = re.fullmatch(r"(_blocks\.\d+)\.(\w+)", layer)
+            if not found:
+                return f"{ends.get(layer, layer)}.{kind}"
+            block, part = found.groups()
+            parts = _PARTS if f"{block}._expand_conv.weight" in weights else _PARTS[2:]
+            return f"{places[block]}.{parts.index(part) // 2}.{parts.index(part) % 2}.{kind}"
+
+        return {renamed(name): tensor for name, tensor in weights.items()}
 
 
 class _Block(nn.Module):

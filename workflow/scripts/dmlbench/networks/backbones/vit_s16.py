@@ -41,7 +41,7 @@ class ViTS16(Published):
         self,
         input_channels: int,
         *,
-        image_size: Annotated[int, Interval(low=16), MultipleOf(16)] = 224,
+        image_size: Annotated[int, Interval(ge=16), MultipleOf(16)] = 224,
     ):
         network = models.VisionTransformer(
             image_size=image_size,

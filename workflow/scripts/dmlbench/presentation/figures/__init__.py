@@ -1,1 +1,1 @@
-"""Kinds of figures: one file each, called with scores and display names."""
+"""Kinds of figures: one file per mark, one class per kind, called with scores."""

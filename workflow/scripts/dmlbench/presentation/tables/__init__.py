@@ -1,1 +1,1 @@
-"""Kinds of tables: one file each, called with scores and display names."""
+"""Kinds of tables: one file each, called with scores and display names; queries.yaml: marks."""

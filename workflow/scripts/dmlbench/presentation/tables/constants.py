@@ -7,7 +7,7 @@ import pandas as pd
 
 from dmlbench.errors import unknown
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Column, Table
 from dmlbench.statistics.summary import in_units, summarize
 
 
@@ -32,8 +32,5 @@ class Constants(Kind):
             Column("printed", "printed"),
             Column("computed", "computed", decimals=self.decimals),
         )
-        rows = tuple(
-            TableRow(row["label"], (Cell(row.get("printed")), Cell(means[row["metric"]])))
-            for row in self.numbers
-        )
-        return self.table("Number", columns, rows)
+        records = [{**row, "computed": means[row["metric"]]} for row in self.numbers]
+        return self.table("Number", columns, self.rows_of(columns, records))

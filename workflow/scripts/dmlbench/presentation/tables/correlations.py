@@ -6,19 +6,9 @@ import pandas as pd
 
 from dmlbench.presentation._points import points
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Table
 from dmlbench.statistics.correlation import correlate
 from dmlbench.values import Metric
-
-NEEDS = "points"
-
-_COLUMNS = (
-    Column("pearson", "Pearson", signed=True),
-    Column("low", "from", "In 95 %", signed=True),
-    Column("high", "to", "In 95 %", signed=True),
-    Column("spearman", "Spearman", signed=True),
-    Column("points", "Points", decimals=0),
-)
 
 
 class Correlations(Kind):
@@ -36,17 +26,13 @@ class Correlations(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         several = scores.dataset.nunique() > 1
-        rows = []
+        records = []
         for dataset, ours in scores.groupby("dataset", sort=False):
             for x in self.x:
                 measured = points(ours, x=x, y=self.y, selection=self.selection)
-                values = tuple(map(Cell, correlate(measured.x, measured.y)))
-                rows.append(
-                    TableRow(self.name(x), values, panel=self.name(dataset) if several else "")
-                )
-        caption = (
-            f"Correlation of measures of the training images with {self.name(self.y)} of the test "
-            f"images; a point is a method, the mean over its seeds. {self.selected} In 95 %: "
-            "bootstrap over points (expanded percentiles)."
-        )
-        return self.table(f"With {self.name(self.y)}", _COLUMNS, rows, caption)
+                panel = self.name(dataset) if several else ""
+                found = correlate(measured.x, measured.y)._asdict()
+                records.append(found | {"label": self.name(x), "panel": panel})
+        columns, y = self.shown(), self.name(self.y)
+        rows = self.rows_of(columns, records)
+        return self.table(f"With {y}", columns, rows, self.said(y=y))

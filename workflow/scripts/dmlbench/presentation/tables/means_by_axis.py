@@ -12,8 +12,6 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Column, Table, TableRow, legend, summarized
 
-NEEDS = "numbers_of_an_axis"
-
 
 class MeansByAxis(Kind):
     """Mean of one metric over seeds at some numbers of an axis: `projection=5`.

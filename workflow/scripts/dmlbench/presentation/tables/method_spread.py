@@ -5,16 +5,14 @@ from itertools import chain
 
 import pandas as pd
 
-from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Cell, Table, TableRow
+from dmlbench.statistics.other_classes import ABOUT
 from dmlbench.statistics.paired import spread_of_methods
 from dmlbench.statistics.summary import select
 from dmlbench.values import Metric
-
-NEEDS = "equal_methods"
 
 
 class MethodSpread(Kind):
@@ -45,21 +43,9 @@ class MethodSpread(Kind):
                     label = _variants.label(self.titles, variant) or "as the recipe says"
                     rows.append(TableRow(label, tuple(map(Cell, values)), panel=panel))
         unit = in_percent(self.titles, self.metrics, "percentage points")
-        caption = (
-            f"Standard deviation of the test scores of {spreads.methods.max()} losses"
-            f"{unit and ','}{unit}. {self.selected}"
-        )
-        if spreads.seeds.max() > 1:
-            caption += (
-                f" Mean over {spreads.seeds.max()} seeds and 95 % interval of it (Student's t)."
-            )
-        columns = chain.from_iterable(map(self._columns, self.metrics))
+        caption = self.said(methods=spreads.methods.max(), unit=f"{unit and ','}{unit}")
+        repeats, of = spreads.repeats.max(), spreads.unit.iloc[0]
+        if repeats > 1:
+            caption += self.said("repeated", repeats=repeats, of=of, about=ABOUT[of])
+        columns = chain.from_iterable(map(self.shown, self.metrics))
         return self.table("Variant", columns, rows, caption)
-
-    def _columns(self, metric: str) -> list[Column]:
-        group = self.name(metric)
-        return [
-            Column(metric, "std", group, better="lower" if quantity(metric).better else ""),
-            Column(f"{metric}_low", "from", group),
-            Column(f"{metric}_high", "to", group),
-        ]

@@ -1,6 +1,8 @@
-"""The effect of a variant or a method: differences between trainings of equal seeds."""
+"""The effect of a variant or a method: differences between trainings that are alike otherwise."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Literal
 
 import pandas as pd
@@ -8,38 +10,21 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Table, TableRow, known
+from dmlbench.presentation.table import Column, Table
+from dmlbench.statistics.classes import of_splits
 from dmlbench.statistics.equivalence import UNPAIRED, pairing_gains
+from dmlbench.statistics.other_classes import SEED
 from dmlbench.statistics.paired import ALL_METHODS, paired_differences
 from dmlbench.statistics.summary import of_rule
-from dmlbench.values import Metric
+from dmlbench.values import Fact, Metric
+from dmlbench.words import counted
 
-NEEDS = "pairs"
+QUERIES_OF_SPLITS = True
+"""Queries are read only where there are several splits of the classes."""
 
 _BASE = "base"
-_TEST = (
-    "Differences are between trainings of one seed, which begin with the same weights. p (signs): "
-    "sign test. p (Holm): p, corrected for the number of rows of single losses."
-)
-_RATIO = "in parentheses: variance of the differences over the sum of both variances"
-_CHOSEN = {
-    True: f"Interval (95 %) and p by Student's t over pairs of one seed ({_RATIO}):",
-    False: "Interval (95 %) and p by Welch's t of two samples, because pairing gains nothing if "
-    f"the ratio of variances is {UNPAIRED[0]} to {UNPAIRED[1]} ({_RATIO}):",
-}
-_ONE_PAIR = "One pair of trainings: the interval of the difference is unknown."
-_MEANS = (
-    Column("reference", "reference", "Mean"),
-    Column("value", "changed", "Mean"),
-    Column("difference", "mean", "Difference", signed=True),
-)
-_INTERVAL = (
-    Column("low", "from", "In 95 %", signed=True),
-    Column("high", "to", "In 95 %", signed=True),
-    Column("p", "p", decimals=3),
-    Column("sign", "p (signs)", decimals=3),
-    Column("holm", "p (Holm)", decimals=3),
-)
+_MEANS = ("reference", "value", "difference")
+_IMAGES = {"test": "test", "train": "training", "validation": "validation"}
 
 
 class PairedDifferences(Kind):
@@ -53,6 +38,8 @@ class PairedDifferences(Kind):
         change: instead of `against`, the parts of a variant that are the change:
             `[regularizer, p_switch]` for `miner=D,regularizer=rho,p_switch=0.1`, whose reference
             is `miner=D`.
+        queries: for each row the file of its run's queries; with several splits of the classes
+            they give the scores of each class.
     """
 
     metrics: Sequence[Metric]
@@ -60,6 +47,7 @@ class PairedDifferences(Kind):
     between: Literal["method", "variant"] = "variant"
     against: str = "base"
     change: Sequence[str] | None = None
+    queries: Fact[Sequence[str | os.PathLike]] = ()
 
     def __post_init__(self):
         if self.change and (self.between == "method" or self.against != _BASE):
@@ -78,15 +66,28 @@ class PairedDifferences(Kind):
             if not (kept.metric == metric).any():
                 raise UserError(f"no {self.role} scores of {metric} at {self.selection}")
         kept = kept[kept.metric.isin(self.metrics)]
-        frame = paired_differences(kept, self._references(kept), between=self.between)
-        tested = bool(frame.low.notna().any())
-        return self.table(
-            "Loss",
-            _MEANS + (_INTERVAL if tested else ()),
-            self._rows(frame, tested),
-            caption=self._caption(frame),
-            notes=(_TEST, *self._tests(frame)) if tested else (_ONE_PAIR,),
+        frame = paired_differences(
+            kept, self._references(kept), between=self.between, classes=self._classes()
         )
+        columns = self._known(frame)
+        several = len(columns) > len(_MEANS)
+        notes = self._tests(frame) if several else [self.said("one_pair")]
+        rows = self.rows_of(columns, self._records(frame))
+        return self.table("Loss", columns, rows, self._caption(frame), notes)
+
+    def _classes(self) -> pd.DataFrame | None:
+        """The scores of each test class; None where they are unknown."""
+        classes = of_splits(self.rows, self.queries) if self.role == "test" else None
+        if classes is not None:
+            classes = classes[classes["selection"].isin([self.selection, "none"])]
+        return classes
+
+    def _known(self, frame: pd.DataFrame) -> list[Column]:
+        """The columns of means, and of the interval if there is one; splits have no sign test."""
+        if frame.low.isna().all():
+            return [column for column in self.shown() if column.name in _MEANS]
+        signs = (frame.unit == SEED).any()
+        return [column for column in self.shown() if signs or column.name != "sign"]
 
     def _references(self, scores: pd.DataFrame) -> dict[str, str]:
         values = scores[self.between].unique()
@@ -96,25 +97,21 @@ class PairedDifferences(Kind):
             references = dict.fromkeys(values, self._reference)
         return {value: reference for value, reference in references.items() if value != reference}
 
-    def _rows(self, frame: pd.DataFrame, tested: bool) -> list[TableRow]:
+    def _records(self, frame: pd.DataFrame) -> Iterator[dict]:
         rank = {method: place for place, method in enumerate([*self.methods, ALL_METHODS])}
         ordered = frame.sort_values("method", key=lambda method: method.map(rank), kind="stable")
-        rows = []
+        several = frame.dataset.nunique() > 1, len(self.metrics) > 1
         for metric in self.metrics:
-            shown = ordered[ordered.metric == metric]
-            for dataset, differences in shown.groupby("dataset", sort=False):
-                panel = self._panel(metric, dataset, frame)
-                for row in differences.itertuples():
-                    label = self._label(row.method, row.variant)
-                    cells = _cells(row, tested)
-                    rows.append(
-                        TableRow(label, cells, panel=panel, baseline=row.method == ALL_METHODS)
-                    )
-        return rows
-
-    def _panel(self, metric, dataset, frame: pd.DataFrame) -> str:
-        parts = [self.name(dataset)] if frame.dataset.nunique() > 1 else []
-        return ", ".join(parts + ([self.name(metric)] if len(self.metrics) > 1 else []))
+            of_metric = ordered[ordered.metric == metric]
+            for dataset, differences in of_metric.groupby("dataset", sort=False):
+                panel = ", ".join(map(self.name, compress((dataset, metric), several)))
+                for row in differences.to_dict("records"):
+                    yield row | {
+                        "label": self._label(row["method"], row["variant"]),
+                        "panel": panel,
+                        "baseline": row["method"] == ALL_METHODS,
+                        "p": row["p_value"],
+                    }
 
     def _label(self, method: str, variant: str) -> str:
         of = "All losses" if method == ALL_METHODS else self.name(method)
@@ -123,23 +120,28 @@ class PairedDifferences(Kind):
         return ", ".join([of, _variants.label(self.titles, variant) or "alone"])
 
     def _tests(self, frame: pd.DataFrame) -> list[str]:
-        """Which test each part of the table has, and why."""
+        """What intervals are about, and which test each part of the table has, and why."""
+        over_splits = frame[frame.unit != SEED]
+        if len(over_splits):
+            units, splits = dict.fromkeys(over_splits.unit), frame.pairs.max()
+            return [*(self.said(unit, splits=splits) for unit in units), self.said("holm")]
         chosen: dict[bool, list[str]] = {True: [], False: []}
         mean = frame.method == ALL_METHODS
         for place, rows in frame.assign(mean=mean).groupby(
             ["metric", "dataset", "mean"], sort=False
         ):
             metric, dataset, of_means = place
-            parts = [
-                self.name(metric),
-                *([self.name(dataset)] if frame.dataset.nunique() > 1 else []),
-            ]
+            several = frame.dataset.nunique() > 1
+            part = ", ".join(map(self.name, (metric, dataset) if several else (metric,)))
             ratio = rows.ratio.iloc[0]
             shown = "unknown" if pd.isna(ratio) else f"{ratio:.2f}"
-            part = " of ".join([", ".join(parts), *(["all losses"] if of_means else [])])
-            chosen[pairing_gains(ratio)].append(f"{part} ({shown})")
-        return [
-            f"{_CHOSEN[paired]} {'; '.join(parts)}." for paired, parts in chosen.items() if parts
+            of = " of all losses" if of_means else ""
+            chosen[pairing_gains(ratio)].append(f"{part}{of} ({shown})")
+        tests = {True: "paired", False: "unpaired"}
+        return [self.said(SEED)] + [
+            self.said(tests[paired], parts="; ".join(parts), unpaired=UNPAIRED)
+            for paired, parts in chosen.items()
+            if parts
         ]
 
     def _caption(self, frame: pd.DataFrame) -> str:
@@ -148,18 +150,15 @@ class PairedDifferences(Kind):
             against = "the same without the change"
         if self.between == "method":
             against = self.name(self.against)
-        shown = ", ".join(self.name(metric) for metric in self.metrics)
-        images = {"test": "test", "train": "training", "validation": "validation"}[self.role]
-        most = frame.pairs.max()
-        all_losses = (frame.method == ALL_METHODS).any()
-        together = " All losses: mean over losses, seed by seed." if all_losses else ""
-        return (
-            f"{shown} of the {images} images less that of {against}, mean over {most} "
-            f"{'pair' if most == 1 else 'pairs'} of trainings. {self.selected}{together}"
+        over_splits = bool((frame.unit != SEED).any())
+        repeated = counted(frame.pairs.max(), "split" if over_splits else "pair")
+        caption = self.said(
+            shown=", ".join(map(self.name, self.metrics)),
+            images=_IMAGES[self.role],
+            against=against,
+            repeats=f"{repeated} of {'the classes' if over_splits else 'trainings'}",
         )
-
-
-def _cells(row, tested: bool) -> tuple[Cell, ...]:
-    values = [row.reference, row.value, row.difference]
-    values += [row.low, row.high, row.p_value, row.sign, row.holm] if tested else []
-    return tuple(map(known, values))
+        if not (frame.method == ALL_METHODS).any():
+            return caption
+        by = "split by split" if over_splits else "seed by seed"
+        return caption + self.said("together", by=by)

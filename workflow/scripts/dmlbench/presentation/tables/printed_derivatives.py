@@ -7,15 +7,8 @@ import pandas as pd
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Cell, Table, TableRow
 from dmlbench.values import TripletLoss
-
-_COLUMNS = (
-    Column("printed_is_right", "printed"),
-    Column("largest_difference", "largest diff.", decimals=4),
-    Column("printed_at_example", "printed", "At the example"),
-    Column("autograd_at_example", "right", "At the example"),
-)
 
 
 class PrintedDerivatives(Kind):
@@ -40,13 +33,8 @@ class PrintedDerivatives(Kind):
             for point in ("anchor", "positive", "negative")
         )
         wrong = sum(row.cells[0].value == "wrong" for row in rows)
-        caption = (
-            f"Derivatives with respect to each point of a triplet: {wrong} of {len(rows)} printed "
-            "ones are wrong. Largest difference: of a coordinate from the derivative by automatic "
-            "differentiation, over random triplets. The example is a = (1, 0), p = (0.6, 0.8), "
-            "n = (-0.6, 0.8), at which every wrong one differs."
-        )
-        return self.table("Loss, point", _COLUMNS, rows, caption=caption)
+        caption = self.said(wrong=wrong, all=len(rows))
+        return self.table("Loss, point", self.shown(), rows, caption)
 
 
 def _cells(derivative: pd.Series) -> tuple[Cell, ...]:

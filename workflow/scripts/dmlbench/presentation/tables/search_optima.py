@@ -4,10 +4,10 @@ from decimal import Decimal
 
 from dmlbench.presentation._searches import best_values, by_method, strategy_title
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Column, Table
 from dmlbench.values import Printed
 
-NEEDS = "one_search_per_strategy"
+SHOWS = "searches"
 
 _NOT_PRINTED, _NO_STEP = "not printed", "none"
 
@@ -30,20 +30,19 @@ class SearchOptima(Kind):
             (row.method, row.hyperparameter): row.optimal_value
             for row in self.printed_settings.itertuples()
         }
-        rows, notes = [], []
+        records, notes = [], []
         for method, searches in methods.items():
             parameters = self.searches[next(iter(searches.values()))]["parameters"]
             for place, parameter in parameters.items():
                 label = parameter["title"] or place
                 printed = printed_optima.get((method, label))
-                ours = [best[searches[s]][place] if s in searches else None for s in strategies]
-                cells = [
-                    _range(parameter),
-                    _number(parameter["step"]) or _NO_STEP,
-                    *map(_number, ours),
-                    _NOT_PRINTED if printed is None else _number(float(printed)),
-                ]
-                rows.append(TableRow(label, tuple(map(Cell, cells)), panel=self.name(method)))
+                ours = {s: _number(best[search][place]) for s, search in searches.items()}
+                found = {
+                    "range": _range(parameter),
+                    "step": _number(parameter["step"]) or _NO_STEP,
+                    "printed": _NOT_PRINTED if printed is None else _number(float(printed)),
+                }
+                records.append({"label": label, "panel": self.name(method)} | found | ours)
                 if printed is not None and not _on_grid(printed, parameter):
                     range_ = "range and step" if parameter["step"] else "range"
                     notes.append(
@@ -51,17 +50,13 @@ class SearchOptima(Kind):
                         f"its {range_}."
                     )
         columns = (
-            Column("range", "Range"),
-            Column("step", "Step"),
+            *self.shown(),
             *(Column(s, strategy_title(s), "Best value") for s in strategies),
             Column("printed", "printed", "Best value"),
         )
         judged = dict.fromkeys(self.searches[search]["metric"] for search in searched.trials)
-        metrics = " or ".join(self.name(metric) for metric in judged)
-        caption = (
-            f"The values with the best {metrics} on the validation classes, by strategy, all "
-            "with the same budget of trials; of equal scores the first found."
-        )
+        caption = self.said(metrics=" or ".join(map(self.name, judged)))
+        rows = self.rows_of(columns, records)
         return self.table("Parameter", columns, rows, caption, notes)
 
 

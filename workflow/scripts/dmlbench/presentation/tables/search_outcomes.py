@@ -1,25 +1,17 @@
 """What each search found, value by value, and a summary of its trials."""
 
+from collections.abc import Iterator
+from itertools import chain
+
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._searches import best_values, hours
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Table
 
-NEEDS = "searches"
-
-_COLUMNS = (
-    Column("range", "Range"),
-    Column("best", "Best value"),
-    Column("validation", "best trial", "Validation"),
-    Column("median", "median", "Validation"),
-    Column("worst", "worst", "Validation"),
-    Column("trials", "all", "Trials", decimals=0),
-    Column("failed", "failed", "Trials", decimals=0),
-    Column("hours", "Hours", decimals=2),
-)
+SHOWS = "searches"
 
 
 class SearchOutcomes(Kind):
@@ -27,33 +19,32 @@ class SearchOutcomes(Kind):
 
     def __call__(self, searched) -> Table:
         metrics = dict.fromkeys(described["metric"] for described in self.searches.values())
-        rows = [
-            row
+        records = chain.from_iterable(
+            self._records(search, described, searched.trials[search])
             for search, described in self.searches.items()
-            for row in self._rows(search, described, searched.trials[search])
-        ]
-        caption = (
-            "The values of the best trial, with the validation scores of the complete trials"
-            f"{in_percent(self.titles, metrics)}: with folds, means of theirs."
         )
-        return self.table("Parameter", _COLUMNS, rows, caption)
+        columns, unit = self.shown(), in_percent(self.titles, metrics)
+        return self.table(
+            "Parameter", columns, self.rows_of(columns, records), self.said(unit=unit)
+        )
 
-    def _rows(self, search: str, described: dict, trials: pd.DataFrame) -> list[TableRow]:
+    def _records(self, search: str, described: dict, trials: pd.DataFrame) -> Iterator[dict]:
         best = best_values(search, trials)
         scores = trials.loc[trials["state"] == "complete", "validation"]
         scores = quantity(described["metric"]).factor * scores
-        failed = int((trials["state"] == "failed").sum())
-        facts = [scores.max(), scores.median(), scores.min(), len(trials), failed, hours(trials)]
-        rows = []
-        for position, (place, parameter) in enumerate(described["parameters"].items()):
-            cells = [_range(parameter), _text(best[place])]
-            cells += facts if position == 0 else [None] * len(facts)
-            rows.append(
-                TableRow(
-                    parameter["title"] or place, tuple(map(Cell, cells)), panel=described["title"]
-                )
-            )
-        return rows
+        of_trials = {
+            "validation": scores.max(),
+            "median": scores.median(),
+            "worst": scores.min(),
+            "trials": len(trials),
+            "failed": int((trials["state"] == "failed").sum()),
+            "hours": hours(trials),
+        }
+        for place, parameter in described["parameters"].items():
+            found = {"range": _range(parameter), "best": _text(best[place])}
+            names = {"label": parameter["title"] or place, "panel": described["title"]}
+            yield names | found | of_trials
+            of_trials = {}
 
 
 def _range(parameter: dict) -> str:

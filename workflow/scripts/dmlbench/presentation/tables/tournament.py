@@ -1,32 +1,18 @@
 """The tournament as a table."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from dmlbench.presentation._ranks import ranked_by, ranking
 from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.numbers import rounded
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
-from dmlbench.statistics.confidence import read_answers
+from dmlbench.presentation.table import Column, Table
+from dmlbench.statistics.tournament import read_repeats
 from dmlbench.values import Fact, RankingMetric
 
-NEEDS = "ranks"
-
-_COLUMNS = (
-    Column("total_rank", "Total", "Rank", decimals=1, better="lower"),
-    Column("average_rank", "Mean", "Rank", better="lower"),
-    Column("rank_std", "Std", "Rank"),
-    Column("best_rank", "Best", "Rank", decimals=1),
-    Column("worst_rank", "Worst", "Rank", decimals=1),
-    Column("ties", "Ties", decimals=0),
-)
-_CONFIDENCE = (
-    Column("rank_low", "Low", "Mean rank, 95 %"),
-    Column("rank_high", "High", "Mean rank, 95 %"),
-    Column("percent_first", "First (%)", decimals=0, better="higher"),
-)
+RANKS = "methods"
 
 
 class Tournament(Kind):
@@ -43,35 +29,30 @@ class Tournament(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         rule = {"metric": self.metric, "selection": self.selection}
-        answers = None if self.board else read_answers(self.rows, self.queries, **rule)
-        frame = ranking(self, scores, methods=self.methods, answers=answers)
+        read = {} if self.board else read_repeats(self.rows, self.queries, **rule)
+        frame = ranking(self, scores, methods=self.methods, **read)
         frame["percent_first"] = 100 * frame.probability_first
-        shown = _COLUMNS + (_CONFIDENCE if frame.rank_low.notna().all() else ())
-        columns = tuple(_without_halves(column, frame) for column in shown)
-        rows = tuple(
-            TableRow(self.name(record["method"]), tuple(Cell(record[c.name]) for c in columns))
-            for record in frame.to_dict("records")
-        )
+        confidence = ("rank_low", "rank_high", "percent_first")
+        unknown = {column for column in confidence if frame[column].isna().any()}
+        columns = [
+            _without_halves(column, frame) for column in self.shown() if column.name not in unknown
+        ]
+        labeled = frame.assign(label=frame.method.map(self.name))
+        rows = self.rows_of(columns, labeled.to_dict("records"))
         caption = f"{ranked_by(self, frame)}. {self.selected}"
-        return self.table("Loss", columns, rows, caption, _notes(frame))
+        return self.table("Loss", columns, rows, caption, self._notes(frame))
 
-
-def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    notes = []
-    if frame.ties.any():
-        notes.append("Equal scores share the average of their ranks.")
-    if frame.friedman_p.notna().all():
-        notes.append(
-            f"Friedman's test that all rank alike: p = {frame.friedman_p.iloc[0]:.3g}. Nemenyi's "
-            f"critical difference of mean ranks, 95 %: "
-            f"{rounded(frame.critical_difference.iloc[0], 2)}."
-        )
-    if frame.rank_low.notna().all():
-        notes.append(
-            "Interval and probability of being first: queries drawn again, and seeds where there "
-            "are several."
-        )
-    return tuple(notes)
+    def _notes(self, frame: pd.DataFrame) -> Iterator[str]:
+        first = frame.iloc[0]
+        if frame.ties.any():
+            yield self.said("ties")
+        if frame.friedman_p.notna().all():
+            difference = rounded(first.critical_difference, 2)
+            yield self.said("friedman", p=first.friedman_p, difference=difference)
+        if first.unit:
+            yield self.said(first.unit)
+        elif frame.rank_low.notna().all():
+            yield self.said("queries")
 
 
 def _without_halves(column: Column, frame: pd.DataFrame) -> Column:

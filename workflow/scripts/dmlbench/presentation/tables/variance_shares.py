@@ -1,14 +1,14 @@
 """Shares of the scores' variance that are due to the loss and to an axis of the variants."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import pandas as pd
 
-from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import name
-from dmlbench.presentation.table import Column, Table, TableRow, known
+from dmlbench.presentation.table import Table, TableRow, known
+from dmlbench.statistics.other_classes import ABOUT, SEED, SPLIT
 from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
     FIRST,
@@ -20,8 +20,7 @@ from dmlbench.statistics.variance import (
     variance_shares,
 )
 from dmlbench.values import Metric, Printed
-
-NEEDS = "two_factors"
+from dmlbench.words import counted
 
 
 class VarianceShares(Kind):
@@ -44,23 +43,24 @@ class VarianceShares(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         ours = self._factors(select(scores, selection=self.selection))
-        seeds = ours.seed.nunique()
-        intervals = seeds > 2
+        unit = _repeated(ours)
+        repeats = ours[unit].nunique()
+        intervals = repeats > 2
         rows = [
             _row(label, sources, panel, intervals)
             for panel, analyzed, factors in self._panels(ours)
             for label, sources in self._labeled(analyzed, factors)
         ]
-        return self.table(
-            "Source",
-            (
-                column
-                for metric in self.metrics
-                for column in _columns(metric, self.titles, intervals=intervals)
-            ),
-            rows,
-            caption=self._caption(seeds),
-        )
+        columns = [
+            column
+            for column in chain.from_iterable(map(self.shown, self.metrics))
+            if intervals or not column.name.endswith(("_low", "_high"))
+        ]
+        ending = self.said("once") if repeats < 2 else "."
+        if intervals:
+            ending = self.said("interval", about=ABOUT[unit])
+        caption = self.said(repeats=counted(repeats, unit), ending=ending)
+        return self.table("Source", columns, rows, caption)
 
     def _factors(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Rows with the values to use, with the columns `loss` and `other`."""
@@ -104,21 +104,15 @@ class VarianceShares(Kind):
             FIRST: f"loss ({rows.loss.nunique()})",
             SECOND: f"{other} ({rows.other.nunique()})",
             TOGETHER: f"loss and {other} together",
-            REST: "seed",
+            REST: _repeated(rows),
         }
         for source in analyzed[0]:
             yield labels[source], [sources[source] for sources in analyzed]
 
-    def _caption(self, seeds: int) -> str:
-        caption = (
-            "Two-way analysis of variance (numbers of levels in brackets): share of the test "
-            "scores' variance (omega squared), the standard deviation that goes with it, "
-            f"and the F test that it is nothing. {self.selected} "
-            f"{seeds} {'seeds' if seeds > 1 else 'seed'}"
-        )
-        if seeds < 2:
-            return f"{caption}: what both do together is in its row."
-        return f"{caption}; in 95 %: over other seeds." if seeds > 2 else f"{caption}."
+
+def _repeated(rows: pd.DataFrame) -> str:
+    """What is repeated: splits of the classes where there are several; in print it is seeds."""
+    return SPLIT if "split" in rows and rows["split"].nunique() > 1 else SEED
 
 
 def _row(label: str, sources: Sequence[Source], panel: str, intervals: bool) -> TableRow:
@@ -128,18 +122,3 @@ def _row(label: str, sources: Sequence[Source], panel: str, intervals: bool) -> 
         values = [*(100 * share for share in percents), source.deviation, source.p_value]
         cells += map(known, values)
     return TableRow(label, tuple(cells), panel=panel)
-
-
-def _columns(metric: str, titles: Mapping[str, str], *, intervals: bool) -> list[Column]:
-    group = name(titles, metric)
-    percent = {"decimals": 1, "better": ""}
-    interval = [
-        Column(f"{metric}_low", "from", f"{group}, in 95 %", **percent),
-        Column(f"{metric}_high", "to", f"{group}, in 95 %", **percent),
-    ]
-    return [
-        Column(f"{metric}_share", "percent", group, **percent),
-        *(interval if intervals else []),
-        Column(f"{metric}_std", "points" if quantity(metric).percent else "std", group),
-        Column(f"{metric}_p", "p", group, decimals=3),
-    ]

@@ -5,33 +5,44 @@ from collections.abc import Callable, Mapping
 import optuna
 from optuna.samplers import BaseSampler
 
-from dmlbench.plan.ranges import Parameter, Value
+from dmlbench.plan.catalogs.ranges import Parameter, Value
 from dmlbench.search.distributions import Values, distribution_of
 from dmlbench.training.seeds import derived_seed
 
 
-def drawn(
-    study: optuna.Study,
-    parameters: Mapping[str, Parameter],
-    sampler_of: Callable[[int], BaseSampler],
-    seed: int,
-) -> Values:
-    """The values of the study's next trial.
+class Drawn:
+    """A strategy that draws values by a sampler of Optuna.
 
     Args:
-        study: the trials so far; it is not changed.
         parameters: place -> its values.
-        sampler_of: a sampler by its seed.
         seed: the search's; each trial's own seed is derived from it.
+        search: digest of the search.
+        own_draws: whether two searches over the same values draw different ones.
+        sampler_of: a sampler by its seed.
     """
-    trials = study.get_trials()
-    sampler = sampler_of(derived_seed(seed, "search", len(trials)))
-    # A copy in memory: a sampler writes its draws into the study.
-    copy = optuna.create_study(direction="maximize", sampler=sampler)
-    copy.add_trials(trials)
-    distributions = {place: distribution_of(parameters[place]) for place in parameters}
-    trial = copy.ask(distributions)
-    return {place: _exact(trial.params[place], parameters[place]) for place in parameters}
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter],
+        seed: int,
+        search: str,
+        own_draws: bool,
+        sampler_of: Callable[[int], BaseSampler],
+    ):
+        self.parameters = parameters
+        self.seed = derived_seed(seed, search) if own_draws else seed
+        self.sampler_of = sampler_of
+
+    def propose(self, study: optuna.Study) -> Values:
+        """The next trial's values; the study is not changed."""
+        trials = study.get_trials()
+        sampler = self.sampler_of(derived_seed(self.seed, "search", len(trials)))
+        # A copy in memory: a sampler writes its draws into the study.
+        copy = optuna.create_study(direction="maximize", sampler=sampler)
+        copy.add_trials(trials)
+        kinds = {place: distribution_of(each) for place, each in self.parameters.items()}
+        drawn = copy.ask(kinds).params
+        return {place: _exact(drawn[place], each) for place, each in self.parameters.items()}
 
 
 def _exact(value: Value, parameter: Parameter) -> Value:

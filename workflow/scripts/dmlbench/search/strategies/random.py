@@ -1,16 +1,16 @@
 """Values at random."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
-import optuna
 from optuna.samplers import RandomSampler
 
-from dmlbench.plan.ranges import Parameter
-from dmlbench.search.distributions import Values
-from dmlbench.search.strategies._draw import drawn
+from dmlbench.plan.catalogs.ranges import Parameter
+from dmlbench.search.strategies._draw import Drawn
+from dmlbench.values import Added
 
 
-class Random:
+class Random(Drawn):
     """Every value with equal probability, independent of earlier trials.
 
     A range with `log` is drawn uniformly in the logarithm.
@@ -18,12 +18,16 @@ class Random:
     Args:
         parameters: place -> its values.
         seed: of the draws.
+        search: digest of the search.
+        own_draws: whether two searches over the same values draw different ones.
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter], seed: int):
-        self.parameters = parameters
-        self.seed = seed
-
-    def propose(self, study: optuna.Study) -> Values:
-        """The next trial's values."""
-        return drawn(study, self.parameters, lambda seed: RandomSampler(seed=seed), self.seed)
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter],
+        seed: int,
+        search: str,
+        *,
+        own_draws: Annotated[bool, Added()] = False,
+    ):
+        super().__init__(parameters, seed, search, own_draws, lambda seed: RandomSampler(seed=seed))

@@ -1,17 +1,16 @@
 """The tree-structured Parzen estimator."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
-import optuna
 from optuna.samplers import TPESampler
 
-from dmlbench.plan.ranges import Parameter
-from dmlbench.search.distributions import Values
-from dmlbench.search.strategies._draw import drawn
-from dmlbench.values import Count, CountOrZero
+from dmlbench.plan.catalogs.ranges import Parameter
+from dmlbench.search.strategies._draw import Drawn
+from dmlbench.values import Added, Count, CountOrZero
 
 
-class Tpe:
+class Tpe(Drawn):
     """Values that are more likely among the best trials than among the others.
 
     Bergstra et al. 2011, over all parameters together, by Optuna. Running trials of other workers
@@ -21,27 +20,27 @@ class Tpe:
     Args:
         parameters: place -> its values.
         seed: of the draws.
+        search: digest of the search.
         startup_trials: number of first trials, whose values are drawn at random.
         candidates: how many draws the most promising is picked from.
+        own_draws: whether two searches over the same values draw different ones.
     """
 
     def __init__(
         self,
         parameters: Mapping[str, Parameter],
         seed: int,
+        search: str,
         *,
         startup_trials: CountOrZero = 10,
         candidates: Count = 24,
+        own_draws: Annotated[bool, Added()] = False,
     ):
-        self.parameters = parameters
-        self.seed = seed
-        self.settings = {"n_startup_trials": startup_trials, "n_ei_candidates": candidates}
-
-    def propose(self, study: optuna.Study) -> Values:
-        """The next trial's values."""
-        return drawn(
-            study,
-            self.parameters,
-            lambda seed: TPESampler(multivariate=True, seed=seed, **self.settings),
-            self.seed,
+        settings = {"n_startup_trials": startup_trials, "n_ei_candidates": candidates}
+        super().__init__(
+            parameters,
+            seed,
+            search,
+            own_draws,
+            lambda seed: TPESampler(multivariate=True, seed=seed, **settings),
         )

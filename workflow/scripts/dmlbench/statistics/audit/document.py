@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.plan.read import read_yaml
+from dmlbench.plan.catalogs.read import read_yaml
 from dmlbench.statistics.audit.metadata import Metadata
 from dmlbench.statistics.printed import read_printed
 

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from dmlbench.plan.choices import Model
-from dmlbench.plan.mapping import Coordinate
+from dmlbench.plan.catalogs.choices import Model
+from dmlbench.plan.studies.mapping import Coordinate
 from dmlbench.statistics.audit.check import CERTAIN
 from dmlbench.statistics.audit.selection import Where
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from dmlbench.plan.mapping import CELL
+from dmlbench.plan.studies.mapping import CELL
 from dmlbench.statistics.audit.check import CERTAIN, LIKELY, Check, check_of, place
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.rounding import same_number

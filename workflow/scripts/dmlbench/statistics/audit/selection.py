@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from dmlbench.plan.mapping import COORDINATES, Coordinate
-from dmlbench.plan.rows import one_or_more
+from dmlbench.plan.catalogs.rows import one_or_more
+from dmlbench.plan.studies.mapping import COORDINATES, Coordinate
 
 ROW = [coordinate for coordinate in COORDINATES if coordinate != "metric"]
 """The coordinates that the metrics of one printed row share."""

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from dmlbench.files import atomic_write
-from dmlbench.plan.claims import METHODS, TABLE, Claim, Claims, StandIn, read_claims
-from dmlbench.plan.mapping import read_mapping
+from dmlbench.plan.studies.claims import METHODS, TABLE, Claim, Claims, StandIn, read_claims
+from dmlbench.plan.studies.mapping import read_mapping
+from dmlbench.statistics import classes
 from dmlbench.statistics.aggregation import collect, no_scores, read_scores
 from dmlbench.statistics.agreement import selected
 from dmlbench.statistics.claims.contrasts import comparisons
@@ -20,8 +21,12 @@ from dmlbench.statistics.claims.verdicts import (
     OUT_OF_SCOPE,
     Verdict,
     judge,
+    one_by_one,
+    scale,
 )
 from dmlbench.statistics.placement import find, read_placed
+
+_UNTRAINED = "untrained"
 
 PRINTED, OURS = "printed", "ours"
 """Evidence: the printed numbers, and our scores at their places; others are stand-ins."""
@@ -29,8 +34,28 @@ PRINTED, OURS = "printed", "ours"
 COLUMNS = ["study", "claim", "says", "place", "line", "evidence", "data", "differs"]
 COLUMNS += [*Verdict._fields, "because", "note"]
 TEXTS = ["study", "claim", "says", "place", "evidence", "data", "differs", "verdict", "because"]
-TEXTS += ["note"]
+TEXTS += ["unit", "one_by_one", "note"]
 """The columns that are text; empty where there is nothing to say."""
+
+
+class Published(NamedTuple):
+    """The scores of a stand-in.
+
+    Attributes:
+        scores: its long table.
+        classes: the scores of each class, None if they are not there.
+    """
+
+    scores: pd.DataFrame
+    classes: pd.DataFrame | None = None
+
+
+def read_published(path: str | os.PathLike) -> Published:
+    """Read a study's long table, and the scores of each class next to it."""
+    file = Path(path).with_name(classes.FILE)
+    own = classes.read_classes(file) if file.exists() else None
+    # Studies of one split have none.
+    return Published(read_scores(path), None if own is None or own.empty else own)
 
 
 class Judged(NamedTuple):
@@ -73,14 +98,14 @@ def claims(
         note: a remark on our numbers, such as that they are rehearsed.
 
     Raises:
-        UserError: as `plan.claims.read_claims`, `aggregation.collect` and `read_scores`.
+        UserError: as `plan.studies.claims.read_claims`, `aggregation.collect` and `read_scores`.
     """
     folder = Path(folder)
     scores = collect(rows, score_files, tables=tables) if score_files or tables else no_scores()
     verdicts = evaluated(
         folder,
         selected(scores, rows),
-        {study: read_scores(path) for study, path in stand_ins.items()},
+        {study: read_published(path) for study, path in stand_ins.items()},
         note=note,
     )
     with atomic_write(output) as unfinished:
@@ -90,7 +115,7 @@ def claims(
 def evaluated(
     folder: Path,
     scores: pd.DataFrame,
-    stand_ins: Mapping[str, pd.DataFrame],
+    stand_ins: Mapping[str, Published],
     *,
     note: str = "",
 ) -> pd.DataFrame:
@@ -99,7 +124,7 @@ def evaluated(
     Args:
         folder: as `claims` takes it.
         scores: our long table for the document's study, of one selection rule.
-        stand_ins: study -> its long table.
+        stand_ins: study -> its scores.
         note: a remark on `scores`.
 
     Returns:
@@ -108,7 +133,8 @@ def evaluated(
     """
     document = read_claims(folder)
     judged = list(_evidence(folder, document.stand_ins, scores, stand_ins, note))
-    cells = judged[0].evidence[TABLE].cells
+    printed = judged[0].evidence[METHODS]
+    cells = printed.cells
     rows = []
     for claim in document.claims:
         told = {"study": folder.name, "claim": claim.id, "says": claim.says}
@@ -123,11 +149,19 @@ def evaluated(
             evidence = each.evidence[claim.about]
             exact = each.name == PRINTED and claim.about == TABLE
             smallest, because = _smallest(claim, document, exact)
+            note = each.note
+            if claim.scaled and each.name != PRINTED:
+                share = scale(document.gain, claim, cells, printed, evidence)
+                smallest *= share or 1.0
+                note = "; ".join(filter(None, [note, _scaled(share, smallest)]))
             verdict = judge(claim, cells, built, evidence, smallest, absent=each.absent)
             if not verdict.comparisons and each.name not in (PRINTED, OURS):
                 continue
+            if each.name == PRINTED and claim.over:
+                alone = one_by_one(claim, cells, built, evidence, smallest)
+                verdict = verdict._replace(one_by_one=alone)
             about = {"evidence": each.name, "data": each.data, "differs": each.differs}
-            rows.append(told | about | verdict._asdict() | {"because": because, "note": each.note})
+            rows.append(told | about | verdict._asdict() | {"because": because, "note": note})
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.fillna(dict.fromkeys(TEXTS, ""))
 
@@ -136,7 +170,7 @@ def _evidence(
     folder: Path,
     called: Sequence[StandIn],
     scores: pd.DataFrame,
-    stand_ins: Mapping[str, pd.DataFrame],
+    stand_ins: Mapping[str, Published],
     note: str,
 ):
     mapping = read_mapping(folder)
@@ -150,9 +184,26 @@ def _evidence(
     yield Judged(OURS, data, "", dict.fromkeys((METHODS, TABLE), ours), NOT_RUN, note)
     for each in called:
         if each.study in stand_ins:
-            other = Elsewhere(stand_ins[each.study], mapping, each)
+            scores, of_classes = stand_ins[each.study]
+            if each.untrained_of in stand_ins:
+                scores = _with_untrained(scores, stand_ins[each.untrained_of].scores, each)
+            other = Elsewhere(scores, mapping, each, of_classes)
             evidence = dict.fromkeys((METHODS, TABLE), other)
             yield Judged(each.name, ", ".join(other.data), each.differs, evidence, NOT_RUN)
+
+
+def _with_untrained(scores: pd.DataFrame, others: pd.DataFrame, stand_in: StandIn) -> pd.DataFrame:
+    """The scores with the rows without training of another study of the same data."""
+    same = (others["method"] == _UNTRAINED) & others["split"].isin(scores["split"].unique())
+    rows = others[same].assign(network=scores["network"].iloc[0])
+    rows = rows.assign(**{column: min(values) for column, values in stand_in.where.wanted})
+    return pd.concat([scores, rows], ignore_index=True)
+
+
+def _scaled(share: float | None, smallest: float) -> str:
+    if share is None:
+        return "margin as in print: what training adds is unknown here"
+    return f"margin {smallest:.2f}: training adds {100 * share:.0f} % of what it adds in print"
 
 
 def _smallest(claim: Claim, document: Claims, exact: bool) -> tuple[float, str]:

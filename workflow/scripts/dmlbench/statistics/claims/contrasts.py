@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import NamedTuple
 
-from dmlbench.plan.claims import Cell, Claim, Filter, arms, fitting
-from dmlbench.plan.mapping import When
+from dmlbench.plan.studies.claims import Cell, Claim, Filter, arms, fitting
+from dmlbench.plan.studies.mapping import When
 
 Term = tuple[Cell, ...]
 """A cell, or a cell and the one that is subtracted from it."""

@@ -5,13 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtr
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from dmlbench.statistics.equivalence import ALPHA, Difference, equivalence_p
+from dmlbench.statistics.equivalence import Difference
 from dmlbench.statistics.paired import holm
 
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
 EQUIVALENT, INCONCLUSIVE = "equivalent", "inconclusive"
+
+ALPHA = 0.025
+"""The largest probability of showing what is not so, on one side: a verdict says what the 95 %
+interval says."""
 
 NOISE = 1e-9
 """Differences that rounding of floating-point numbers can make, in points."""
@@ -31,7 +35,44 @@ class Tests(NamedTuple):
     same: float
 
 
-def of_difference(difference: Difference, direction: str, by: float, smallest: float) -> Tests:
+class Shown(NamedTuple):
+    """A difference: how surely it is on one side of a number.
+
+    Which of several arms is best, the numbers themselves say, so a plain test of that one finds
+    differences where there are none. The best arm is above a number if *some* arm is, of which
+    there are several tests (Bonferroni), and below it if *all* are, which needs no correction; the
+    errors of the arms are taken as alike.
+
+    Attributes:
+        difference: of the arms that the numbers choose.
+        above_tests, below_tests: how many differences one of which is enough.
+    """
+
+    difference: Difference
+    above_tests: int = 1
+    below_tests: int = 1
+
+    def above(self, number: float) -> float:
+        """p-value of the one-sided test that the true difference is above a number."""
+        value, error, freedom = self.difference
+        return min(_tail(value - number, error, freedom) * self.above_tests, 1.0)
+
+    def below(self, number: float) -> float:
+        """p-value of the one-sided test that it is below a number."""
+        value, error, freedom = self.difference
+        return min(_tail(number - value, error, freedom) * self.below_tests, 1.0)
+
+    def interval(self) -> tuple[float, float]:
+        """The ends of what neither test excludes at `ALPHA`."""
+        value, error, freedom = self.difference
+        halves = [
+            float(stdtrit(freedom, 1 - ALPHA / tests) * error) if error else 0.0
+            for tests in (self.above_tests, self.below_tests)
+        ]
+        return float(value - halves[0]), float(value + halves[1])
+
+
+def of_difference(shown: Shown, direction: str, by: float, smallest: float) -> Tests:
     """Test a difference against a claim.
 
     Args:
@@ -41,21 +82,18 @@ def of_difference(difference: Difference, direction: str, by: float, smallest: f
             slack of `at_least` and `at_most`, the margin of `equal`. An amount other than 0 has no
             equivalence.
     """
-    value, error, freedom = difference
-    delta = value - by
+    # Known numbers that are equal are within any limits.
+    limits = [by - smallest, by + smallest] if direction == "equal" or not by else [by, by]
+    within = max(shown.above(limits[0] - 2 * NOISE), shown.below(limits[1] + 2 * NOISE))
     if direction == "equal":
-        return _of_equality(Difference(delta, error, freedom), smallest)
-    delta = delta if direction in ("greater", "at_least") else -delta
-    slack = smallest if direction in ("at_least", "at_most") else 0.0
-    above, below = (_tail(sign * (delta + slack), error, freedom) for sign in (1, -1))
-    if slack or direction in ("at_least", "at_most"):
-        return Tests(_or_equal(above, delta + slack, error), below, np.nan)
-    if error == 0 and abs(delta) <= NOISE:
-        return Tests(1.0, 1.0, 0.0)
-    same = np.nan
-    if smallest > 0 and by == 0:
-        same = float(equivalence_p(Difference(delta, error, freedom), smallest))
-    return Tests(above, below, same)
+        outside = min(shown.above(limits[1]), shown.below(limits[0]))
+        return Tests(within, min(2 * outside, 1.0), np.nan)
+    if direction == "at_least":
+        return Tests(shown.above(by - smallest - 2 * NOISE), shown.below(by - smallest), np.nan)
+    if direction == "at_most":
+        return Tests(shown.below(by + smallest + 2 * NOISE), shown.above(by + smallest), np.nan)
+    above, below = shown.above(by), shown.below(by)
+    return Tests(above, below, within) if direction == "greater" else Tests(below, above, within)
 
 
 def of_correlation(
@@ -74,7 +112,7 @@ def of_correlation(
     """
     if points < 4:
         return Tests(np.nan, np.nan, np.nan)
-    error = ((1 + coefficient**2 / 2) / (points - 3)) ** 0.5
+    error = _error_of_z(coefficient, points)
     z, claimed, limit = (
         np.arctanh(np.clip(number, -1 + NOISE, 1 - NOISE)) for number in (coefficient, by, smallest)
     )
@@ -82,6 +120,17 @@ def of_correlation(
     away = sign * (z - claimed) / error
     same = float(ndtr((abs(z) - limit) / error)) if by == 0 else np.nan
     return Tests(float(ndtr(-away)), float(ndtr(away)), same)
+
+
+def interval_of_correlation(coefficient: float, points: int) -> tuple[float, float]:
+    """The interval whose ends the one-sided tests at `ALPHA` do not exclude."""
+    z = np.arctanh(np.clip(coefficient, -1 + NOISE, 1 - NOISE))
+    half = ndtri(1 - ALPHA) * _error_of_z(coefficient, points)
+    return float(np.tanh(z - half)), float(np.tanh(z + half))
+
+
+def _error_of_z(coefficient: float, points: int) -> float:
+    return ((1 + coefficient**2 / 2) / (points - 3)) ** 0.5
 
 
 def outcomes(tests: Sequence[Tests], need: str | float) -> list[str]:
@@ -143,21 +192,8 @@ def _corrected(p_values: Sequence[float], correct: bool) -> np.ndarray:
     return (holm(uncorrected) if correct else uncorrected).to_numpy()
 
 
-def _of_equality(difference: Difference, margin: float) -> Tests:
-    value, error, freedom = difference
-    if error == 0:
-        inside = abs(value) <= margin + NOISE
-        return Tests(0.0 if inside else 1.0, 1.0 if inside else 0.0, np.nan)
-    outside = _tail(abs(value) - margin, error, freedom)
-    return Tests(float(equivalence_p(difference, margin)), min(2 * outside, 1.0), np.nan)
-
-
 def _tail(distance: float, error: float, freedom: float) -> float:
     """The probability of an estimate this far above 0 or farther, if it is 0."""
     if error == 0:
         return 0.0 if distance > NOISE else 1.0
     return float(stdtr(freedom, -distance / error))
-
-
-def _or_equal(above: float, distance: float, error: float) -> float:
-    return 0.0 if error == 0 and distance >= -NOISE else above

@@ -15,27 +15,36 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.plan import mapping as places
-from dmlbench.plan.claims import Cell, StandIn
+from dmlbench.plan.studies import mapping as places
+from dmlbench.plan.studies.claims import Cell, StandIn
+from dmlbench.statistics.claims.decisions import NOISE
 from dmlbench.statistics.equivalence import Difference, of_pairs, of_runs, variance_ratio
 from dmlbench.statistics.margins import with_margins
+from dmlbench.statistics.other_classes import SEED, OverSplits
 from dmlbench.statistics.placement import KEY, place
 from dmlbench.statistics.printed import read_printed_files
+from dmlbench.statistics.summary import in_units
 
 Weights = Mapping[Cell, float]
 """Cell -> its weight in a sum."""
 
 _LAST = "last_epoch"
+_BY = ["method", "variant", "embedding_dim", "role", "metric"]
+
+
+def by_key(weights: Weights, key: Callable[[Cell], tuple | None]) -> dict[tuple | None, float]:
+    """What each number of the evidence is multiplied by, without those that cancel."""
+    own: dict[tuple | None, float] = {}
+    for cell, weight in weights.items():
+        own[key(cell)] = own.get(key(cell), 0.0) + weight
+    return {known: weight for known, weight in own.items() if abs(weight) > NOISE}
 
 
 class Evidence(Protocol):
-    """Numbers at cells, in the unit of their metrics (percent).
+    """Numbers at cells, in the unit of their metrics (percent)."""
 
-    Attributes:
-        unit: what differs between the repeats of a number: `seed` or `split`.
-    """
-
-    unit: str
+    def unit(self, weights: Weights) -> str:
+        """What repeats behind the error of a sum: `other_classes.SEED`, `SPLIT` or `CLASS`."""
 
     def key(self, cell: Cell) -> tuple | None:
         """What tells the cell from others here; None for a cell that cannot be here."""
@@ -63,8 +72,6 @@ class Printed:
         folder: of the document: tables, mapping.yaml, margins.yaml and margins.csv.
     """
 
-    unit = "seed"
-
     def __init__(self, folder: Path):
         printed = read_printed_files(sorted(folder.glob("table_*.csv")))
         placed = with_margins(place(printed, places.read_mapping(folder)), folder)
@@ -80,6 +87,9 @@ class Printed:
         noiseless = copy.copy(self)
         noiseless._error = dict.fromkeys(self.cells, 0.0)
         return noiseless
+
+    def unit(self, weights: Weights) -> str:
+        return SEED
 
     def key(self, cell: Cell) -> tuple | None:
         return cell
@@ -105,26 +115,27 @@ class Printed:
 
 
 class Scores:
-    """Scores by seed, or by split of the classes.
+    """Scores by seed, on one split of the classes.
 
-    Where all cells of a sum have the same ones, `equivalence.of_runs` decides if what is added and
+    Where all cells of a sum have the same seeds, `equivalence.of_runs` decides if what is added and
     what is subtracted are compared as pairs.
 
     Args:
-        of_repeats: key -> seed or split -> score, in the unit of its metric.
+        of_repeats: key -> seed -> score, in the unit of its metric.
         key: as `Evidence.key`.
-        unit: as `Evidence.unit`.
     """
 
     def __init__(
         self,
         of_repeats: Mapping[tuple, Mapping[Any, float]],
         key: Callable[[Cell], tuple | None],
-        unit: str,
     ):
-        self.of_repeats, self.unit = of_repeats, unit
+        self.of_repeats = of_repeats
         # Each comparison of each claim asks again.
         self.key = functools.cache(key)
+
+    def unit(self, weights: Weights) -> str:
+        return SEED
 
     def value(self, cell: Cell) -> float | None:
         scores = self.of_repeats.get(self.key(cell))
@@ -190,7 +201,7 @@ class Ours(Scores):
 
     def __init__(self, scores: pd.DataFrame, mapping: places.Mapping):
         self.mapping = mapping
-        super().__init__(_by_unit(scores, KEY, "seed"), self._key, "seed")
+        super().__init__(_by_repeat(scores, KEY, "seed"), self._key)
         self.data = sorted(scores["dataset"].unique())
 
     def _key(self, cell: Cell) -> tuple | None:
@@ -201,24 +212,31 @@ class Ours(Scores):
 class Elsewhere(Scores):
     """Scores of a stand-in: the methods of a document on other data.
 
+    With several splits of the classes, a split takes the place of a seed (its number is the mean
+    over its seeds), and differences are estimated for other classes: by the scores of each class
+    where these are known, and otherwise by one score for each split (`statistics.other_classes`).
+
     Args:
         scores: the long table of the stand-in. Those of the last epoch are used, which no test
             label chose.
         mapping: of the document.
-        stand_in: its rows, and what its variants and methods are called. Where they have several
-            splits of the classes, a split takes the place of a seed: its number is the mean over
-            its seeds. Where they have one embedding size, it stands for all printed ones, otherwise
-            each for itself.
+        stand_in: its rows, and what its variants and methods are called. Where they have one
+            embedding size, it stands for all printed ones, otherwise each for itself.
+        classes: the scores of each class, as `statistics.classes` has them; None if unknown.
 
     Raises:
         UserError: its rows have several data sets or networks, or several sizes that its `where`
             does not name.
     """
 
-    def __init__(self, scores: pd.DataFrame, mapping: places.Mapping, stand_in: StandIn):
-        last = scores[scores["selection"].isin([_LAST, "none"])]
-        for column, values in stand_in.where.wanted:
-            last = last[last[column].isin(values)]
+    def __init__(
+        self,
+        scores: pd.DataFrame,
+        mapping: places.Mapping,
+        stand_in: StandIn,
+        classes: pd.DataFrame | None = None,
+    ):
+        last = _last(scores, stand_in)
         sizes_are_named = any(column == "embedding_dim" for column, _ in stand_in.where.wanted)
         for column in ("dataset", "network", *(() if sizes_are_named else ("embedding_dim",))):
             if last[column].nunique() > 1:
@@ -229,10 +247,23 @@ class Elsewhere(Scores):
         self.mapping, self.stand_in = mapping, stand_in
         sizes = last["embedding_dim"].unique()
         self.only_size = sizes[0] if len(sizes) == 1 else None
-        columns = ["method", "variant", "embedding_dim", "role", "metric"]
-        unit = "split" if last["split"].nunique() > 1 else "seed"
-        super().__init__(_by_unit(last, columns, unit), self._key, unit)
+        self.has_splits = last["split"].nunique() > 1
+        super().__init__(_by_repeat(last, _BY, "split" if self.has_splits else "seed"), self._key)
+        own = None if classes is None else in_units(_last(classes, stand_in).assign(role="test"))
+        self.over_splits = OverSplits(in_units(last), _BY, own, alike=_BY[2:])
         self.data = sorted(last["dataset"].unique())
+
+    def unit(self, weights: Weights) -> str:
+        return self.over_splits.unit(by_key(weights, self.key)) if self.has_splits else SEED
+
+    def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
+        if not self.has_splits:
+            return super().estimates(parts)
+        return [self.over_splits.difference(by_key(weights, self.key)) for weights in parts]
+
+    def deviation(self, weights: Weights) -> float:
+        """Missing over splits: more of them on the same classes decide little."""
+        return np.nan if self.has_splits else super().deviation(weights)
 
     def _key(self, cell: Cell) -> tuple | None:
         placed = _placed(cell, self.mapping)
@@ -249,10 +280,18 @@ def _placed(cell: Cell, mapping: places.Mapping) -> places.Place | None:
     return None if mapping.why_unplaced(columns) else mapping.place(columns)
 
 
-def _by_unit(scores: pd.DataFrame, by: list[str], unit: str) -> dict[tuple, dict[Any, float]]:
+def _last(scores: pd.DataFrame, stand_in: StandIn) -> pd.DataFrame:
+    """The stand-in's rows in the last epoch."""
+    last = scores[scores["selection"].isin([_LAST, "none"])]
+    for column, values in stand_in.where.wanted:
+        last = last[last[column].isin(values)]
+    return last
+
+
+def _by_repeat(scores: pd.DataFrame, by: list[str], repeat: str) -> dict[tuple, dict[Any, float]]:
     """Values of the columns `by`, of which a metric is the last -> seed or split -> score."""
-    means = scores.groupby([*by, unit], sort=False, dropna=False)["value"].mean()
-    of_units: dict[tuple, dict[Any, float]] = {}
+    means = scores.groupby([*by, repeat], sort=False, dropna=False)["value"].mean()
+    of_repeats: dict[tuple, dict[Any, float]] = {}
     for (*key, each), value in means.items():
-        of_units.setdefault(tuple(key), {})[each] = value * quantity(key[-1]).factor
-    return of_units
+        of_repeats.setdefault(tuple(key), {})[each] = value * quantity(key[-1]).factor
+    return of_repeats

@@ -8,7 +8,9 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.statistics.claims import OURS, PRINTED, TEXTS
+from dmlbench.statistics.claims.decisions import INCONCLUSIVE
 from dmlbench.statistics.claims.verdicts import NOT_RUN, OUT_OF_SCOPE, RULE, VERDICTS
+from dmlbench.statistics.other_classes import CLASS, LOSS, SEED, SPLIT
 
 
 def read_claim_verdicts(path: str | os.PathLike) -> pd.DataFrame:
@@ -112,18 +114,43 @@ def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
     return [*lines, f"{md}: the claims with their verdicts; {csv}: the same with all numbers"]
 
 
+_BRIEFLY = {
+    SEED: "other seeds",
+    SPLIT: "other classes",
+    CLASS: "other classes",
+    LOSS: "other losses",
+}
+"""What an interval is about, in two words."""
+
+
+def briefly(verdict) -> str:
+    """A verdict with its number, interval and what repeats: `**supported** 1.3 [1, 2] seeds`."""
+    if pd.isna(verdict.comparisons) or not verdict.comparisons:
+        return f"**{verdict.verdict}**"
+    told = f"**{verdict.verdict}** {verdict.estimate:.2f}"
+    if verdict.high > verdict.low:
+        told += f" [{verdict.low:.2f}, {verdict.high:.2f}] {_BRIEFLY[verdict.unit].split()[-1]}"
+    return told
+
+
 def _told(verdict) -> str:
-    """A verdict with its numbers: `contradicted (-5.0 [-5.8, -4.2], 0 of 4)`."""
+    """A verdict with its numbers, and what its interval is about.
+
+    Such as `contradicted (-5.0 [-5.8, -4.2], other seeds; 0 of 4)`.
+    """
     if pd.isna(verdict.comparisons) or not verdict.comparisons:
         return verdict.verdict
     number = f"{verdict.estimate:.3g}" if pd.isna(verdict.low) else f"{verdict.estimate:.2f}"
     if verdict.high > verdict.low:
-        number += f" [{verdict.low:.2f}, {verdict.high:.2f}]"
-    told = f"{verdict.verdict} ({number}"
+        number += f" [{verdict.low:.2f}, {verdict.high:.2f}], {_BRIEFLY[verdict.unit]}"
+    told = [number]
     if verdict.comparisons > 1:
-        told += f"; {verdict.holds:.0f} of {verdict.comparisons:.0f}"
+        told.append(f"{verdict.holds:.0f} of {verdict.comparisons:.0f}")
+    if verdict.one_by_one and not pd.isna(verdict.one_by_one):
+        told.append(f"one by one: {verdict.one_by_one}")
     if not pd.isna(verdict.repeats_needed):
         needed = verdict.repeats_needed
-        told += f"; {needed:.0f}" if needed <= 1000 else "; over 1000"
-        told += f" {verdict.unit}s needed"
-    return told + ")"
+        told.append(f"{needed:.0f} seeds needed" if needed <= 1000 else "over 1000 seeds needed")
+    elif verdict.verdict == INCONCLUSIVE and verdict.detects > 0:
+        told.append(f"could show {verdict.detects:.1f}")
+    return f"{verdict.verdict} ({'; '.join(told)})"

@@ -1,20 +1,35 @@
 """The verdict on one claim by one kind of evidence."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
-from dmlbench.plan.claims import Cell, Claim
+from dmlbench.plan.studies.claims import Cell, Claim, Gain
 from dmlbench.statistics.claims import decisions
-from dmlbench.statistics.claims.contrasts import Comparison
-from dmlbench.statistics.claims.decisions import EQUIVALENT, INCONCLUSIVE, SUPPORTED, Tests
+from dmlbench.statistics.claims.contrasts import Comparison, Pair, comparisons
+from dmlbench.statistics.claims.decisions import (
+    EQUIVALENT,
+    INCONCLUSIVE,
+    SUPPORTED,
+    Shown,
+    Tests,
+)
 from dmlbench.statistics.claims.evidence import Evidence, Weights
-from dmlbench.statistics.claims.sums import scales_of, summed, weights_of, without_repeats
-from dmlbench.statistics.equivalence import ALPHA, Difference, runs_needed
+from dmlbench.statistics.claims.sums import (
+    scales_of,
+    selections_of,
+    summed,
+    weights_of,
+    without_repeats,
+)
+from dmlbench.statistics.equivalence import Difference, detectable_difference, runs_needed
+from dmlbench.statistics.other_classes import LOSS, SEED
+
+_ERROR = ("error", "freedom")
 
 NOT_RUN, NOT_PRINTED, OUT_OF_SCOPE = "not run", "not printed", "out of scope"
 VERDICTS = (
@@ -29,13 +44,16 @@ VERDICTS = (
 """Verdicts on a claim, in the order of tables."""
 
 RULE = (
-    "A claim is supported or contradicted if a one-sided test at 5 % says so, and equivalent if "
-    "two one-sided tests show that the claimed effect is smaller than the smallest that matters; "
+    "A claim is supported or contradicted if a one-sided test at 2.5 % says so, and equivalent if "
+    "two of them show that the claimed effect is smaller than the smallest that matters; "
     "otherwise it is inconclusive. A claim about all comparisons is supported if each of them is, "
     "and contradicted if one is, or shows no effect, after Holm's correction. Printed numbers have "
     "the noise of margins.csv; a sentence about a printed table is judged by its numbers as they "
-    "are. Ours are compared as pairs of one seed, or of one split of the classes where there are "
-    "several, or as two samples where pairing gains nothing."
+    "are. Ours on one split of the classes are compared as pairs of one seed, or as two samples "
+    "where pairing gains nothing, and hold for other seeds on the same classes. Ours on several "
+    "splits are estimated for other classes: by the scores of each class, or, where only those of "
+    "each split are known, with the error of splits that share classes. Which of several arms is "
+    "best is part of the test. A correlation is over losses, and holds for other losses."
 )
 
 
@@ -45,12 +63,15 @@ class Verdict(NamedTuple):
     Attributes:
         comparisons: how many were evaluated; `of`: how many the claim has.
         holds: in how many the numbers alone are as claimed.
-        estimate, low, high: the mean difference over the comparisons and its 90 % interval; of a
-            correlation, Spearman's coefficient.
+        estimate, low, high: the mean difference over the comparisons and its 95 % interval; of a
+            correlation, Spearman's coefficient and Fisher's interval.
         smallest: the smallest effect of interest.
-        unit: what differs between repeats: the seed, or the split of the classes.
+        detects: the true difference that a comparison would show with a probability of 80 %; the
+            median over comparisons.
+        unit: what repeats behind the interval (`other_classes.ABOUT`).
         repeats: the fewest behind a number; 0 if unknown.
-        repeats_needed: how many would decide; missing if it is decided or unknown.
+        repeats_needed: how many seeds would decide; missing if it is decided or unknown.
+        one_by_one: of a claim about means over places, its verdict at each place alone, counted.
         verdict: one of `VERDICTS`.
     """
 
@@ -61,9 +82,11 @@ class Verdict(NamedTuple):
     low: float
     high: float
     smallest: float
+    detects: float
     unit: str
     repeats: int
     repeats_needed: float
+    one_by_one: str
     verdict: str
 
 
@@ -95,28 +118,107 @@ def judge(
     arms = without_repeats(arms, evidence)
     if not arms:
         return _nothing(len(built), smallest, absent)
-    estimates = evidence.estimates([weights for _, weights in arms])
-    mean = evidence.estimate(summed([weights for _, weights in arms], 1 / len(arms)))
-    tested = [mean] if claim.need == "mean" else estimates
-    tests = [_tests(claim, each, smallest) for each in tested]
-    verdict = _verdict(claim, arms, tests)
-    half = stdtrit(mean.freedom, 1 - ALPHA) * mean.error if mean.error else 0.0
+    parts = [weights for _, weights in arms]
+    estimates, whole = evidence.estimates(parts), summed(parts, 1 / len(parts))
+    mean = evidence.estimate(whole)
+    chosen = [selections_of(claim, each, evidence, scales) for each, _ in arms]
+    together = Shown(mean, *(math.prod(counts) for counts in zip(*chosen, strict=True)))
+    shown = [together]
+    if claim.need != "mean":
+        shown = [Shown(one, *tests) for one, tests in zip(estimates, chosen, strict=True)]
+    low, high = together.interval()
+    verdict = _verdict(claim, arms, [_tests(claim, each, smallest) for each in shown])
     needed = np.nan
-    if verdict == INCONCLUSIVE:
-        needed = _repeats_needed(claim, [weights for _, weights in arms], evidence, smallest)
+    if verdict == INCONCLUSIVE and evidence.unit(whole) == SEED:
+        needed = _repeats_needed(claim, parts, evidence, smallest)
     return Verdict(
         comparisons=len(arms),
         of=len(built),
         holds=_holding(claim, arms, estimates, smallest),
         estimate=mean.value,
-        low=mean.value - half,
-        high=mean.value + half,
+        low=low,
+        high=high,
         smallest=smallest,
-        unit=evidence.unit,
-        repeats=min(evidence.repeats(cell) for _, weights in arms for cell in weights),
+        detects=_detected([mean] if claim.need == "mean" else estimates),
+        unit=evidence.unit(whole),
+        repeats=min(evidence.repeats(cell) for weights in parts for cell in weights),
         repeats_needed=needed,
+        one_by_one="",
         verdict=verdict,
     )
+
+
+def scale(
+    gain: Gain, claim: Claim, cells: Sequence[Cell], printed: Evidence, evidence: Evidence
+) -> float | None:
+    """What training adds by other evidence, as a share of what it adds in print; None if unknown.
+
+    Args:
+        gain: the cells with and without training.
+        claim: gives the metric.
+        cells: all printed cells of the document.
+    """
+    metric = {"metric": claim.arm["metric"]} if "metric" in claim.arm else {}
+    added = claim.model_copy(
+        update={
+            "arm": gain.arm | metric,
+            "control": gain.control,
+            "but": None,
+            "each": [],
+            "over": [],
+            "along": {},
+            "kind": "difference",
+            "arm_is": "each",
+            "control_is": "each",
+        }
+    )
+    built = comparisons(added, cells)
+    means = []
+    for each in (printed, evidence):
+        parts = [weights_of(added, pair, each, lambda cell: 1.0) for pair in built]
+        known = [each.estimate(weights).value for weights in parts if weights is not None]
+        means.append(np.mean(known) if known else np.nan)
+    share = means[1] / means[0]
+    return float(share) if share > 0 else None
+
+
+def one_by_one(
+    claim: Claim,
+    cells: Sequence[Cell],
+    built: Sequence[Comparison],
+    evidence: Evidence,
+    smallest: float,
+) -> str:
+    """The verdicts on a claim at each place that it averages over, counted; empty for one place.
+
+    Other data are one place: so print is judged there by the same rule.
+
+    Args: as `judge` takes them.
+    """
+    places: dict[tuple, list[Comparison]] = {}
+    for each in built:
+        here: dict[tuple, list[Pair]] = {}
+        for pair in each:
+            here.setdefault(tuple(getattr(pair.arm[0][0], name) for name in claim.over), []).append(
+                pair
+            )
+        for place, pairs in here.items():
+            places.setdefault(place, []).append(tuple(pairs))
+    if len(places) < 2:
+        return ""
+    found = [
+        judge(claim, cells, own, evidence, smallest, absent=NOT_PRINTED).verdict
+        for own in places.values()
+    ]
+    counted = [(found.count(verdict), verdict) for verdict in VERDICTS[:4]]
+    return ", ".join(f"{count} {verdict}" for count, verdict in counted if count)
+
+
+def _detected(estimates: Sequence[Difference]) -> float:
+    """The median over comparisons of what a one-sided test shows; missing where all is known."""
+    known = [each for each in estimates if each.error > 0]
+    errors, freedom = (np.array([getattr(each, name) for each in known]) for name in _ERROR)
+    return float(np.median(detectable_difference(errors, freedom))) if known else np.nan
 
 
 def _verdict(claim: Claim, arms: list[tuple[Comparison, Weights]], tests: list[Tests]) -> str:
@@ -133,10 +235,10 @@ def _verdict(claim: Claim, arms: list[tuple[Comparison, Weights]], tests: list[T
     return decisions.combined(verdicts, claim.need)
 
 
-def _tests(claim: Claim, estimate: Difference, smallest: float) -> Tests:
+def _tests(claim: Claim, shown: Shown, smallest: float) -> Tests:
     if claim.kind == "place":
-        return decisions.of_difference(estimate, "greater", 0.0, 0.0)
-    return decisions.of_difference(estimate, claim.direction, claim.by, smallest)
+        return decisions.of_difference(shown, "greater", 0.0, 0.0)
+    return decisions.of_difference(shown, claim.direction, claim.by, smallest)
 
 
 def _holding(
@@ -146,7 +248,7 @@ def _holding(
     smallest: float,
 ) -> int:
     """In how many comparisons the estimates alone are as claimed; all or none of a place's."""
-    exact = [Difference(each.value, 0.0, np.inf) for each in estimates]
+    exact = [Shown(Difference(each.value, 0.0, np.inf)) for each in estimates]
     if claim.kind == "place":
         tests = [_tests(claim, each, 0.0) for each in exact]
         return len(arms) if _verdict(claim, arms, tests) == SUPPORTED else 0
@@ -168,7 +270,7 @@ def _repeats_needed(
         deviation = evidence.deviation(weights)
         margin = smallest or abs(evidence.estimate(weights).value - claim.by)
         if np.isfinite(deviation) and deviation > 0 and margin > 0:
-            needed.append(float(runs_needed(deviation, margin)))
+            needed.append(float(runs_needed(deviation, margin, alpha=decisions.ALPHA)))
     more = min(map(evidence.repeats, parts[0])) + 1
     return max(*needed, more) if needed else np.nan
 
@@ -191,6 +293,7 @@ def _of_correlations(
         for r, count in correlations
     ]
     mean = float(np.mean([r for r, _ in correlations]))
+    low, high = decisions.interval_of_correlation(mean, min(count for _, count in correlations))
     sign = 1 if claim.direction in ("greater", "at_least") else -1
     cells = [cell for each in unlike.values() for cell, _, _ in each]
     return Verdict(
@@ -198,12 +301,14 @@ def _of_correlations(
         of=len(built),
         holds=sum(sign * (r - claim.by) > 0 for r, _ in correlations),
         estimate=mean,
-        low=np.nan,
-        high=np.nan,
+        low=low,
+        high=high,
         smallest=smallest,
-        unit=evidence.unit,
+        detects=np.nan,
+        unit=LOSS,
         repeats=min(map(evidence.repeats, cells)),
         repeats_needed=np.nan,
+        one_by_one="",
         verdict=decisions.combined(decisions.outcomes(tests, claim.need), claim.need),
     )
 
@@ -219,4 +324,6 @@ def _points(claim: Claim, each: Comparison, evidence: Evidence) -> list[tuple[Ce
 
 
 def _nothing(of: int, smallest: float, absent: str) -> Verdict:
-    return Verdict(0, of, 0, np.nan, np.nan, np.nan, smallest, "", 0, np.nan, absent)
+    unknown = dict.fromkeys(["estimate", "low", "high", "detects", "repeats_needed"], np.nan)
+    nothing = {"comparisons": 0, "holds": 0, "unit": "", "repeats": 0, "one_by_one": ""}
+    return Verdict(**nothing, **unknown, of=of, smallest=smallest, verdict=absent)

@@ -1,0 +1,36 @@
+"""A table of a paper, rehearsed as its page says, on partitions as sites have them."""
+
+import pytest
+from slurm_project import GROUP, PATIENCE, Clone, slurm
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.usefixtures("cluster")]
+
+TABLE = "results/rehearsal/studies/psomas2020/tables/11.csv"
+REHEARSAL = ("--configfile", "config/config.yaml", "config/rehearsal.yaml")
+
+
+@pytest.fixture(params=[24 * 60, 2 * 60], ids=["24 hours", "2 hours"])
+def minutes(request):
+    """The time limit of the default partition, from sites that say nothing but the account."""
+    (name,) = (line.rstrip("*") for line in slurm("sinfo", "-h", "-o", "%P") if "*" in line)
+    (before,) = slurm("sinfo", "-h", "-p", name, "-o", "%l")
+    slurm("scontrol", "update", f"PartitionName={name}", f"MaxTime={request.param}")
+    yield request.param
+    slurm("scontrol", "update", f"PartitionName={name}", f"MaxTime={before}")
+
+
+def test_a_papers_table_runs_whole_within_the_time_limit(tmp_path, minutes):
+    project = Clone(tmp_path)
+    project.describe_site(account="ml")
+    call = project.on_slurm("psomas2020_table_11", *REHEARSAL, profile="slurm")
+    assert call.wait(6 * PATIENCE) == 0, call.output
+    assert (tmp_path / TABLE).exists()
+    data, *runs = call.jobs()
+    assert (data.rules, data.minutes) == ("data_draw_index_pack", min(minutes, 30 + 60 + 240))
+    assert [(job.rules, job.minutes, job.gpus) for job in runs] == [(GROUP, minutes, 1)] * 10
+    assert {job.state for job in (data, *runs)} == {"COMPLETED"}
+    cut = f"train: runtime: 1440 minutes are more than the {minutes} of partition"
+    assert (cut in call.output) == (minutes < 1440)
+    again = project.on_slurm("psomas2020_table_11", *REHEARSAL, profile="slurm")
+    assert again.wait() == 0, again.output
+    assert "Nothing to be done" in again.output

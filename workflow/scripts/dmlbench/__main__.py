@@ -1,0 +1,5 @@
+"""`python -m dmlbench` is the command `dmlbench`."""
+
+from dmlbench.command import main
+
+main()

@@ -1,0 +1,235 @@
+"""The files of a configuration folder and of the user's own, each checked separately.
+
+A folder of one's own has the same files as `config/`, as many of them as it needs; its entries are
+added to those of the configuration. An error in it leaves out what is in this folder, and no more.
+"""
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dmlbench.errors import UserError, check_known, located
+from dmlbench.plan import paths
+from dmlbench.plan.catalogs.catalogues import Dataset, Network
+from dmlbench.plan.catalogs.choices import IDENTIFIER, Identifier
+from dmlbench.plan.catalogs.experiments import Experiment
+from dmlbench.plan.catalogs.measures import Measure
+from dmlbench.plan.catalogs.read import checked, read_mapping, read_yaml
+from dmlbench.plan.catalogs.recipes import Method, Recipe, built_on_bases
+from dmlbench.plan.catalogs.search_lists import expanded
+from dmlbench.plan.catalogs.variants import Variant
+from dmlbench.plan.specs.searches import Search
+from dmlbench.plan.studies.optima import with_optima
+from dmlbench.plan.studies.studies import Study, built_on_base
+
+CATALOGUES = {
+    "datasets": Dataset,
+    "networks": Network,
+    "methods": Method,
+    "measures": Measure,
+    "experiments": Experiment,
+    "variants": Variant,
+}
+"""The files that map each id to its definition, and contain nothing else."""
+
+SEARCHES = "searches.yaml"
+"""The file of all searches, of which an entry can define several."""
+
+RULES = frozenset(paths.RULES) | {"all", "data_all", "unknown_target"}
+"""The rules of the workflow: a study is a rule too, and needs another name."""
+
+
+class Entries:
+    """The entries of all catalogues, of a configuration folder and of the user's own.
+
+    Attributes:
+        catalogues: catalogue -> id -> entry; those of `CATALOGUES`, and `recipes`, each merged into
+            its base.
+
+    Args:
+        folder: the configuration folder.
+
+    Raises:
+        UserError: as `read_yaml`, or a base that does not fit.
+    """
+
+    def __init__(self, folder: Path):
+        self.catalogues: dict[str, dict] = {
+            catalogue: read_yaml(folder / f"{catalogue}.yaml", dict[Identifier, kind])
+            for catalogue, kind in CATALOGUES.items()
+        }
+        self._folder = {
+            (catalogue, name): folder
+            for catalogue, entries in self.catalogues.items()
+            for name in entries
+        }
+        self._written: dict[str, Any] = {}
+        self.catalogues["recipes"] = self._recipes(folder)
+
+    def add(self, own: Path) -> None:
+        """Add those of a folder of the user, or nothing of it.
+
+        Raises:
+            UserError: as above; an entry that is there already.
+        """
+        added = {}
+        for catalogue, kind in CATALOGUES.items():
+            file = own / f"{catalogue}.yaml"
+            added[catalogue] = read_yaml(file, dict[Identifier, kind]) if file.exists() else {}
+            for name in added[catalogue]:
+                self._check_new(catalogue, name, file)
+        if (own / "recipes.yaml").exists():
+            added["recipes"] = self._recipes(own)
+        for catalogue, entries in added.items():
+            self.catalogues[catalogue] |= entries
+            self._folder |= {(catalogue, name): own for name in entries}
+
+    def file(self, catalogue: str, name: str) -> Path:
+        """The file in which an entry is."""
+        return self._folder[catalogue, name] / f"{catalogue}.yaml"
+
+    def _recipes(self, folder: Path) -> dict[str, Recipe]:
+        """The recipes of one folder, whose bases may be in those that were read before."""
+        path = folder / "recipes.yaml"
+        own = read_mapping(path)
+        if not isinstance(own, dict):
+            return checked(own, dict[Identifier, Recipe], where=str(path))
+        for name in own:
+            self._check_new("recipes", name, path)
+        written = self._written | own
+        with located(str(path)):
+            complete = built_on_bases(written)
+        changed = {name: complete[name] for name in own}
+        recipes = checked(changed, dict[Identifier, Recipe], where=str(path))
+        self._written = written
+        self._folder |= {("recipes", name): folder for name in own}
+        return recipes
+
+    def _check_new(self, catalogue: str, name: str, file: Path) -> None:
+        if (catalogue, name) in self._folder:
+            there = self.file(catalogue, name)
+            raise UserError(f"{file}: {name}: {there} has it too; allowed: another name")
+
+
+def read_searches(folder: Path) -> dict[str, Search]:
+    """The searches, one for every run that an entry lists.
+
+    Raises:
+        UserError: as `read_yaml`, or names that do not fit.
+    """
+    return _read_changed(folder / SEARCHES, expanded, dict[Identifier, Search])
+
+
+def read_study(
+    files: Mapping[str, Path], folder: Path, study: str, variants: Mapping[str, Variant]
+) -> Study:
+    """A study; its own variants take precedence over these.
+
+    Args:
+        files: as `study_files` gives them.
+        folder: the configuration folder.
+
+    Raises:
+        UserError: as `read_yaml`, a study whose name no target can have, or an unfitting base.
+    """
+    file = files[study]
+    if not re.fullmatch(IDENTIFIER, study):
+        raise UserError(
+            f"{file}: a study is a target by its file's name; allowed: a lower-case letter, "
+            "then lower-case letters, digits and _"
+        )
+    if study in RULES:
+        raise UserError(
+            f"{file}: {study!r} is the name of a rule; allowed: all names but "
+            f"{', '.join(sorted(RULES))}"
+        )
+    complete = checked(_with_base(files, study), Study, where=str(file))
+    own = with_optima(complete.variants, folder)
+    return complete.model_copy(update={"variants": {**variants, **own}})
+
+
+def _with_base(files: Mapping[str, Path], study: str, above: tuple[str, ...] = ()) -> Any:
+    """A study as written, on its base as written."""
+    file = files[study]
+    values = read_mapping(file)
+    if not isinstance(values, dict) or "base" not in values:
+        return values
+    base = values["base"]
+    check_known(f"{file}: base", "study", [base], list(files))
+    if base in (study, *above):
+        raise UserError(f"{file}: base: {base} builds on {study}; allowed: a study that does not")
+    below = _with_base(files, base, (study, *above))
+    checked(below, Study, where=str(files[base]))
+    return built_on_base(values, below)
+
+
+def study_files(folder: Path, own: Iterable[Path] = ()) -> dict[str, Path]:
+    """The files of all studies, by name: of the user's folders those that the first lacks.
+
+    Raises:
+        UserError: the configuration folder has none.
+    """
+    files = {
+        file.stem: file
+        for each in (*reversed(list(own)), folder)
+        for file in (each / "studies").glob("*.yaml")
+        if file.name[0] != "."
+    }
+    if not any(file.parent.parent == folder for file in files.values()):
+        raise UserError(f"{folder / 'studies'}: has no study; allowed: at least one file .yaml")
+    return dict(sorted(files.items()))
+
+
+def own_folders(patterns: Iterable[str]) -> list[Path]:
+    """The user's folders that are there, in the order of the patterns and of their names.
+
+    Args:
+        patterns: from the working folder, such as `own/*`; `~` is home.
+    """
+    found = (
+        path for pattern in patterns for path in sorted(glob.glob(os.path.expanduser(pattern)))
+    )
+    return [Path(path) for path in dict.fromkeys(found) if Path(path).is_dir()]
+
+
+def with_alternatives(
+    datasets: Mapping[str, Dataset], chosen: Mapping[str, str], *, where: str
+) -> dict[str, Dataset]:
+    """The data sets, some of them with alternative archives or in another encoding.
+
+    Args:
+        chosen: data set -> the alternative or encoding that is used.
+        where: how an error message begins.
+
+    Raises:
+        UserError: an unknown data set, alternative or encoding.
+    """
+    entries = dict(datasets)
+    check_known(where, "dataset", chosen, entries)
+    for name, choice in chosen.items():
+        entry = entries[name]
+        choices = [*entry.alternatives, *entry.encodings]
+        check_known(f"{where}.{name}", f"alternative of {name}", [choice], choices)
+        if choice in entry.alternatives:
+            used = {"archives": entry.alternatives[choice], "published": entry.archives}
+            entries[name] = entry.model_copy(update=used)
+    for name, entry in entries.items():
+        if encoding := entry.encodings.get(chosen.get(name)):
+            check_known(f"{where}.{name}", "dataset", [encoding.of], datasets)
+            # With its alternatives, which are chosen by now.
+            source = entries[encoding.of]
+            used = {"archives": source.archives, "published": source.published}
+            used |= {"layout": encoding.layout, "encoding": encoding}
+            entries[name] = entry.model_copy(update=used)
+    return entries
+
+
+def _read_changed(path: Path, change: Callable[[Any], Any], kind):
+    """A file as `kind`, after a change of its values."""
+    values = read_mapping(path)
+    with located(str(path)):
+        values = change(values)
+    return checked(values, kind, where=str(path))

@@ -1,0 +1,93 @@
+"""The page of a certificate: which published runs were trained again, where, and their scores."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dmlbench.files import atomic_write
+from dmlbench.plan.records import ran_on
+from dmlbench.presentation.table import Cell, Column, Table, TableRow, write
+from dmlbench.statistics.aggregation import FILE, collect, read_scores, row_of
+from dmlbench.statistics.certificate import VERDICTS, by_run, compare, read_noise
+from dmlbench.words import counted
+
+_COLUMNS = (
+    *(Column(verdict, verdict, "Scores", decimals=0) for verdict in VERDICTS),
+    Column("largest", "largest difference, points"),
+)
+
+
+def write_certificate(
+    rows: Sequence[Mapping[str, Any]],
+    scores: Sequence[str | Path],
+    histories: Sequence[str | Path],
+    facts: Mapping[str, Any],
+    *,
+    published: Path,
+    csv: Path,
+    md: Path,
+) -> None:
+    """Write what `statistics.certificate.compare` gives as CSV, and a page about it as Markdown.
+
+    Args:
+        rows, scores: the drawn runs, as `aggregation.collect` takes them.
+        histories: of the drawn runs.
+        facts: `study` and its `title`; of its runs `published`, `same` (of these, those that would
+            be trained now as they were then), `drawn` and `searched` (of these, those with values
+            of a search).
+        published: the folder of the published study.
+    """
+    again = collect(rows, scores)
+    noise = read_noise(published.parent, again["dataset"].unique())
+    compared = compare(read_scores(published / FILE), again, noise)
+    with atomic_write(csv) as unfinished:
+        compared.to_csv(unfinished, index=False, lineterminator="\n")
+    there = list(ran_on.lines(ran_on.read(published / ran_on.FILE))) or ["not written down"]
+    notes = [
+        *(f"Published runs ran on: {line}." for line in there),
+        *(f"Here: {line}." for line in ran_on.lines(ran_on.counts(histories))),
+    ]
+    write(_table(compared, rows, facts, notes), md=md)
+
+
+def _table(
+    compared: pd.DataFrame, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], notes
+) -> Table:
+    found = by_run(compared)
+    names = {row["run"]: str(row_of(row)) for row in rows}
+    lines = [
+        TableRow(name, tuple(Cell(found.loc[run, column.name].item()) for column in _COLUMNS))
+        for run, name in names.items()
+    ]
+    total = compared["verdict"].value_counts()
+    said = ", ".join(f"{total.get(verdict, 0):,} {verdict}" for verdict in VERDICTS)
+    return Table(
+        id=f"{facts['study']}_certificate",
+        title=f"Trained again: {facts['title']}",
+        caption=f"{_drawn(facts)} Of {len(compared):,} scores: {said}. {_NOISE}",
+        row_header="Run",
+        columns=_COLUMNS,
+        rows=tuple(lines),
+        notes=tuple(notes),
+    )
+
+
+_NOISE = (
+    "Within the noise of seeds: as near as two seeds are in 95 of 100 cases, by the deviation over "
+    "seeds of all published studies with the same images, network, size and metric."
+)
+
+
+def _drawn(facts: Mapping[str, Any]) -> str:
+    searched = (
+        f" {facts['searched']} of them with values of a search, which was not repeated unless its "
+        "trials were made here."
+        if facts["searched"]
+        else ""
+    )
+    return (
+        f"{counted(facts['drawn'], 'run')} of {facts['same']}, drawn by the digests of their "
+        f"names, of the {facts['published']} published runs of {facts['study']}.{searched}"
+    )
