@@ -15,6 +15,9 @@ from pathlib import Path
 HOME = Path(workflow.current_basedir).parent
 LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
+# Jobs would run another dmlbench that is installed: the folder of their scripts is searched last.
+_searched = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(LIBRARY), *filter(None, _searched)]))
 
 from dmlbench import plan, snakemake_parts
 from dmlbench.results_lock import claim
