@@ -47,20 +47,23 @@ def flips(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 
 def journals(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """A search's journal loses its end or a bit of it flips; its workers and its outcome run."""
+    """A search's journal is cut, flipped or in another order; its workers and its outcome run."""
+    what = ["flipped", "truncated", "exchanged", "doubled"][number % 4]
     with lab.broken() as broken:
         (path,) = broken.results.glob("searches/*/state-*/journal.log")
-        if number % 2:
+        if what == "truncated":
             os.truncate(path, chance.randrange(path.stat().st_size))
-        else:
+        elif what == "flipped":
             _flip(path, chance)
+        else:
+            _disorder(path, what, chance)
         target = broken.remove(*lab.jobs["search"][0])
         said = [broken.call("--", target)]
         if said[-1].status and str(path.parent.relative_to(broken.folder)) in said[-1].text:
             for record, folder in lab.jobs["search_worker"]:
                 broken.remove(record, folder)
             said.append(broken.call("--", target))
-        return lab.judged(broken, said, "truncated" if number % 2 else "flipped")
+        return lab.judged(broken, said, what)
 
 
 def records(lab: Lab, number: int, chance: random.Random) -> Outcome:
@@ -70,6 +73,25 @@ def records(lab: Lab, number: int, chance: random.Random) -> Outcome:
         _flip(broken.results / folder / provenance.FILE, chance)
         said = [*broken.ended("--", "verify"), *broken.ended()]
         return lab.judged(broken, said, f"records of {record.rule}")
+
+
+def strange_records(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """Where a folder's records should be is a pipe, a link to itself or other JSON."""
+    _, folder = lab.job("strange record", number, chance)
+    what = ["a pipe", "a link to itself", "a deep line", "a list"][number % 4]
+    with lab.broken() as broken:
+        path = broken.results / folder / provenance.FILE
+        path.unlink()
+        if what == "a pipe":
+            os.mkfifo(path)
+        elif what == "a link to itself":
+            path.symlink_to(path.name)
+        else:
+            path.write_text("[]\n" if what == "a list" else "[" * 100_000 + "\n")
+        said = [*broken.ended("--", "verify"), *broken.ended()]
+        if any("Traceback" in each.text for each in said):
+            return Outcome("silent", f"{what}: a traceback")
+        return lab.judged(broken, said, f"{what}, of {folder}")
 
 
 def misplaced(lab: Lab, number: int, chance: random.Random) -> Outcome:
@@ -123,6 +145,15 @@ def _flip(path: Path, chance: random.Random) -> None:
     # In place, as a bad disk does: a second name of the file has the same content.
     path.write_bytes(content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _disorder(path: Path, what: str, chance: random.Random) -> None:
+    """Exchange two lines of a file, or double one."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    place = chance.randrange(len(lines) - 1)
+    here = lines[place : place + 2]
+    lines[place : place + 2] = here[::-1] if what == "exchanged" else [here[0], *here]
+    path.write_bytes(b"".join(lines))
 
 
 def _reader(lab: Lab, record: Record, name: str) -> tuple[Record, Path] | None:

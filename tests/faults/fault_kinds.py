@@ -15,8 +15,10 @@ from pathlib import Path
 import psutil
 import yaml
 from dmlbench import provenance
+from fault_calls import forced, libraries, locales, narrow, servers
+from fault_copies import backups, dates, forgeries, images, workers
 from fault_disks import full_disks, read_only_disks, slow_disks
-from fault_files import flips, journals, links, looks, misplaced, records
+from fault_files import flips, journals, links, looks, misplaced, records, strange_records
 from lab_study import STUDY
 from laboratory import (
     TARGETS,
@@ -31,11 +33,13 @@ from laboratory import (
 from toy_data import ToyData
 
 DAY = 86_400
+_KILLED_FIRST = ("download", "pack", "aggregate", "report")
+"""Rules that no other test kills."""
 
 
 def kills(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """A job, its call or both are killed at a random moment of the job; the call is repeated."""
-    record, folder = lab.job("kill", number, chance)
+    record, folder = lab.job("kill", number, chance, _KILLED_FIRST)
     what = chance.choice(["job", "Snakemake", "call"])
     with lab.broken() as broken:
         target = broken.remove(record, folder)
@@ -180,11 +184,22 @@ KINDS = {
     "bit flip": flips,
     "damaged journal": journals,
     "damaged record": records,
+    "strange record": strange_records,
+    "forged content": forgeries,
     "another run's folder": misplaced,
+    "older backup": backups,
+    "copy without dates": dates,
+    "changed images": images,
     "planted link": links,
     "read-only results": looks,
     "clone": clones,
+    "another library": libraries,
     "edit": edits,
+    "forced rules": forced,
+    "four workers": workers,
+    "strange server": servers,
+    "locale": locales,
+    "one core": narrow,
     "full disk": full_disks,
     "read-only disk": read_only_disks,
     "slow disk": slow_disks,

@@ -79,7 +79,7 @@ SEARCH = {
     "set": {"epochs": 1},
     "strategy": "coordinate",
     "budget": 3,
-    "workers": 2,
+    "workers": 4,
     "parameters": {"loss.margin": {"title": "margin", "low": 0.2, "high": 0.6, "step": 0.2}},
 }
 EXPERIMENT = {"title": "Toy spaces", "experiment": {"name": "toy_spaces"}, "seeds": [0]}

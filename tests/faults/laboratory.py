@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,26 +65,32 @@ class Broken:
         self.folder, self.results = folder, folder / "results"
         self.output = folder.with_suffix(".output")
 
-    def start(self, *arguments: str, **hooks: str) -> subprocess.Popen:
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, **hooks: str
+    ) -> subprocess.Popen:
         """Start a call of Snakemake in a group of its own.
 
         Args:
+            environment: variables of its own.
             hooks: what tests/faults/hooks does in each process of the call.
         """
-        environment = {"OMP_NUM_THREADS": "1", **{f"LAB_{k.upper()}": v for k, v in hooks.items()}}
+        own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(HOOKS) if hooks else ""}
+        own |= {f"LAB_{name.upper()}": value for name, value in hooks.items()}
         with open(self.output, "w") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "rules", *arguments],
                 cwd=self.folder,
-                env=local_environment() | environment | {"PYTHONPATH": str(HOOKS) if hooks else ""},
+                env=local_environment() | own | (environment or {}),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
 
-    def call(self, *arguments: str, **hooks: str) -> Said:
+    def call(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, **hooks: str
+    ) -> Said:
         """Call Snakemake and wait for its end."""
-        called = self.start(*arguments, **hooks)
+        called = self.start(*arguments, environment=environment, **hooks)
         return Said(called.wait(), self.output.read_text())
 
     def ended(self, *arguments: str) -> list[Said]:
@@ -159,10 +165,17 @@ class Lab:
         finally:
             shutil.rmtree(folder)
 
-    def job(self, kind: str, number: int, chance: random.Random) -> tuple[Record, Path]:
-        """A job of the rule whose turn it is; each kind of fault has its own order of rules."""
+    def job(
+        self, kind: str, number: int, chance: random.Random, first: Collection[str] = ()
+    ) -> tuple[Record, Path]:
+        """A job of the rule whose turn it is; each kind of fault has its own order of rules.
+
+        Args:
+            first: rules whose turn comes before that of others.
+        """
         rules = sorted(self.jobs)
         random.Random(kind).shuffle(rules)
+        rules.sort(key=lambda rule: rule not in first)
         return chance.choice(self.jobs[rules[number % len(rules)]])
 
     def seconds(self, record: Record) -> float:
@@ -172,12 +185,18 @@ class Lab:
         lines = [file.read_text().splitlines()[1] for file in found if file.exists()]
         return max(float(line.split("\t")[0]) for line in lines)
 
-    def judged(self, broken: Broken, said: list[Said], note: str) -> Outcome:
-        """Whether the last call ended well with the same results, and whether a line was needed."""
+    def judged(
+        self, broken: Broken, said: list[Said], note: str, expected: dict[str, bytes] | None = None
+    ) -> Outcome:
+        """Whether the last call ended well with the same results, and whether a line was needed.
+
+        Args:
+            expected: the results, if they are others than those of the finished study.
+        """
         lines = [line for each in said for line in each.lines]
         if said[-1].status:
             return Outcome("silent", f"{note}: does not come to its end: {said[-1].text[-500:]}")
-        if differ := differences(self.expected, contents(broken.results)):
+        if differ := differences(expected or self.expected, contents(broken.results)):
             return Outcome("silent", f"{note}: {', '.join(differ)}; {lines}")
         if any(each.status for each in said):
             unexplained = [each for each in said if each.status and not each.lines]

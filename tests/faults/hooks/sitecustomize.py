@@ -3,6 +3,7 @@
 LAB_TRACE: a folder in which each process leaves the modules of the library that it loaded.
 LAB_SLOW: the most seconds that a write to the disk takes longer.
 LAB_CLOCK: the clock jumps forward or back by so many seconds.
+LAB_CORES: the process may use one core alone.
 """
 
 import atexit
@@ -47,3 +48,5 @@ if "LAB_SLOW" in os.environ:
     slow(float(os.environ["LAB_SLOW"]))
 if "LAB_CLOCK" in os.environ:
     jump(float(os.environ["LAB_CLOCK"]))
+if "LAB_CORES" in os.environ:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
