@@ -13,6 +13,7 @@ from dmlbench.plan.costs.progress import Stage, of_study
 from dmlbench.plan.records import stale
 from dmlbench.plan.specs import versions
 from dmlbench.plan.views import pages
+from dmlbench.record_lines import line_of
 
 CONTENT = {".safetensors": 20_000, ".parquet": 15_000}
 """Bytes of a run's files, about as many as those of the toy network of the demo."""
@@ -60,10 +61,11 @@ def pretend_recorded(folder: Path, study: plan.Plan) -> int:
             digests[path.name] = provenance.digest(path)
         inputs = _inputs(made_in, results, stage.rule)
         code = trained if stage.rule == "train" else {}
-        record = provenance.Record(stage.rule, digests, inputs, "0" * 64, code)
+        place = made_in.relative_to(results).as_posix()
+        record = provenance.Record(stage.rule, digests, inputs, "0" * 64, code, place)
         # Without waiting for the disk after each line, as `provenance.write` does.
-        with open(made_in / provenance.FILE, "a", encoding="utf-8") as file:
-            file.write(json.dumps(record._asdict()) + "\n")
+        with open(made_in / provenance.FILE, "ab") as file:
+            file.write(line_of(record))
     return written
 
 
