@@ -8,7 +8,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan.catalogs import slurm
 from dmlbench.plan.catalogs.cluster import Resources, Site, read_site
 from dmlbench.plan.costs.progress import Progress, Stage
-from project import CONFIG
+from project import CONFIG, REPOSITORY
 
 SINFO = """\
 cpu*|2:00:00|4|8000|(null)
@@ -277,12 +277,35 @@ def test_status_lists_jobs_of_the_queue_once(queued):
     }
 
 
-def test_what_a_killed_call_left_is_canceled_if_it_waits_and_named_if_it_runs(queued, tmp_path):
-    said = r"Slurm runs 2 jobs of a call that was killed; .* scancel 12 13$"
+def test_what_a_killed_call_left_is_canceled_if_it_waits_and_named_if_it_stays(queued, tmp_path):
+    # Slurm does not cancel the first one, as if it were another user's.
+    said = r"Slurm has 3 jobs of a call that was killed; .* scancel 11 12 13$"
     with pytest.raises(UserError, match=said):
         slurm.cancel_what_was_left(queued)
     (called,) = (tmp_path / "bin" / "scancel.asked").read_text().splitlines()
     assert called == "--state=PENDING 11 12 13"
+
+
+@pytest.mark.parametrize(
+    ("names", "jobs"), [("11 dmlbench_a\n12 dmlbench_b\n13 wrap\n", "11,12"), ("13 wrap\n", "0")]
+)
+def test_jobs_of_all_who_share_the_results_are_looked_up(queued, answer, tmp_path, names, jobs):
+    asked = tmp_path / "bin" / "squeue.asked"
+    queued.chmod(0o755)
+    slurm.queue(queued)
+    assert "--me" in asked.read_text()
+    asked.unlink()
+    queued.chmod(0o775)
+    answer(**{"squeue %i %j": names})
+    slurm.queue(queued)
+    first, second = asked.read_text().splitlines()
+    assert "--me" not in first + second
+    assert f"--jobs={jobs} " in second
+
+
+def test_the_profile_names_jobs_as_they_are_looked_up():
+    profile = (REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text()
+    assert f"\nslurm-jobname-prefix: {slurm._NAMED}\n" in profile
 
 
 def test_slurm_is_not_asked_where_no_call_has_used_it(answer, tmp_path):

@@ -21,7 +21,7 @@ ELSEWHERE = {
     "config/resources.yaml: …: … MB and … GPUs are more than a node has": REFUSED,
     "config/resources.yaml: …: runtime: … minutes are more than the … of partition …": REFUSED,
     "… was not submitted: …": REFUSED,
-    "Slurm runs … jobs of a call that was killed": "plan/test_sites.py",
+    "Slurm has … jobs of a call that was killed": "plan/test_sites.py",
     "Nothing to be done": "project.py",
     "the name '…' is read as … here; set PYTHONUTF8=1": "test_encodings.py",
     "warning: study left out: …": "workflow/test_first_hour.py",

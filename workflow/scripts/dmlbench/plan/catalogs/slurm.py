@@ -3,7 +3,9 @@
 import functools
 import getpass
 import math
+import os
 import re
+import stat
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +15,9 @@ from dmlbench.plan import paths
 
 _PATIENCE = 20
 """Seconds after which a Slurm that does not answer counts as one that may not be asked."""
+
+_NAMED = "dmlbench"
+"""The beginning of the names of all jobs (profiles/slurm/config.yaml)."""
 
 _MEMORY_OF_A_JOB = ("PartitionName", "MaxMemPerNode")
 
@@ -129,8 +134,10 @@ def queue(results: str | Path) -> dict[tuple[str, str], Queued]:
     folder = logs(results)
     found = {}
     # Not asked where no call has used a cluster: a Slurm that does not answer takes its time.
+    if not folder.exists():
+        return found
     columns = "--Format=JobID:20,State:20,StdOut:4000"
-    for line in _asked("squeue", "--me", "--noheader", columns) if folder.exists() else ():
+    for line in _asked("squeue", "--noheader", _possible(results), columns):
         number, state, log = line.split(None, 2)
         if Path(log.strip()).is_relative_to(folder):
             rules, *words = Path(log.strip()).relative_to(folder).parent.parts
@@ -141,20 +148,31 @@ def queue(results: str | Path) -> dict[tuple[str, str], Queued]:
     return found
 
 
+def _possible(results: str | Path) -> str:
+    """The option of squeue that limits it to jobs that may be of a results folder."""
+    if not os.stat(results).st_mode & stat.S_IWGRP:
+        return "--me"
+    # Only the few jobs of ours are asked for their logs: the column is of a fixed, great width.
+    named = (line.split() for line in _asked("squeue", "--noheader", "--format=%i %j"))
+    ours = [words[0] for words in named if words[1:] and words[1].startswith(_NAMED)]
+    return f"--jobs={','.join(ours) or 0}"
+
+
 def cancel_what_was_left(results: str | Path) -> None:
     """Cancel what a call that was killed has left waiting in the queue.
 
     Raises:
-        UserError: some of it runs; it would be made twice.
+        UserError: some of it runs, or is another user's and waits; it would be made twice.
     """
     left = {job.id for job in queue(results).values()}
     if left:
         _asked("scancel", "--state=PENDING", *sorted(left))
-    running = sorted({job.id for job in queue(results).values() if job.state == "RUNNING"})
-    if running:
+    states = ("RUNNING", "PENDING")
+    kept = sorted({job.id for job in queue(results).values() if job.state in states})
+    if kept:
         raise UserError(
-            f"{results}: Slurm runs {len(running)} jobs of a call that was killed; wait until they "
-            f"have ended, or cancel them, which loses little: scancel {' '.join(running)}"
+            f"{results}: Slurm has {len(kept)} jobs of a call that was killed; wait until they "
+            f"have ended, or cancel them, which loses little: scancel {' '.join(kept)}"
         )
 
 
