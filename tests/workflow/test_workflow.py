@@ -170,7 +170,7 @@ def test_the_terminal_says_what_was_found(finished):
     done = dmlbench(finished.folder, "run", "toy")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0].endswith("snakemake --cores all toy")
-    for text in ("A toy study", "Contrastive", "ProxyAnchor", "report.html", "snakemake"):
+    for text in ("A toy study", "Contrastive", "ProxyAnchor", "report.html", "dmlbench run"):
         assert text in done.stdout
     wrong = dmlbench(finished.folder, "run", "toi")
     assert "did you mean 'toy'" in wrong.stderr
