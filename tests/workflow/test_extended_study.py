@@ -5,7 +5,7 @@ import shutil
 import pandas as pd
 import pytest
 import yaml
-from project import Project
+from project import Project, dmlbench
 
 pytestmark = pytest.mark.workflow
 
@@ -29,7 +29,11 @@ OLD = {
 }
 GRID = OLD["runs"][0] | {"method": ["contrastive", "triplet", "margin"]}
 MINE = {"base": "old", "title": "Three losses", "runs": [GRID]}
-TARGETS = ("mine_table_ranks", "mine_tournament", "results/studies/mine/scores.parquet")
+TARGETS = (
+    "old_margin_table_ranks",
+    "old_margin_tournament",
+    "results/studies/old_margin/scores.parquet",
+)
 FILES = ("scores.parquet", "classes.parquet", "tournament.parquet")
 
 
@@ -40,28 +44,30 @@ def test_a_published_study_is_extended_by_one_loss(tmp_path):
     datasets.write_text(datasets.read_text().replace("    half: half\n", swapped, 1))
     recipes.write_text(recipes.read_text().replace("epochs: 10\n", "epochs: 1\n", 1))
     write(config, "old", OLD)
-    write(config, "mine", MINE)
+    write(config, "old_margin", MINE)
     results = tmp_path / "results"
     project.snakemake("--quiet", "all", "--", *TARGETS)
-    trained = [pd.read_parquet(results / "studies/mine" / file) for file in FILES]
+    trained = [pd.read_parquet(results / "studies/old_margin" / file) for file in FILES]
 
     project.snakemake("--quiet", "all", "--", "old")
     shutil.copytree(results / "studies/old", results / "published/old")
     for made in ("studies", "runs", "costs"):
         shutil.rmtree(results / made)
-    write(config, "mine", MINE | {"published_runs": ["old"]})
+    (config / "studies" / "old_margin.yaml").unlink()
+    done = dmlbench(tmp_path, "extend", "old", "margin")
+    assert done.returncode == 0, done.stderr
     planned = project.snakemake("--dry-run", "--", *TARGETS)
-    assert "mine: published scores stand for 4 of 6 runs (old)" in planned
+    assert "old_margin: published scores stand for 4 of 6 runs (old)" in planned
     assert project.planned("--", *TARGETS)["train"] == 2
     project.snakemake("--quiet", "all", "--", *TARGETS)
     for file, own in zip(FILES, trained, strict=True):
-        pd.testing.assert_frame_equal(pd.read_parquet(results / "studies/mine" / file), own)
-    table = (results / "studies/mine/tables/ranks.md").read_text()
+        pd.testing.assert_frame_equal(pd.read_parquet(results / "studies/old_margin" / file), own)
+    table = (results / "studies/old_margin/tables/ranks.md").read_text()
     assert "published scores stand for 4 of 6 runs (old)" in table
     assert "Nothing to be done" in project.snakemake("--dry-run", "--", *TARGETS)
     verified = project.snakemake("--quiet", "all", "--", "verify")
     # Timings were not asked for.
-    assert "mine: incomplete (1 jobs are missing); " in verified
+    assert "old_margin: incomplete (1 jobs are missing); " in verified
 
     project.snakemake("--quiet", "all", "--", "reproduced_old")
     certificate = pd.read_csv(results / "certificates/old.csv")

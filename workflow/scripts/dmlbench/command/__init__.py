@@ -12,7 +12,7 @@ from click import shell_completion
 from dmlbench.command.new import add_network, new
 from dmlbench.command.numbers import compare, referee, score
 from dmlbench.command.runs import embed, export, search
-from dmlbench.command.studies import check, demo, forget, plan, raw, run_study, status
+from dmlbench.command.studies import check, demo, extend, forget, plan, raw, run_study, status
 from dmlbench.errors import UserError
 from dmlbench.image_folder import require_utf_8
 from dmlbench.program import errors_in_one_line
@@ -48,6 +48,7 @@ def completion(shell):
 
 _SECTIONS = {
     "Your images": (new, raw, plan, run_study, status, forget, add_network),
+    "Published studies": (extend,),
     "A finished run": (search, embed, export),
     "Embeddings and scores from elsewhere": (score, compare, referee),
     "This project": (demo, check, completion),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from dmlbench.command.types import RANGE
 from dmlbench.command.workflow import home, run, snakemake
 
 _CORES = click.option("--cores", default="all", show_default=True, help="CPU cores that are used.")
@@ -59,6 +60,30 @@ def run_study(targets, cores, profile):
     run(*_resources(cores, profile), *targets)
     if len(targets) == 1 and _made("aggregate", "scores", study=targets[0]).exists():
         click.echo(summarized(targets[0], home()), nl=False)
+
+
+@click.command()
+@click.argument("study")
+@click.argument("loss")
+@click.option(
+    "--tune",
+    multiple=True,
+    type=RANGE,
+    help="Searched beside the learning rate: loss.margin=0:1, loss.scale=1:64:log.",
+)
+def extend(study, loss, tune):
+    """Add LOSS to a published STUDY.
+
+    The published scores stand for the losses that STUDY has. LOSS is one of config/methods.yaml or
+    of yours, and is searched with the budget of the others.
+    """
+    from dmlbench.plan.new_studies.extended_study import extend as write
+
+    workflow = home()
+    files = write(workflow / "config", workflow / "own", study, loss, dict(tune))
+    click.echo(f"written: {' '.join(os.path.relpath(file, workflow) for file in files)}")
+    click.echo(f"what it takes and can show: dmlbench plan {study}_{loss}")
+    click.echo(f"searched, trained, ranked:  dmlbench run {study}_{loss}")
 
 
 @click.command()

@@ -61,10 +61,11 @@ def targets(plan: Plan, *, gpu: bool) -> list[str]:
 
 def _searches(plan: Plan) -> Iterator[tuple[str, str, str]]:
     """Entries as written: of thousands of searches most differ in a data set, size or split."""
-    for name, entry in read_mapping(plan.folder / SEARCHES).items():
-        searches = expanded({name: entry})
-        several = f"{len(searches)} searches, by the values in {plan.folder / SEARCHES}"
-        yield f"search_{name}", str(entry["title"]), several if len(searches) > 1 else ""
+    for file in (folder / SEARCHES for folder in (plan.folder, *plan.own)):
+        for name, entry in read_mapping(file).items() if file.exists() else ():
+            searches = expanded({name: entry})
+            several = f"{len(searches)} searches, by the values in {file}"
+            yield f"search_{name}", str(entry["title"]), several if len(searches) > 1 else ""
 
 
 def _of_study(plan: Plan, model: Estimator, study: str, results: Path) -> list[tuple]:

@@ -15,6 +15,7 @@ from dmlbench.plan.catalogs.read import as_yaml
 from dmlbench.plan.catalogs.recipes import Method
 from dmlbench.plan.load import load, reload
 from dmlbench.plan.new_studies import heads_on_images as heads
+from dmlbench.plan.new_studies.new_files import write_checked
 from dmlbench.plan.new_studies.templates import filled
 from dmlbench.plan.specs.config_folder import RULES
 from dmlbench.plan.specs.plan import Plan
@@ -125,21 +126,7 @@ def write_study(
     texts[own / name / "studies" / f"{name}.yaml"] = _study(
         name, dataset, used, chosen, features_of(chosen), pictures, frozen=frozen
     )
-    for path in texts:
-        if path.exists():
-            raise UserError(f"{path}: is there already; {_ANOTHER_NAME}")
-    try:
-        for path, text in texts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        load(configuration | {"studies": [name]}, config)
-    except UserError:
-        for path in texts:
-            path.unlink(missing_ok=True)
-            for folder in path.relative_to(own).parents[:-1]:
-                if not any((own / folder).iterdir()):
-                    (own / folder).rmdir()
-        raise
+    write_checked(texts, own, lambda: load(configuration | {"studies": [name]}, config))
     return Written(name, dataset, list(texts))
 
 

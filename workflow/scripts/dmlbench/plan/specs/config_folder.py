@@ -7,7 +7,7 @@ added to those of the configuration. An error in it leaves out what is in this f
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,8 @@ class Entries:
     """The entries of all catalogues, of a configuration folder and of the user's own.
 
     Attributes:
-        catalogues: catalogue -> id -> entry; those of `CATALOGUES`, and `recipes`, each merged into
-            its base.
+        catalogues: catalogue -> id -> entry; those of `CATALOGUES`, `recipes`, each merged into
+            its base, and `searches`, one for every run that an entry lists.
 
     Args:
         folder: the configuration folder.
@@ -61,6 +61,7 @@ class Entries:
             catalogue: read_yaml(folder / f"{catalogue}.yaml", dict[Identifier, kind])
             for catalogue, kind in CATALOGUES.items()
         }
+        self.catalogues["searches"] = _read_searches(folder)
         self._folder = {
             (catalogue, name): folder
             for catalogue, entries in self.catalogues.items()
@@ -79,8 +80,11 @@ class Entries:
         for catalogue, kind in CATALOGUES.items():
             file = own / f"{catalogue}.yaml"
             added[catalogue] = read_yaml(file, dict[Identifier, kind]) if file.exists() else {}
-            for name in added[catalogue]:
-                self._check_new(catalogue, name, file)
+        if (own / SEARCHES).exists():
+            added["searches"] = _read_searches(own)
+        for catalogue, entries in added.items():
+            for name in entries:
+                self._check_new(catalogue, name, own / f"{catalogue}.yaml")
         if (own / "recipes.yaml").exists():
             added["recipes"] = self._recipes(own)
         for catalogue, entries in added.items():
@@ -114,15 +118,6 @@ class Entries:
             raise UserError(f"{file}: {name}: {there} has it too; allowed: another name")
 
 
-def read_searches(folder: Path) -> dict[str, Search]:
-    """The searches, one for every run that an entry lists.
-
-    Raises:
-        UserError: as `read_yaml`, or names that do not fit.
-    """
-    return _read_changed(folder / SEARCHES, expanded, dict[Identifier, Search])
-
-
 def read_study(
     files: Mapping[str, Path], folder: Path, study: str, variants: Mapping[str, Variant]
 ) -> Study:
@@ -146,13 +141,17 @@ def read_study(
             f"{file}: {study!r} is the name of a rule; allowed: all names but "
             f"{', '.join(sorted(RULES))}"
         )
-    complete = checked(_with_base(files, study), Study, where=str(file))
+    complete = checked(written_study(files, study), Study, where=str(file))
     own = with_optima(complete.variants, folder)
     return complete.model_copy(update={"variants": {**variants, **own}})
 
 
-def _with_base(files: Mapping[str, Path], study: str, above: tuple[str, ...] = ()) -> Any:
-    """A study as written, on its base as written."""
+def written_study(files: Mapping[str, Path], study: str, above: tuple[str, ...] = ()) -> Any:
+    """A study as written, on its base as written.
+
+    Raises:
+        UserError: as `read_yaml`, or an unfitting base.
+    """
     file = files[study]
     values = read_mapping(file)
     if not isinstance(values, dict) or "base" not in values:
@@ -161,7 +160,7 @@ def _with_base(files: Mapping[str, Path], study: str, above: tuple[str, ...] = (
     check_known(f"{file}: base", "study", [base], list(files))
     if base in (study, *above):
         raise UserError(f"{file}: base: {base} builds on {study}; allowed: a study that does not")
-    below = _with_base(files, base, (study, *above))
+    below = written_study(files, base, (study, *above))
     checked(below, Study, where=str(files[base]))
     return built_on_base(values, below)
 
@@ -227,9 +226,9 @@ def with_alternatives(
     return entries
 
 
-def _read_changed(path: Path, change: Callable[[Any], Any], kind):
-    """A file as `kind`, after a change of its values."""
+def _read_searches(folder: Path) -> dict[str, Search]:
+    path = folder / SEARCHES
     values = read_mapping(path)
     with located(str(path)):
-        values = change(values)
-    return checked(values, kind, where=str(path))
+        values = expanded(values)
+    return checked(values, dict[Identifier, Search], where=str(path))

@@ -17,7 +17,6 @@ from dmlbench.plan.specs import grids, rehearsal, searches
 from dmlbench.plan.specs.config_folder import (
     Entries,
     own_folders,
-    read_searches,
     read_study,
     study_files,
     with_alternatives,
@@ -80,7 +79,7 @@ class Plan:
                 self.broken[study] = str(error)
         told = {self.file(study).parent.parent for study in self.broken}
         self.broken |= {own.name: unread[own] for own in unread.keys() - told}
-        self.searches = self._shortened(read_searches(folder))
+        self.searches = self._shortened(self.searches)
         if toy := configuration.rehearsal:
             toys = rehearsal.catalogues(toy, self.datasets, self.networks)
             self.datasets, self.networks = toys

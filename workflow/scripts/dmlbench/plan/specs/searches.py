@@ -215,7 +215,7 @@ def first_trial(plan, name: str) -> Spec:
 
 def _trial_spec(plan, name: str, row: Row) -> Spec:
     spec, own = plan.spec(row), plan.searches[name].set
-    where = f"{plan.folder / 'searches.yaml'}: {name}.set"
+    where = f"{plan.entries.file('searches', name)}: {name}.set"
     if own:
         spec = checked(complete(merged(spec.as_dict(), own)), Spec, where=where)
     if spec.gpus > 1:

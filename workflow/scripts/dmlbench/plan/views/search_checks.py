@@ -25,7 +25,7 @@ def check_searches(plan) -> None:
     """
     passed: set[str] = set()
     for name, search in plan.searches.items():
-        where = f"{plan.folder / 'searches.yaml'}: {name}"
+        where = f"{plan.entries.file('searches', name)}: {name}"
         trial = _checked_trial(plan, name, where)
         own = search.model_dump_json(include={"parameters", "strategy", "budget"})
         values = json.dumps(trial | {"split": None, "seed": None}) + own
