@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.look_alikes import look_alikes
+from dmlbench.matrix_files import read_matrix
 from dmlbench.referee.compare import compared
-from dmlbench.referee.embeddings import read_labels, read_vectors, suspicions
+from dmlbench.referee.embeddings import read_labels, suspicions
 from dmlbench.referee.score import EVERY, scored
 from dmlbench.statistics.equivalence import half_interval
 from dmlbench.statistics.other_classes import of_test_classes
@@ -104,7 +105,7 @@ def test_labels_that_look_alike_are_named(made):
     names = ["rose", "Rose "] + [f"class {each}" for each in range(2, 12)]
     (folder / "labels.csv").write_text('label\n"' + '"\n"'.join(names[k] for k in classes) + '"\n')
     labels = read_labels(folder / "labels.csv")
-    vectors = read_vectors(folder / "a.npy", labels)
+    vectors = read_matrix(folder / "a.npy", len(labels.label))
     # Blanks at the ends are no part of a value of a CSV.
     assert list(suspicions(vectors, labels)) == [
         "labels that look alike are different classes: 'rose', 'Rose'"

@@ -2,12 +2,14 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dmlbench.errors import UserError
+from dmlbench.words import counted
 
 _SEPARATORS = ",;\t"
 
@@ -61,6 +63,16 @@ def text_table(data: bytes, where: str) -> dict[str, list[str]]:
                 "header"
             )
     return {name: [line[place] for _, line in rows] for place, name in enumerate(header)}
+
+
+def check_filled(where: str, column: str, values: Sequence[str]) -> None:
+    """Raise a UserError if a row has no value in a column."""
+    missing = [row for row, value in enumerate(values, start=1) if not value]
+    if missing:
+        raise UserError(
+            f"{where}: {counted(len(missing), 'row')} without a {column}, row {missing[0]} among "
+            "them; allowed: one in every row"
+        )
 
 
 def _parquet(data: bytes, where: str) -> dict[str, list[str]]:

@@ -9,11 +9,12 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.evaluation.names import kind, quantity
+from dmlbench.matrix_files import read_matrix
 from dmlbench.presentation._sentences import minus
 from dmlbench.presentation.names import name, points
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Column, Table, TableRow, known
-from dmlbench.referee.embeddings import read_labels, read_vectors, suspicions
+from dmlbench.referee.embeddings import read_labels, suspicions
 from dmlbench.statistics.equivalence import (
     ALPHA,
     POWER,
@@ -71,7 +72,7 @@ def compared(
     if not margin > 0:
         raise UserError(f"margin {margin}; allowed: above 0, in points")
     of_rows = read_labels(labels, column=column)
-    both = [read_vectors(path, of_rows) for path in (first, second)]
+    both = [read_matrix(path, len(of_rows.label)) for path in (first, second)]
     results = [
         evaluate(**of_rows.space(vectors), metrics=list(metrics), distance=distance)
         for vectors in both

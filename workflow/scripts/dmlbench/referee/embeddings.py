@@ -5,15 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dmlbench.data.layouts.subset_folders import SUBSETS
 from dmlbench.errors import UserError, check_known
-from dmlbench.evaluation.checks import check_rows
 from dmlbench.evaluation.inputs import read_space
 from dmlbench.look_alikes import look_alikes
-from dmlbench.text_table import read_text_table
+from dmlbench.text_table import check_filled, read_text_table
 from dmlbench.words import counted
 
 _SHOWN = 3
@@ -67,13 +64,8 @@ def read_labels(path: Path, *, column: str = "label") -> Labels:
     """
     table = read_text_table(path)
     check_known(str(path), "column", [column], table)
+    check_filled(str(path), column, table[column])
     label = np.array(table[column])
-    missing = np.flatnonzero(label == "")
-    if len(missing):
-        raise UserError(
-            f"{path}: {counted(len(missing), 'row')} without a {column}, row {missing[0] + 1} "
-            "among them; allowed: one of every row of the matrix"
-        )
     roles = [
         own or split
         for own, split in zip(
@@ -90,34 +82,6 @@ def read_labels(path: Path, *, column: str = "label") -> Labels:
             "gallery"
         )
     return labels
-
-
-def read_vectors(path: Path, labels: Labels) -> np.ndarray:
-    """The rows [N, D] of a .npy, or of the one column of lists of a Parquet file.
-
-    Raises:
-        UserError: no such file, another format, other rows than the labels are of.
-    """
-    if not path.is_file():
-        raise UserError(f"{path}: no such file")
-    if path.suffix == ".parquet":
-        vectors = _of_parquet(path)
-    elif path.suffix == ".npy":
-        try:
-            vectors = np.load(path)
-        except (ValueError, OSError, EOFError) as error:
-            raise UserError(f"{path}: not an array of numbers: {error}") from None
-    else:
-        raise UserError(
-            f"{path}: a file {path.suffix or 'without suffix'}; allowed: .npy, .parquet"
-        )
-    vectors = check_rows(vectors, str(path))
-    if len(vectors) != len(labels.label):
-        raise UserError(
-            f"{path}: {counted(len(vectors), 'row')}; allowed: {len(labels.label):,}, as many as "
-            "there are labels, in their order"
-        )
-    return vectors
 
 
 def suspicions(vectors: np.ndarray, labels: Labels) -> Iterator[str]:
@@ -160,18 +124,3 @@ def _copies(vectors: np.ndarray, label: np.ndarray) -> Iterator[str]:
             f"{copies:,} of {len(label):,} rows are copies of earlier ones (the same embedding): "
             "such queries find themselves, if their labels agree, and R@1 is too high"
         )
-
-
-def _of_parquet(path: Path) -> np.ndarray:
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{path}: not Parquet: {' '.join(str(error).split())}") from None
-    lists = [field.name for field in table.schema if pa.types.is_nested(field.type)]
-    if len(lists) != 1:
-        raise UserError(f"{path}: {len(lists)} columns of lists; allowed: one, of embeddings")
-    column = table[lists[0]].combine_chunks()
-    flat = column.flatten().to_numpy(zero_copy_only=False)
-    if not len(column) or len(flat) % len(column) or column.null_count:
-        raise UserError(f"{path}: {lists[0]}: lists of unequal length; allowed: one per row")
-    return flat.reshape(len(column), -1)

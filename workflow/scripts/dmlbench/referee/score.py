@@ -9,6 +9,7 @@ import numpy as np
 from dmlbench.evaluation import bootstrap, evaluate
 from dmlbench.evaluation.names import RETRIEVAL, kind, metric_names, quantity
 from dmlbench.evaluation.scoring import caveats
+from dmlbench.matrix_files import read_matrix
 from dmlbench.presentation.names import with_unit
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
@@ -16,7 +17,6 @@ from dmlbench.referee.embeddings import (
     Labels,
     first_of_copies,
     read_labels,
-    read_vectors,
     suspicions,
 )
 from dmlbench.statistics.other_classes import ABOUT, TEST_CLASS
@@ -60,10 +60,10 @@ def scored(
         distance: `cosine` or `euclidean`.
 
     Raises:
-        UserError: as `read_labels`, `read_vectors` and `evaluate`.
+        UserError: as `read_labels`, `read_matrix` and `evaluate`.
     """
     known = read_labels(labels, column=column)
-    vectors = read_vectors(embeddings, known)
+    vectors = read_matrix(embeddings, len(known.label))
     result = evaluate(**known.space(vectors), metrics=list(metrics), distance=distance)
     classes = known.label[known.queries][result.row]
     rows = []
