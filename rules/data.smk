@@ -3,6 +3,7 @@
 #         <results>/data/<data>/images.parquet                     the index
 #         <results>/data/<data>/pixels-<size>-<mode>.{npy,parquet} the packed pixels
 #         <results>/data/<data>/features-<features>.safetensors    pooled features of a frozen network
+#         <results>/data/<data>/vectors.safetensors                features that were computed elsewhere
 #         <data> is the data set's name with a digest of what determines its images
 #         <results>/weights/<file>                                    published weights of a network
 
@@ -81,3 +82,16 @@ rule features:
         code=code_of(lambda wildcards: ["training/extraction"]),
     script:
         "../workflow/scripts/features.py"
+
+
+rule vectors:
+    input:
+        unpack(inputs_of("vectors")),
+    output:
+        made("vectors"),
+    localrule: True
+    params:
+        expected=not_compared(vectors_of),
+        code=code_of(lambda wildcards: ["data/given"]),
+    script:
+        "../workflow/scripts/vectors.py"

@@ -128,6 +128,15 @@ def expected_of(wildcards):
     return numbers | {"contents": found.contents, "options": options}
 
 
+def vectors_of(wildcards):
+    """What list and matrix of a data set of features must be, and how they are read."""
+    return {
+        key: value
+        for key, value in expected_of(wildcards).items()
+        if key in ("contents", "options")
+    }
+
+
 @in_one_line
 def network_of_features(wildcards):
     """The network that computes them: what identifies it."""

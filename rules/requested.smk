@@ -4,7 +4,6 @@ from dmlbench.plan.studies.claims import read_claims
 from dmlbench.plan.views.targets import unknown_target
 
 
-
 def asked_targets():
     return set(workflow.dag_settings.targets) or {"all"}
 

@@ -43,6 +43,10 @@ LABELS = (
     "path,label,split,role,species,file,box,scene\n3.png,rose,train,,a,1.png,0 0 1 1,x\n"
     "1.png,iris,test,query,b,2.png,0 0 2 1,x\n2.png,iris,test,gallery,,3.png,1 0 2 1,\n"
 )
+VECTORS = (
+    "id,label,species,split,picture\nc,rose,2,train,3.png\na,iris,1,test,1.png\n"
+    "b,iris,1,test,2.png\n"
+)
 
 
 def folder_of(place: Path, texts: Mapping[str, str], images: tuple[str, ...] | list[str]) -> Path:
@@ -78,6 +82,14 @@ def _cars196(folder: Path) -> list[Path]:
     return [folder_of(folder / "images", {}, images), folder / "cars_annos.mat"]
 
 
+def _vectors(folder: Path) -> list[Path]:
+    for number, name in enumerate(("vectors.npy", "others.npy")):
+        np.save(folder / name, np.arange(6.0).reshape(3, 2) + number)
+    texts = {"vectors.csv": VECTORS}
+    folder_of(folder, texts, [f"{number}.png" for number in (1, 2, 3)])
+    return [folder / "vectors.csv"]
+
+
 ARCHIVES: dict[str, Callable[[Path], list[Path]]] = {
     "cars196": _cars196,
     "class_folders": _of("rose/1.png", "iris/1.png", "iris/10.png", "iris/2.png"),
@@ -107,4 +119,5 @@ ARCHIVES: dict[str, Callable[[Path], list[Path]]] = {
     "sop": _of("b/b_0.JPG", "b/d_0.JPG", "c/c_0.JPG", "c/e_0.JPG", texts=SOP),
     "subset_folders": _of(*SUBSETS),
     "top_folders": _of("rose/new/1.png", "rose/old/2.png", "iris/old/2.png"),
+    "vectors": _vectors,
 }

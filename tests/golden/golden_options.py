@@ -10,6 +10,7 @@ from dmlbench import registry, values
 GIVEN: dict[str, dict[str, Any]] = {
     "data/generators/drawings": {"renderer": version("resvg-py"), "size": 16, "designers": 2},
     "data/generators/glyphs": {"characters": 3, "images_per_character": 2, "size": 16},
+    "data/layouts/vectors": {"file": "vectors.npy"},
     "data/splits/fixed": {"validation": 0.25},
     "data/transforms/center_crop": {"size": 12},
     "data/transforms/normalize": {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]},
@@ -58,6 +59,9 @@ OTHER: dict[str, Any] = {
     "data/generators/drawings.sha256": "e3c5cd8e2ed439a94fef578c55b0c6a9cfac24fd5e2e8a4f4b1812f6268b1fb7",  # noqa: E501
     "data/layouts/listed.file": "others.csv",
     "data/layouts/listed.path": "file",
+    "data/layouts/vectors.file": "others.npy",
+    "data/layouts/vectors.label": "species",
+    "data/layouts/vectors.path": "picture",
     "data/layouts/listed.label": "species",
     "data/layouts/listed.box": "box",
     "data/layouts/listed.group": "scene",

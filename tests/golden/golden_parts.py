@@ -184,7 +184,7 @@ def layout(name: str, options: dict) -> dict[str, Numbers]:
         rows = registry.build("data/layouts", name, **options)(opened)
         for archive in opened:
             archive.__exit__()
-    known = ("member", "label", "class_name", "subset", "left", "right", "group", "designer")
+    known = ("member", "label", "class_name", "subset", "left", "right", "group", "designer", "row")
     return {key: _plain(rows[key].tolist()) for key in known if key in rows}
 
 

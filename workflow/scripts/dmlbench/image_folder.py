@@ -124,7 +124,18 @@ def lists_of(layout: str, options: Mapping[str, Any]) -> str | None:
 
 def counts(name: str, lists: str | None) -> bool:
     """Whether a file is part of a data set's identity; `lists` as `lists_of` gives it."""
-    return is_image(name) or lists == "*" or PurePosixPath(name).name == lists
+    return is_image(name) or lists in ("*", name, PurePosixPath(name).name)
+
+
+def matrix_next_to(path: Path, lists: str | None) -> Path | None:
+    """The matrix of vectors that a list is about, in another file; None for any other data.
+
+    Args:
+        path: of a data set: a folder, an archive, or a list of vectors.
+        lists: as `lists_of` gives it: of a list of vectors, the matrix.
+    """
+    is_list = lists and path.suffix in (".csv", ".parquet", ".tsv") and not path.is_dir()
+    return path.parent / lists if is_list else None
 
 
 def identity(contents: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from dmlbench.command.workflow import home
 @click.command()
 @click.argument("folder")
 @click.option("--name", help="Of the study; default: that of the folder.")
-@click.option("--network", default="resnet18", show_default=True, help="What learns, or is frozen.")
+@click.option("--network", show_default="resnet18", help="What learns, or is frozen.")
 @click.option(
     "--frozen/--train",
     default=False,
@@ -24,37 +24,50 @@ from dmlbench.command.workflow import home
     "--layout", default="class_folders", show_default=True, help="How folders become classes."
 )
 @click.option("--list", "listed", help="CSV or Parquet in FOLDER that names the classes.")
+@click.option("--labels", type=PATH, help="CSV or Parquet with the classes of features.")
 @click.option("--path", help="The list's column of images; default: path.")
 @click.option("--label", help="The list's column of classes; default: label.")
 @click.option("--box", help="The list's column of boxes: left, top, right, bottom.")
 @click.option("--group", help="The list's column of groups that a split keeps together.")
-def new(folder, name, network, frozen, layout, listed, path, label, box, group):
+def new(folder, name, network, frozen, layout, listed, labels, path, label, box, group):
     """Make a study of the images in FOLDER.
 
     FOLDER has a folder for each class, or is a zip or tar of them; --layout and --list are for
-    others.
+    others. Or it is a file of features that another program has computed: Parquet with a column of
+    lists and one of labels, or .npy with --labels; heads learn on them.
 
     What is written is yours: `own/<name>`, which git ignores. A second call with another network
     adds a study of the same data set.
     """
+    from dmlbench.command.given_features import has_features, read_given
     from dmlbench.errors import UserError
     from dmlbench.plan.new_studies.new_study import write_study
+    from dmlbench.plan.specs.frozen import GIVEN, VECTORS
     from dmlbench.program import path_of_user
 
     named = {"path": path, "label": label, "box": box, "group": group}
     columns = {option: column for option, column in named.items() if column}
-    if columns and not listed:
+    where, width_of = path_of_user(folder), features_of
+    name = name or re.sub(r"\W+", "_", where.resolve().stem.lower())
+    if has_features(where):
+        if network or frozen or listed:
+            raise UserError(f"{folder}: features; allowed with images: --network, --frozen, --list")
+        given = read_given(where, labels, columns)
+        network, frozen, width_of = GIVEN, True, lambda _: given.width
+        folder, layout, columns = given.folder, VECTORS, given.options
+        where = Path(folder)
+    elif labels:
+        raise UserError(f"--labels {labels}: {folder} is not a file of features; allowed: --list")
+    elif columns and not listed:
         raise UserError(f"--{min(columns)} names a column of a list; allowed with --list")
-    if listed:
+    elif listed:
         layout, columns = "listed", {"file": listed} | columns
-    workflow = home()
-    where = path_of_user(folder)
+    network, workflow = network or "resnet18", home()
     if workflow != Path.cwd() and not where.is_absolute():
         folder = str(where.absolute())
-    name = name or re.sub(r"\W+", "_", where.resolve().stem.lower())
     pictures, lines = surveyed(folder, layout, columns)
     written = write_study(
-        workflow / "config", workflow / "own", name, network, pictures, features_of, frozen=frozen
+        workflow / "config", workflow / "own", name, network, pictures, width_of, frozen=frozen
     )
     counts = [(sum(each), len(each)) for each in (pictures.train, pictures.test)]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
@@ -64,8 +77,9 @@ def new(folder, name, network, frozen, layout, listed, path, label, box, group):
     if written.dataset != written.study:
         click.echo(f"the data set is that of {written.dataset}")
     click.echo(f"written: {' '.join(os.path.relpath(file, workflow) for file in written.files)}")
-    others = [other for other in pretrained(workflow / "config") if other != network]
-    click.echo(f"other pretrained networks (--network): {', '.join(others)}")
+    if network != GIVEN:
+        others = [other for other in pretrained(workflow / "config") if other != network]
+        click.echo(f"other pretrained networks (--network): {', '.join(others)}")
     study = written.study
     click.echo(f"before any training:     dmlbench raw {study}")
     click.echo(f"what the rest will take: dmlbench plan {study}")
@@ -106,7 +120,14 @@ def surveyed(folder: str, layout: str, options: dict[str, str] | None = None):
     trained = counts.loc["train"] if "train" in counts.index else []
     shapes = rows["width"] / rows["height"]
     pictures = Pictures(
-        folder, layout, split, list(trained), list(tested), options or {}, shapes.nunique() == 1
+        folder,
+        layout,
+        split,
+        list(trained),
+        list(tested),
+        options or {},
+        one_shape=shapes.nunique() == 1,
+        shown=bool(findings["depths"]),
     )
     return pictures, account(rows, roles, findings)
 

@@ -16,7 +16,7 @@ _ADVICE = {f"not an image ({suffix})": ": convert them to .jpg" for suffix in ("
 
 
 def account(rows: pandas.DataFrame, roles: pandas.DataFrame, findings: Mapping[str, Any]) -> dict:
-    """A short account of the images of a data set, label -> text.
+    """A short account of the images of a data set, label -> text; of vectors, of what they have.
 
     Args:
         rows: an index, with the column sha256.
@@ -28,13 +28,17 @@ def account(rows: pandas.DataFrame, roles: pandas.DataFrame, findings: Mapping[s
     alike = [" = ".join(map(repr, group)) for group in look_alikes(classes["name"])]
     depths = [f"{images:,} of {bits} bits" for bits, images in findings["depths"].items()]
     only = len(depths) == 1
-    return {
+    of_all = {
         "Images": f"{len(rows):,} of {len(classes):,} classes",
         "Left out": _left_out(findings["left_out"]),
         "Classes with one image": _counted(list(few[1])),
         "Classes with two images": _counted(list(few[2])),
         "Classes that look alike": _counted(alike),
         "Identical images": _identical(rows, roles),
+    }
+    if not depths:
+        return of_all
+    return of_all | {
         "Links": f"{findings['links']:,}",
         "Turned upright": f"{findings['turned']:,}",
         "Depth": f"{next(iter(findings['depths']))} bits" if only else ", ".join(depths),

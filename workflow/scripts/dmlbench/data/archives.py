@@ -7,7 +7,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -17,7 +17,7 @@ from dmlbench.errors import UserError
 from dmlbench.files import digest
 from dmlbench.image_folder import is_image, walk, why_left_out
 
-LIST_SUFFIXES = (".csv", ".mat", ".txt")
+LIST_SUFFIXES = (".csv", ".mat", ".parquet", ".tsv", ".txt")
 LARGEST_MEMBER = 2**30
 """The most bytes to read of a member; any real image or list is far smaller."""
 
@@ -25,7 +25,8 @@ LARGEST_MEMBER = 2**30
 class Archive:
     """The files of a zip, a tar (compressed or not) or a folder, by name.
 
-    A list that is published next to the images (.csv, .mat, .txt) is an archive of a single member.
+    A list (`LIST_SUFFIXES`) that is published next to the images is an archive of a single member;
+    it holds the files that it names as well.
 
     Attributes:
         name: the archive's file name.
@@ -68,6 +69,12 @@ class Archive:
 
     def __exit__(self, *_) -> None:
         self._reader.close()
+
+    def held(self, names: Collection[str]) -> list[str]:
+        """Those of some names that it holds, in the order in which they are read fastest."""
+        if isinstance(self._reader, _List):
+            return [name for name in sorted(names) if (self.path.parent / name).is_file()]
+        return [member for member in self.members if member in names]
 
     def images(self) -> list[str]:
         """Members with an image's suffix, without the files that systems leave behind."""
@@ -206,10 +213,10 @@ class _List:
         return [self._path.name]
 
     def size(self, member: str) -> int:
-        return self._path.stat().st_size
+        return (self._path.parent / member).stat().st_size
 
     def open(self, member: str) -> IO[bytes]:
-        return open(self._path.with_name(member), "rb")
+        return open(self._path.parent / member, "rb")
 
     def close(self) -> None:
         pass

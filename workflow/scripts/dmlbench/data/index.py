@@ -18,7 +18,15 @@ from dmlbench.data import _images, _tables
 from dmlbench.data.archives import DAMAGED, Archive, open_all
 from dmlbench.errors import UserError
 from dmlbench.files import digest
-from dmlbench.image_folder import counts, identity, lists_of, mark, mark_of_archive, readable
+from dmlbench.image_folder import (
+    counts,
+    identity,
+    lists_of,
+    mark,
+    mark_of_archive,
+    matrix_next_to,
+    readable,
+)
 from dmlbench.parquet import read_table
 
 SCHEMA = pa.schema(
@@ -39,9 +47,14 @@ BOX = ("left", "top", "right", "bottom")
 """Columns of the box that is cut out of an image, in pixels; data without boxes lack them."""
 
 _OF_SOME = pa.schema(
-    [*((side, pa.int32()) for side in BOX), ("group", pa.string()), ("designer", pa.string())]
+    [
+        *((side, pa.int32()) for side in BOX),
+        ("group", pa.string()),
+        ("designer", pa.string()),
+        ("row", pa.int64()),
+    ]
 )
-"""Columns that only some layouts have: lists that name them, and drawings."""
+"""Columns that only some layouts have: lists that name them, drawings, and vectors."""
 
 _NAMED = 3
 _log = logging.getLogger(__name__)
@@ -62,8 +75,8 @@ def index(
     Columns: image_id (int64, the row's number), archive (file name), member, label (int32),
     class_name, subset, width and height (pixels, of the upright image, from its header), sha256 (of
     the image's file); of lists that name boxes and groups, also left, top, right, bottom (int32)
-    and group; of drawings, designer. The metadata hold size and sha256 of each archive, a digest of
-    the rows, and what `described` has found besides the rows.
+    and group; of drawings, designer; of vectors, row (of the matrix). The metadata hold size and
+    sha256 of each archive, a digest of the rows, and what `described` has found besides the rows.
 
     Args:
         archives: zips, tars or folders.
@@ -92,13 +105,8 @@ def index(
                 f"{images_sha256[:16]}"
             )
         digests = {archive.name: archive.digest() for archive in opened}
-        if (
-            contents is not None
-            and _contents(rows, opened[0], lists_of(layout, options or {})) != contents
-        ):
-            raise UserError(
-                f"{archives[0]}: has changed since this call began; run the same command again"
-            )
+        if contents is not None:
+            _check_same(opened[0], rows, lists_of(layout, options or {}), contents)
     rows.insert(0, "image_id", range(len(rows)))
     facts = {"layout": layout, "archives": digests, "found": findings}
     own = [field for field in _OF_SOME if field.name in rows]
@@ -110,6 +118,8 @@ def described(
 ) -> tuple[pandas.DataFrame, dict[str, dict | int]]:
     """Read every image of a layout's rows, without decoding it.
 
+    Vectors without pictures have a digest already, and no width or height.
+
     Returns:
         The rows with width, height and sha256, and every box in pixels. What else was found:
         `left_out` (reason -> number of files and some of their names), `links`, `turned` (number of
@@ -118,13 +128,13 @@ def described(
     Raises:
         UserError: images that cannot be read, boxes that are not in their images.
     """
+    if "sha256" in rows:
+        return rows.assign(width=0, height=0), {"left_out": {}, "depths": {}}
     sizes, digests, damaged, stored = {}, {}, [], Counter()
     wanted = set(zip(rows["archive"], rows["member"], strict=True))
     for archive in archives:
-        for member in archive.members:
+        for member in archive.held({name for of, name in wanted if of == archive.name}):
             key = (archive.name, member)
-            if key not in wanted:
-                continue
             try:
                 data = archive.read(member)
                 sizes[key] = _images.size(io.BytesIO(data))
@@ -194,11 +204,26 @@ def _left_out(archives: list[Archive], used: set[tuple[str, str]]) -> dict[str, 
     }
 
 
+def check_contents(path: Path, matrix: str | None, contents: str) -> None:
+    """Raise a UserError if a list of vectors, or its matrix, is not what the plan has read."""
+    with Archive(path) as archive:
+        _check_same(archive, pandas.DataFrame(), matrix, contents)
+
+
+def _check_same(archive: Archive, rows: pandas.DataFrame, lists: str | None, contents: str) -> None:
+    if _contents(rows, archive, lists) != contents:
+        raise UserError(
+            f"{archive.path}: has changed since this call began; run the same command again"
+        )
+
+
 def _contents(rows: pandas.DataFrame, archive: Archive, lists: str | None) -> str:
     """The identity of a user's folder from the bytes that were read; see `plan.specs.contents`."""
     if not archive.path.is_dir():
-        content = archive.digest()["sha256"] + mark_of_archive(archive.members)
-        return identity({".": content})
+        content = {".": archive.digest()["sha256"] + mark_of_archive(archive.members)}
+        if matrix := matrix_next_to(archive.path, lists):
+            content[lists] = digest(matrix)
+        return identity(content)
     read = dict(zip(rows["member"], rows["sha256"], strict=True))
     counted = [name for name in archive.members if counts(name, lists)]
     contents = {}

@@ -170,7 +170,7 @@ def _prepared(
     known = dict(zip(keys, zip(rows["image_id"], indexed, boxes, strict=True), strict=True))
     damaged = []
     for archive in archives:
-        members = [member for member in archive.members if (archive.name, member) in known]
+        members = archive.held({name for of, name in known if of == archive.name})
         for start in range(0, len(members), _DECODED_AT_ONCE):
             chunk = members[start : start + _DECODED_AT_ONCE]
             read = [_attempt(archive.read, member) for member in chunk]
@@ -215,7 +215,11 @@ def _attempt(function: Callable, *arguments):
 
 
 def _check_archives(rows: pandas.DataFrame, archives: list[Archive], index: Path) -> None:
-    held = {(archive.name, member) for archive in archives for member in archive.members}
+    held = {
+        (archive.name, member)
+        for archive in archives
+        for member in archive.held(set(rows["member"]))
+    }
     for archive, member in zip(rows["archive"], rows["member"], strict=True):
         if (archive, member) not in held:
             given = ", ".join(archive.name for archive in archives)

@@ -50,6 +50,7 @@ RULES = {
     "features": Rule(
         "features/{data}-{features}", {"": f"{DATA}/features-{{features}}.safetensors"}
     ),
+    "vectors": Rule("vectors/{data}", {"": f"{DATA}/vectors.safetensors"}),
     "split": Rule("split/{data}/{split}", {"": f"{DATA}/splits/{{split}}.parquet"}),
     "train": Rule(
         "train/{run}",

@@ -70,8 +70,10 @@ def _on_one_dataset(
         )
     by_loss = [(row["Loss"], row) for _, row in losses.iterrows()]
     if options.get("between") == "method" and options["against"] == _RAW:
+        trained = [study["titles"][each] for each in study.get("methods", ())]
+        learn = [item for item in by_loss if item[0].partition(", ")[0] in trained]
         return _added_by_training(
-            by_loss, on, metric, unit, _seeds_of_features(study) if tested else 1
+            learn or by_loss, on, metric, unit, _seeds_of_features(study) if tested else 1
         )
     if not tested:
         said = _differences(by_loss, unit, tested)

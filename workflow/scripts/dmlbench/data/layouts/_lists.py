@@ -9,6 +9,7 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
 from dmlbench.data.archives import DAMAGED, Archive
+from dmlbench.data.layouts.subset_folders import SUBSETS
 from dmlbench.errors import UserError
 
 Place = tuple[Archive, str]
@@ -106,6 +107,26 @@ def places_of(paths: Iterable[str], archives: list[Archive], layout: str) -> pan
         )
     found = [held[top + listed[path]] for path in paths]
     return pandas.DataFrame(found, columns=["archive", "member"])
+
+
+def subsets_of(table: pandas.DataFrame, where: str) -> pandas.Series:
+    """The subset of each row of a list: its role, else its split, else `all`.
+
+    Raises:
+        UserError: an unknown one, or subsets of some rows only.
+    """
+    empty = pandas.Series("", index=table.index)
+    split, role = (table.get(column, empty).str.lower() for column in ("split", "role"))
+    said = role.where(role != "", split)
+    if (said == "").all():
+        return said.replace("", "all")
+    strange = sorted(set(said) - set(SUBSETS))
+    if strange:
+        raise UserError(
+            f"{where}: {(said == strange[0]).sum()} rows have the split or role {strange[0]!r}; "
+            f"allowed: {', '.join(SUBSETS)}"
+        )
+    return said.map(SUBSETS)
 
 
 def where(archives: list[Archive]) -> str:

@@ -8,9 +8,9 @@ import pandas
 import pyarrow as pa
 
 from dmlbench.data.archives import DAMAGED, Archive
-from dmlbench.data.layouts._lists import need, places_of
+from dmlbench.data.layouts._lists import need, places_of, subsets_of
 from dmlbench.data.layouts._rows import rows
-from dmlbench.data.layouts.subset_folders import ORDER, SUBSETS
+from dmlbench.data.layouts.subset_folders import ORDER
 from dmlbench.errors import UserError, check_known
 from dmlbench.text_table import text_table
 from dmlbench.values import Added
@@ -61,7 +61,7 @@ class Listed:
         table = _read(place[0].read(place[1]), where)
         named = filter(None, (self.path, self.label, self.box, self.group))
         check_known(where, "column", named, table.columns)
-        table = table[table[self.label] != ""].assign(subset=_subsets(table, where))
+        table = table[table[self.label] != ""].assign(subset=subsets_of(table, where))
         places = places_of(table[self.path], archives, "listed")
         again = list(table.loc[places.duplicated().to_numpy(), self.path])
         if again:
@@ -106,19 +106,3 @@ def _read(data: bytes, where: str) -> pandas.DataFrame:
         reason = " ".join(str(error).split())
         raise UserError(f"{where}: not Parquet: {reason}") from error
     return table.astype(object).where(table.notna(), "").map(str)
-
-
-def _subsets(table: pandas.DataFrame, where: str) -> pandas.Series:
-    """The subset of each row: its role, else its split."""
-    empty = pandas.Series("", index=table.index)
-    split, role = (table.get(column, empty).str.lower() for column in ("split", "role"))
-    said = role.where(role != "", split)
-    if (said == "").all():
-        return said.replace("", "all")
-    strange = sorted(set(said) - set(SUBSETS))
-    if strange:
-        raise UserError(
-            f"{where}: {(said == strange[0]).sum()} rows have the split or role {strange[0]!r}; "
-            f"allowed: {', '.join(SUBSETS)}"
-        )
-    return said.map(SUBSETS)

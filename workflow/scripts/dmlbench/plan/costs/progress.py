@@ -115,7 +115,7 @@ class Progress:
         return ahead(plan, runs.row, jobs)
 
 
-OF_IMAGES = ("download", "draw", "index", "pack", "features", "split", "weights")
+OF_IMAGES = ("download", "draw", "index", "pack", "features", "vectors", "split", "weights")
 """Rules that prepare images and networks, for all studies."""
 
 

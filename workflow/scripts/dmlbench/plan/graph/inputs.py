@@ -6,14 +6,16 @@ from dmlbench import registry
 from dmlbench.errors import UserError, entry
 from dmlbench.image_folder import AbsentError
 from dmlbench.plan import paths
+from dmlbench.plan.catalogs.catalogues import Network
 from dmlbench.plan.catalogs.defaults import complete
 from dmlbench.plan.catalogs.naming import slug
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.graph.index import RunIndex
 from dmlbench.plan.specs import certified_runs, combinations, frozen, published_runs, searches
 from dmlbench.plan.specs.data import Data
+from dmlbench.plan.specs.frozen import GIVEN
 from dmlbench.plan.specs.searches import Search
-from dmlbench.plan.specs.spec import Spec
+from dmlbench.plan.specs.spec import Spec, SpecNetwork
 from dmlbench.plan.views import score_files, views
 
 Files = dict[str, str | list[str]]
@@ -76,6 +78,13 @@ class Inputs:
     def features(self, data: str, features: str) -> Files:
         row, spec = self.extracted(data, features)
         return self._pixels(row, spec) | self._weights(spec)
+
+    def vectors(self, data: str) -> Files:
+        """List and index; and the pictures, which pages show that no job packs images for."""
+        files = self._archives(data, made("vectors", data=data))
+        files |= {"index": made("index", data=data)}
+        shown = complete(self.plan.find_data(data).entry.layout)["path"]
+        return files | _packed(data, self.plan.networks[GIVEN]) if shown else files
 
     def extracted(self, data: str, features: str) -> tuple[Row, Spec]:
         """A row that needs these features, and its spec."""
@@ -262,20 +271,22 @@ class Inputs:
         }
         if spec.network.frozen is None:
             return listed | self._pixels(row, spec)
+        if spec.network.backbone.name == GIVEN:
+            return listed | {"features": made("vectors", data=data)}
         features = frozen.features_name(spec)
         return listed | {"features": made("features", data=data, features=features)}
 
     def _pixels(self, row: Row, spec: Spec) -> Files:
-        packed = {
-            "data": self.plan.data(row.dataset).folder,
-            "size": spec.network.pixels,
-            "mode": spec.network.mode,
-        }
-        return {
-            "pixels": made("pack", "pixels", **packed),
-            "pixel_table": made("pack", "table", **packed),
-        }
+        return _packed(self.plan.data(row.dataset).folder, spec.network)
 
     def _weights(self, spec: Spec) -> Files:
         weights = spec.network.weights
         return {"weights": made("weights", file=weights.file)} if weights else {}
+
+
+def _packed(data: str, network: Network | SpecNetwork) -> Files:
+    packed = {"data": data, "size": network.pixels, "mode": network.mode}
+    return {
+        "pixels": made("pack", "pixels", **packed),
+        "pixel_table": made("pack", "table", **packed),
+    }

@@ -19,12 +19,14 @@ def frozen_name(name: str, network: Network) -> str:
     Raises:
         UserError: a network without weights.
     """
+    if network.frozen is not None:
+        return name
     if network.weights is None:
         raise UserError(
             f"network {name}: it has no pretrained weights, so its features say nothing; allowed "
             "with --frozen: one that has"
         )
-    return name if network.frozen is not None else f"{name}_frozen"
+    return f"{name}_frozen"
 
 
 def frozen_network(frozen: str, name: str, network: Network) -> str:

@@ -18,6 +18,7 @@ from dmlbench.plan.new_studies import heads_on_images as heads
 from dmlbench.plan.new_studies.new_files import write_checked
 from dmlbench.plan.new_studies.templates import filled
 from dmlbench.plan.specs.config_folder import RULES
+from dmlbench.plan.specs.frozen import GIVEN
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.program import path_of_user
 
@@ -31,7 +32,7 @@ _SMALL = 160
 
 
 class Pictures(NamedTuple):
-    """What is in a folder of images.
+    """What is in a folder of images, or in a list of vectors.
 
     Attributes:
         folder: as given by the user; `~` is the home folder.
@@ -41,6 +42,7 @@ class Pictures(NamedTuple):
         test: images of each class that is scored.
         options: of the layout.
         one_shape: whether all images have one shape, apart from their size.
+        shown: whether there are images, for pages to show.
     """
 
     folder: str
@@ -50,6 +52,7 @@ class Pictures(NamedTuple):
     test: Sequence[int]
     options: Mapping[str, str] = {}
     one_shape: bool = True
+    shown: bool = True
 
 
 class Written(NamedTuple):
@@ -251,13 +254,18 @@ def _study(
         frozen: whether only heads learn.
     """
     start = "ImageNet's weights" if network.weights else "random weights"
-    first = f"{network.title} from {start}"
+    raw, first = f"features of {network.title}", f"{network.title} from {start}"
+    learner = f"{first} learns"
+    if network_id == GIVEN:
+        raw, learner = "given features", "A head on the given features learns"
+    elif frozen:
+        learner = f"{network.title} with {start} stays as it is; a head on its features learns"
     return filled(
         "study",
         name=name,
         dataset=dataset,
         network=network_id,
-        network_title=network.title,
+        raw=raw,
         features=features,
         split=pictures.split,
         train=len(pictures.train),
@@ -266,9 +274,9 @@ def _study(
             f"{sum(pictures.train):,} images of {len(pictures.train)} classes train, "
             f"{sum(pictures.test):,} of {len(pictures.test)} classes test"
         ),
-        first=f"heads on the features of {network.title}, computed once" if frozen else first,
+        first=f"heads on the {raw}" if frozen else first,
         title=f"{'Heads' if frozen else 'Losses'} on {dataset}",
-        learner=f"{network.title} with {start} stays as it is; a head on its features learns"
-        if frozen
-        else f"{first} learns",
+        learner=learner,
+        untrained=", untrained" if network_id == GIVEN else "",
+        maps=filled("maps") if pictures.shown else "",
     )

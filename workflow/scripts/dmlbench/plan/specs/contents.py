@@ -22,6 +22,7 @@ from dmlbench.image_folder import (
     is_image,
     mark,
     mark_of_archive,
+    matrix_next_to,
     walk,
 )
 
@@ -49,7 +50,7 @@ def read_contents(folder: str, memory: Path = MEMORY, *, lists: str | None = Non
     """The content of all images below a folder, or of one archive.
 
     Args:
-        folder: a folder, or a zip or tar; `~` is the user's home.
+        folder: a folder, a zip or tar, or a list of vectors; `~` is the user's home.
         memory: where sizes, times and digests of read files are kept between calls.
         lists: which files count besides the images, as `image_folder.lists_of` gives it.
 
@@ -58,10 +59,11 @@ def read_contents(folder: str, memory: Path = MEMORY, *, lists: str | None = Non
         UserError: it cannot be read, or has no images.
     """
     root = Path(os.path.expanduser(folder))  # keeps the ~ of a name that is no user's
-    kept = memory / f"{hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]}.json"
+    where = f"{root.resolve()}{matrix_next_to(root, lists) or ''}"
+    kept = memory / f"{hashlib.sha256(where.encode()).hexdigest()[:16]}.json"
     known, absent = _recall(kept), None
     try:
-        now = _read(root, known)
+        now = _read(root, known, lists)
     except AbsentError as error:
         if not known:
             raise
@@ -75,11 +77,14 @@ def read_contents(folder: str, memory: Path = MEMORY, *, lists: str | None = Non
     return Contents(identity(counted), images, absent)
 
 
-def _read(root: Path, known: dict[str, list]) -> dict[str, list]:
+def _read(root: Path, known: dict[str, list], lists: str | None) -> dict[str, list]:
     """Name -> size, two times, inode and content of every file; a known one is not read again."""
     now = time.time_ns()  # noqa: TID251 (compared with the times of files)
     if root.is_file():
+        matrix = matrix_next_to(root, lists)
         files, linked = {".": root.stat()}, set()
+        if matrix:
+            files[lists] = _status(matrix)
     else:
         walked = walk(root)
         files, linked = walked.files, walked.in_linked_folders
@@ -104,6 +109,8 @@ def _read(root: Path, known: dict[str, list]) -> dict[str, list]:
 
 
 def _content(root: Path, name: str, *, linked: bool) -> str:
+    if root.is_file() and name != ".":
+        return digest(root.parent / name)
     if name != ".":
         return digest(root / name) + mark(name, root / name, linked=linked)
     # Imported here, as it loads Pillow and every call of Snakemake makes a plan.
@@ -111,6 +118,13 @@ def _content(root: Path, name: str, *, linked: bool) -> str:
 
     with Archive(root) as archive:
         return digest(root) + mark_of_archive(archive.members)
+
+
+def _status(matrix: Path) -> os.stat_result:
+    try:
+        return matrix.stat()
+    except OSError as error:
+        raise AbsentError(f"{matrix}: {error.strerror}; allowed: a file to read") from None
 
 
 def _seen(status: os.stat_result) -> list[int]:

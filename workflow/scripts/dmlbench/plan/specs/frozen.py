@@ -1,4 +1,4 @@
-"""Frozen networks: which features their runs share, computed once for each data set."""
+"""Frozen networks: which features their runs share, computed once for each data set, or given."""
 
 import itertools
 
@@ -8,6 +8,11 @@ from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.specs.spec import Spec
 from dmlbench.plan.specs.versions import feature_versions
+
+GIVEN = "given"
+"""The network, and its backbone, whose features are the vectors of a data set."""
+VECTORS = "vectors"
+"""The layout of such a data set."""
 
 _DIGITS = 12
 FEATURES = rf"\w+-[0-9a-f]{{{_DIGITS}}}"

@@ -6,6 +6,7 @@ from dmlbench.errors import UserError, check_known, located, unknown
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.specs.combinations import combinations
 from dmlbench.plan.specs.fitting import check_batch, check_transforms
+from dmlbench.plan.specs.frozen import GIVEN, VECTORS
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.studies.claims import FILE as CLAIMS
 from dmlbench.plan.studies.claims import read_claims
@@ -95,12 +96,23 @@ def _check_row(plan: Plan, row: Row) -> None:
     where = f"{plan.entries.file('recipes', row.recipe)}: {row.recipe}, for row {row.label}"
     if spec.network.weights and spec.network.weights.file not in plan.weights:
         raise unknown("file of weights", spec.network.weights.file, plan.weights)
+    _check_given(plan, row)
     with located(where):
         values = spec.as_dict()
         if spec.epochs:
             check_batch(values["sampler"], spec.batch_size)
         frozen = {"frozen": values["network"]["frozen"] or []}
         check_transforms(values["transforms"] | frozen, spec.network.pixels)
+
+
+def _check_given(plan: Plan, row: Row) -> None:
+    """Features that were computed elsewhere have no network here, and images have no others."""
+    layout, network = plan.datasets[row.dataset].layout.name, plan.networks[row.network]
+    if (layout == VECTORS) != (network.backbone.name == GIVEN):
+        raise UserError(
+            f"{plan.file(row.study)}: data set {row.dataset} with network {row.network}; allowed: "
+            f"network {GIVEN} for the layout {VECTORS}, and for no other"
+        )
 
 
 def _check_overrides(plan: Plan, recipe: str, where: str) -> None:
