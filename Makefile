@@ -74,7 +74,8 @@ test-optional: .venv-optional/ready ## what takes timm and ONNX: any network, we
 		tests/networks/test_any_backbone.py tests/networks/test_hub.py tests/inference/test_model.py
 
 # Temporary environments, removed at the end: what differs from .venv, then .venv.
-BOUNDS := tests/test_snakemake_parts.py tests/workflow/test_verbs.py tests/training/test_methods.py
+BOUNDS := tests/test_snakemake_parts.py tests/workflow/test_verbs.py tests/training/test_methods.py \
+	tests/losses tests/miners tests/samplers
 .PHONY: test-bounds
 test-bounds: .venv/ready ## the oldest and the newest Snakemake and torch that pyproject.toml promises (may fetch a torch)
 	@for end in lowest-direct highest; do \

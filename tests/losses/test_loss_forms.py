@@ -49,6 +49,7 @@ def test_traced_as_one_graph_a_loss_and_its_gradient_are_the_same(name):
     check_compiled(name, "aot_eager")
 
 
+@pytest.mark.skipif(torch.__version__ < "2.6", reason="torch 2.5 exports no step of autograd")
 @most_are_slow
 def test_exported_a_loss_has_the_same_value(name):
     """Without its gradient: an exported graph lacks the backward steps that losses define."""

@@ -10,12 +10,16 @@ from dmlbench.errors import UserError
 
 HALF = (torch.float16, torch.bfloat16)
 _FLOATING = (*HALF, torch.float32, torch.float64)
+# Asked here, because torch 2.5 cannot ask in what it compiles.
+_AUTOCAST = [
+    device for device in ("cpu", "cuda", "mps", "xpu") if torch.amp.is_autocast_available(device)
+]
 
 
 def autocasts(x: Tensor) -> bool:
     """Whether autocast is on, on the device of x."""
     device = x.device.type
-    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    return device in _AUTOCAST and torch.is_autocast_enabled(device)
 
 
 def outside_autocast(x: Tensor) -> contextlib.AbstractContextManager:

@@ -95,7 +95,7 @@ class Contract:
 
     def _check_tuples(self, tuples: Pairs | Triplets | None) -> None:
         # Pairs and Triplets unpack alike, so that the wrong ones would give a wrong loss
-        if isinstance(tuples, Pairs | Triplets) and type(tuples) not in self.tuples:
+        if isinstance(tuples, (Pairs, Triplets)) and type(tuples) not in self.tuples:
             names = [kind.__name__ for kind in self.tuples if kind in (Pairs, Triplets)]
             raise UserError(
                 f"tuples: {type(tuples).__name__}; allowed: {', '.join(names) or 'none'}"

@@ -36,10 +36,10 @@ def _in_full_precision(backward: Callable) -> Callable:
 
     @functools.wraps(backward)
     def called(ctx, *gradients):
-        given = next((gradient for gradient in gradients if gradient is not None), None)
-        if given is None or not autocasts(given):
+        given = [gradient for gradient in gradients if gradient is not None]
+        if not given or not autocasts(given[0]):
             return backward(ctx, *gradients)
-        with torch.autocast(given.device.type, enabled=False):
+        with torch.autocast(given[0].device.type, enabled=False):
             return backward(ctx, *gradients)
 
     return called
