@@ -55,6 +55,14 @@ def test_the_promised_versions_are_said_once():
         assert [*map(int, locked.split("."))] >= [*map(int, version.split("."))]
 
 
+def test_the_referee_asks_for_what_the_library_asks_for():
+    """Its wheel has the version and bounds of the library's, and lacks what only that needs."""
+    projects = [REPOSITORY / "pyproject.toml", REPOSITORY / "packages/referee/pyproject.toml"]
+    library, referee = (tomllib.loads(each.read_text())["project"] for each in projects)
+    assert referee["version"] == library["version"]
+    assert set(referee["dependencies"]) < set(library["dependencies"])
+
+
 def test_the_site_has_a_lock_of_its_own():
     """The packages that build the site are not part of the environment for experiments."""
     groups = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["dependency-groups"]

@@ -52,28 +52,40 @@ assert set(score(points, labels, metrics=metrics)) == set(metrics)
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """The interpreter of an environment with the wheel, what it requires, and nothing else.
+def source(tmp_path_factory):
+    """A copy of what the wheels are made from."""
+    folder = tmp_path_factory.mktemp("source")
+    tracked = call("git", "ls-files", "-z", cwd=REPOSITORY).rstrip("\0").split("\0")
+    wanted = ("pyproject", "LICENSE", "workflow/scripts", "packages")
+    for name in tracked:
+        if name == "README.md" or name.startswith(wanted):
+            copy = folder / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((REPOSITORY / name).read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(source, tmp_path_factory):
+    """The interpreter of an environment with the wheel, what it requires, and nothing else."""
+    return installed(source, "dmlbench", tmp_path_factory.mktemp("wheel"))
+
+
+def installed(source, name, folder):
+    """The interpreter of an environment in a folder, with the wheel of a source.
 
     What it requires is linked from the environment of the tests, so that nothing is downloaded.
     """
-    folder = tmp_path_factory.mktemp("wheel")
-    source, environment = folder / "source", folder / "environment"
-    tracked = call("git", "ls-files", "-z", cwd=REPOSITORY).rstrip("\0").split("\0")
-    for name in tracked:
-        if name == "README.md" or name.startswith(("pyproject", "LICENSE", "workflow/scripts")):
-            copy = source / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes((REPOSITORY / name).read_bytes())
+    environment = folder / "environment"
     offline = ("--no-build-isolation", "--offline", "--python", sys.executable)
     call("uv", "build", "--wheel", *offline, "--out-dir", folder, cwd=source)
     call("uv", "venv", "--offline", "--python", sys.executable, environment, cwd=folder)
-    (wheel,) = folder.glob("dmlbench-*.whl")
+    (wheel,) = folder.glob("*.whl")
     python = environment / "bin" / "python"
     call("uv", "pip", "install", "--offline", "--no-deps", "--python", python, wheel, cwd=folder)
 
     (packages,) = environment.glob("lib/python*/site-packages")
-    (own,) = metadata.distributions(path=[str(packages)], name="dmlbench")
+    (own,) = metadata.distributions(path=[str(packages)], name=name)
     for distribution in with_requirements(own.requires):
         for file in distribution.files:
             top = file.parts[0]
@@ -144,6 +156,21 @@ def test_numbers_from_elsewhere_are_judged_by_the_command(python, tmp_path):
         program, "compare", "a.npy", "b.npy", "labels.csv", cwd=tmp_path
     )
     assert "| n less m" in call(program, "referee", "r.csv", cwd=tmp_path)
+
+
+def test_the_referee_comes_without_torch(source, tmp_path):
+    """A distribution of its own, none of whose files is one of the other's."""
+    python = installed(source / "packages" / "referee", "dmlbench-referee", tmp_path)
+    (packages,) = tmp_path.glob("environment/lib/python*/site-packages")
+    found = {each.name for each in packages.iterdir()}
+    assert not found & {"torch", "faiss", "dmlbench"}
+    scores = [f"{method},{seed},R@1,{60 + seed}" for method in "mn" for seed in range(3)]
+    (tmp_path / "r.csv").write_text("\n".join(["method,seed,metric,value", *scores]))
+    program = python.with_name("dmlbench-referee")
+    assert "| n less m" in call(program, "r.csv", "--output", "r.tex", cwd=tmp_path)
+    assert "tabular" in (tmp_path / "r.tex").read_text()
+    refused = subprocess.run([program, "no.csv"], cwd=tmp_path, capture_output=True, text=True)
+    assert (refused.returncode, refused.stderr) == (1, "dmlbench: no.csv: no such file\n")
 
 
 def test_the_page_about_use_holds_without_the_project(python, toy_data, tmp_path):
