@@ -13,7 +13,11 @@ PAGE = (REPOSITORY / "docs" / "own.md").read_text()
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\S+)\n(.*)", re.DOTALL)
 TABLE = re.compile(r"^\|:---.*\n((?:\|.*\n)+)", re.MULTILINE)
-LOSS = ("workflow/scripts/dmlbench/losses/my_loss.py", "config/methods.yaml")
+LOSS = {
+    "workflow/scripts/dmlbench/losses/my_loss.py": "own/my_loss/losses/my_loss.py",
+    "config/methods.yaml": "own/my_loss/methods.yaml",
+}
+"""CONTRIBUTING.md's blocks -> where a loss of one's own has them."""
 
 
 def add(folder: Path, block: str) -> None:
@@ -32,8 +36,8 @@ def project(tmp_path_factory):
     project = Project(folder)
     (project.folder / ".venv").symlink_to(sys.prefix)
     for kind, block in FENCED.findall((REPOSITORY / "CONTRIBUTING.md").read_text()):
-        if kind in ("python", "yaml") and FILE.fullmatch(block)[1] in LOSS:
-            add(project.folder, block)
+        if kind in ("python", "yaml") and (place := LOSS.get(FILE.fullmatch(block)[1])):
+            add(project.folder, f"# {place}\n{FILE.fullmatch(block)[2]}")
     return project
 
 

@@ -1,12 +1,11 @@
 """What every loss must do on any batch: stay finite, widen half precision, add no B^3 tensor."""
 
 import ast
-import shutil
 
 import dmlbench.losses
 import pytest
 import torch
-from dmlbench import part_files, registry
+from dmlbench import own_parts, part_files, registry
 from dmlbench.errors import UserError
 from dmlbench.losses import available, build_loss
 from dmlbench.tuples import all_pairs
@@ -175,22 +174,45 @@ def test_a_bad_hyperparameter_is_named(name, given, named):
     assert "\n" not in str(error.value)
 
 
-def test_the_template_is_a_loss(tmp_path, monkeypatch):
-    library_folder = part_files._LIBRARY / "losses"
-    source = (library_folder / "_template.py").read_text()
-    folder = tmp_path / "losses"
-    folder.mkdir()
-    shutil.copy(library_folder / "_template.py", folder / "my_loss.py")
-    (folder / "my_loss.py").write_text(source.replace("class Template", "class MyLoss"))
-    monkeypatch.setattr(part_files, "_LIBRARY", tmp_path)
-    monkeypatch.setattr(dmlbench.losses, "__path__", [*dmlbench.losses.__path__, str(folder)])
-    registry.available.cache_clear()
-    try:
-        loss = build_loss("my_loss", num_classes=3, embedding_dim=EMBEDDING_DIM, margin=0.2)
-        x, y = batch("unequal classes, odd size")
-        assert value_and_gradients(loss, x, y)[0].isfinite()
-    finally:
-        registry.available.cache_clear()
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A folder of the user's, whose losses are found."""
+    monkeypatch.setattr(own_parts, "_in_use", {})
+    monkeypatch.setattr(dmlbench.losses, "__path__", list(dmlbench.losses.__path__))
+    (tmp_path / "own" / "losses").mkdir(parents=True)
+    return tmp_path / "own" / "losses"
+
+
+def test_the_template_is_a_loss(own):
+    source = (part_files._LIBRARY / "losses" / "_template.py").read_text()
+    (own / "from_template.py").write_text(source.replace("class Template", "class FromTemplate"))
+    own_parts.use([own.parent])
+    assert "from_template" in available()
+    loss = build_loss("from_template", num_classes=3, embedding_dim=EMBEDDING_DIM, margin=0.2)
+    x, y = batch("unequal classes, odd size")
+    assert value_and_gradients(loss, x, y)[0].isfinite()
+
+
+def test_a_loss_of_the_user_derives_from_one_of_the_library_and_has_a_version(own):
+    imports = "from dmlbench.losses.triplet import Triplet\nVERSION = 3\n"
+    (own / "derived.py").write_text(f"{imports}class Derived(Triplet):\n    pass\n")
+    own_parts.use([own.parent])
+    assert registry.options("losses", "derived") == registry.options("losses", "triplet")
+    assert registry.version("losses", "derived") == 3
+    loss = build_loss("derived", num_classes=3, embedding_dim=EMBEDDING_DIM)
+    known = build_loss("triplet", num_classes=3, embedding_dim=EMBEDDING_DIM)
+    x, y = batch("unequal classes, odd size")
+    assert torch.equal(loss(x, y), known(x, y))
+
+
+def test_a_loss_of_the_user_has_a_name_of_its_own(own):
+    (own / "triplet.py").write_text("class Triplet:\n    pass\n")
+    own_parts.use([own.parent])
+    said = r"own/losses/triplet\.py: losses has triplet already; allowed: a name of its own"
+    with pytest.raises(UserError, match=said):
+        part_files.check_names(own.parent)
+    # The library's is the one that is built.
+    assert build_loss("triplet", num_classes=3, embedding_dim=EMBEDDING_DIM).margin
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

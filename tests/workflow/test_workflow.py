@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from dmlbench.plan.costs.progress import Progress, of_study
-from project import Project, dmlbench
+from project import REPOSITORY, Project, dmlbench
 
 pytestmark = pytest.mark.workflow
 
@@ -378,15 +379,16 @@ def test_a_broken_archive_is_one_line_and_leaves_nothing(tmp_path):
 
 
 def test_a_new_loss_is_one_file_and_appears_in_the_table(finished):
-    """The recipe of CONTRIBUTING.md, with a throw-away loss."""
-    folder = finished.folder / "workflow" / "scripts" / "dmlbench" / "losses"
-    template = (folder / "_template.py").read_text()
-    (folder / "throw_away.py").write_text(template.replace("class Template", "class ThrowAway"))
-    methods = finished.folder / "config" / "methods.yaml"
+    """A loss of the user's, written by the command into a folder that git ignores."""
+    made = dmlbench(finished.folder, "add-loss", "throw_away")
+    assert made.returncode == 0, made.stderr
+    own = finished.folder / "own" / "throw_away"
+    methods = yaml.safe_load((own / "methods.yaml").read_text())
     # With a smaller margin the toy's positive pairs, which are all similar, have no loss.
-    loss = {"name": "throw_away", "margin": 1}
-    entry = {"title": "ThrowAway", "year": 2026, "loss": loss, "sampling": "balanced"}
-    methods.write_text(methods.read_text() + yaml.safe_dump({"throw_away": entry}))
+    methods["throw_away"] |= {"year": 2026, "loss": {"name": "throw_away", "margin": 1}}
+    (own / "methods.yaml").write_text(yaml.safe_dump(methods))
+    ignored = ["git", "-C", str(REPOSITORY), "check-ignore", "own/throw_away/losses/throw_away.py"]
+    assert subprocess.run(ignored, check=True, stdout=subprocess.PIPE).stdout
     study = yaml.safe_load(finished.study.read_text())
     study["runs"][0]["method"].append("throw_away")
     finished.study.write_text(yaml.safe_dump(study))

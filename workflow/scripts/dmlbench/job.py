@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dmlbench import provenance, results_lock
+from dmlbench import own_parts, provenance, results_lock
 from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import full_disk_is_a_user_error
@@ -45,6 +45,7 @@ def job(snakemake) -> Iterator[Job]:
     leave_garbage_at_exit()
     if snakemake.config.get("same_digits"):
         use_avx2()
+    own_parts.use(own_parts.own_folders(snakemake.config.get("own", [])))
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with results_lock.at_work(_results(snakemake)), _logged(snakemake.log):

@@ -2,7 +2,7 @@
 
 A part's name is its file's name, its class is that name in CamelCase. In packages of `_SEVERAL`
 every public class of a file is a part, named by the class. A package may have named queries too
-(`queries.yaml`): parts with other defaults.
+(`queries.yaml`): parts with other defaults. Folders of the user add parts (`own_parts`).
 """
 
 import ast
@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from dmlbench import own_parts
 from dmlbench.errors import UserError, unknown
 
 QUERIES = "queries.yaml"
@@ -21,9 +22,13 @@ _LIBRARY = Path(__file__).parent
 _SEVERAL = {"presentation/figures"}
 
 
-@functools.cache
 def available(package: str) -> tuple[str, ...]:
     """Sorted names of the parts in a package of the library (`losses`, `data/layouts`, ...)."""
+    return _available(package, tuple(own_parts.files_of(package)))
+
+
+@functools.cache
+def _available(package: str, own: tuple[Path, ...]) -> tuple[str, ...]:
     parts = {name for file in _files(package) for name in _parts(package, file)}
     return tuple(sorted(parts | queries(package).keys()))
 
@@ -90,7 +95,17 @@ def file_of(package: str, name: str) -> Path:
     own = part_of(package, name)
     if package in _SEVERAL:
         return next(file for file in _files(package) if own in _parts(package, file))
-    return _LIBRARY / package / f"{own}.py"
+    return next(file for file in _files(package) if file.stem == own)
+
+
+def check_names(folder: Path) -> None:
+    """Raise a UserError if a part in a folder of the user has the name of another one."""
+    for package in own_parts.PACKAGES:
+        for file in sorted((folder.resolve() / package).glob("[!_]*.py")):
+            if file_of(package, file.stem) != file:
+                raise UserError(
+                    f"{file}: {package} has {file.stem} already; allowed: a name of its own"
+                )
 
 
 def part_of(package: str, name: str) -> str:
@@ -99,7 +114,7 @@ def part_of(package: str, name: str) -> str:
 
 
 def _files(package: str) -> list[Path]:
-    files = sorted((_LIBRARY / package).glob("*.py"))
+    files = [*sorted((_LIBRARY / package).glob("*.py")), *own_parts.files_of(package)]
     return [file for file in files if not file.stem.startswith("_")]
 
 
@@ -152,6 +167,9 @@ def _method(part: ast.ClassDef, file: Path, name: str) -> ast.FunctionDef | None
     for node in _tree(file).body:
         if isinstance(node, ast.ImportFrom) and bases & {each.name for each in node.names}:
             other = file.with_name(f"{node.module.rpartition('.')[2]}.py")
+            if not other.is_file():
+                # A part of the user's derives from one of the library.
+                other = _LIBRARY.parent.joinpath(*node.module.split(".")).with_suffix(".py")
             if not other.is_file() or (name == "__init__" and other.stem.startswith("_")):
                 continue
             for base in _tree(other).body:

@@ -12,6 +12,8 @@ import functools
 import importlib
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args
 
 from dmlbench import values
@@ -160,13 +162,21 @@ def build(package: str, name: str, *, context: dict | None = None, **given):
     configured = _configured(package, name)
     facts = options(package, name).keys() - configured.keys()
     check_options(package, name, {key: value for key, value in given.items() if key not in facts})
-    module = f"dmlbench.{package}.{file_of(package, name).stem}".replace("/", ".")
-    contents = vars(importlib.import_module(module))
+    contents = vars(_module(package, file_of(package, name)))
     own = part_of(package, name)
     part = next(value for key, value in contents.items() if is_class_of(own, key))
     takes = inspect.signature(part).parameters.keys() - configured.keys()
     context = {key: value for key, value in (context or {}).items() if key in takes}
     return part(**context, **_as_of_part(queries(package).get(name, {}), given))
+
+
+def _module(package: str, file: Path) -> ModuleType:
+    """The module of a part; those of the user are imported as if they were in the package."""
+    folder = f"dmlbench.{package}".replace("/", ".")
+    searched = importlib.import_module(folder).__path__
+    if not any(file.parent.samefile(path) for path in searched):
+        searched.append(str(file.parent))
+    return importlib.import_module(f"{folder}.{file.stem}")
 
 
 def _as_of_part(query: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

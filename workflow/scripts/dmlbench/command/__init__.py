@@ -9,7 +9,7 @@ import sys
 import click
 from click import shell_completion
 
-from dmlbench.command.new import add_network, new
+from dmlbench.command.new import add_loss, add_network, new
 from dmlbench.command.numbers import compare, referee, score
 from dmlbench.command.runs import embed, export, search
 from dmlbench.command.studies import check, demo, extend, forget, plan, raw, run_study, status
@@ -47,7 +47,7 @@ def completion(shell):
 
 
 _SECTIONS = {
-    "Your images": (new, raw, plan, run_study, status, forget, add_network),
+    "Your images": (new, raw, plan, run_study, status, forget, add_network, add_loss),
     "Published studies": (extend,),
     "A finished run": (search, embed, export),
     "Embeddings and scores from elsewhere": (score, compare, referee),

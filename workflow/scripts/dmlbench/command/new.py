@@ -183,3 +183,20 @@ def add_network(model, name, size, weights):
     (own / name / "costs.yaml").write_text(work_as_text(name, work), encoding="utf-8")
     click.echo(text, nl=False)
     click.echo(f"written: own/{name}; next: dmlbench new FOLDER --network {name} --frozen")
+
+
+@click.command("add-loss")
+@click.argument("name")
+def add_loss(name):
+    """Add a loss of your own, to be edited.
+
+    NAME is that of the loss: it is trained with where a study lists it among its methods.
+    """
+    from dmlbench.plan.new_studies.new_loss import add_loss as write
+
+    workflow = home()
+    loss, method = write(workflow / "config", workflow / "own", name)
+    click.echo(f"written: {os.path.relpath(loss, workflow)} {os.path.relpath(method, workflow)}")
+    click.echo(f"the equation:         edit {os.path.relpath(loss, workflow)}")
+    click.echo(f"in a study of yours:  method: [contrastive, {name}], then dmlbench run STUDY")
+    click.echo(f"in a published study: dmlbench extend STUDY {name}")

@@ -1,12 +1,10 @@
-"""A loss to copy: name the file after your loss, the class after the file.
+"""The equation and its source. `dmlbench add-loss my_loss` copies this file to begin with.
 
-    cp _template.py my_loss.py        # class Template becomes class MyLoss
-
-Then it is `build_loss("my_loss", ...)`, and a study can name it. Facts of the data that a loss
-needs are positional arguments (num_classes, embedding_dim); hyper-parameters are keyword-only with
-defaults, and the plan checks their types and ranges (`dmlbench.values`). A loss with proxies leaves
-`tuples` out. A loss that divides by the number of embeddings, not of tuples, says so in an
-attribute, `mean_over_anchors = True`, which cross-batch memory needs (`_memory.py`).
+Facts of the data that a loss needs are positional arguments (num_classes, embedding_dim);
+hyper-parameters are keyword-only with defaults, and the plan checks their types and ranges
+(`dmlbench.values`). A loss with proxies leaves `tuples` out. A loss that divides by the number of
+embeddings, not of tuples, says so in an attribute, `mean_over_anchors = True`, which cross-batch
+memory needs (`dmlbench/losses/_memory.py`). An edit that changes values raises VERSION.
 """
 
 from torch import Tensor, nn

@@ -45,7 +45,7 @@ def stage_digest(*scripts: str, packages: tuple[str, ...] = ()) -> str:
     """Digest of the code behind scripts of workflow/scripts.
 
     Args:
-        scripts: file names, such as `evaluate.py`.
+        scripts: file names, such as `evaluate.py`; of parts of the user's, paths.
         packages: packages of the library whose parts are found by name at run time, such as
             `data/layouts`; all of their files count, and their named queries.
     """
@@ -53,10 +53,17 @@ def stage_digest(*scripts: str, packages: tuple[str, ...] = ()) -> str:
     for package in packages:
         for file in sorted((SCRIPTS / "dmlbench" / package).glob("*.py")):
             files |= imported(file)
-    parts = [f"{file.relative_to(SCRIPTS)} {module_digest(file)}" for file in sorted(files)]
+    parts = [f"{_name(file)} {module_digest(file)}" for file in sorted(files)]
     named = [SCRIPTS / "dmlbench" / package / QUERIES for package in packages]
     parts += [file.read_text(encoding="utf-8") for file in named if file.is_file()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _name(file: Path) -> str:
+    """A file's path in the library; of a part of the user's, package and name."""
+    if file.is_relative_to(SCRIPTS):
+        return str(file.relative_to(SCRIPTS))
+    return f"dmlbench/{file.parent.name}/{file.name}"
 
 
 @functools.cache

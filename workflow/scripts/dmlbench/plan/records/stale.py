@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dmlbench import provenance
+from dmlbench import own_parts, provenance
 from dmlbench.errors import DamagedError, MisplacedError
 from dmlbench.plan import paths
 from dmlbench.plan.sources import SCRIPTS, stage_digest
@@ -158,5 +158,8 @@ def _tuned(recorded: Mapping[str, Record], results: str) -> Iterator[str]:
 
 @functools.cache
 def _code_of(module: str) -> str:
-    file = f"dmlbench/{module}.py"
-    return stage_digest(file) if (SCRIPTS / file).is_file() else ""
+    package, _, name = module.rpartition("/")
+    library = SCRIPTS / "dmlbench" / f"{module}.py"
+    own = [file for file in own_parts.files_of(package) if file.stem == name]
+    there = next((file for file in (library, *own) if file.is_file()), None)
+    return stage_digest(str(there)) if there else ""

@@ -4,8 +4,6 @@ A folder of one's own has the same files as `config/`, as many of them as it nee
 added to those of the configuration. An error in it leaves out what is in this folder, and no more.
 """
 
-import glob
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -180,18 +178,6 @@ def study_files(folder: Path, own: Iterable[Path] = ()) -> dict[str, Path]:
     if not any(file.parent.parent == folder for file in files.values()):
         raise UserError(f"{folder / 'studies'}: has no study; allowed: at least one file .yaml")
     return dict(sorted(files.items()))
-
-
-def own_folders(patterns: Iterable[str]) -> list[Path]:
-    """The user's folders that are there, in the order of the patterns and of their names.
-
-    Args:
-        patterns: from the working folder, such as `own/*`; `~` is home.
-    """
-    found = (
-        path for pattern in patterns for path in sorted(glob.glob(os.path.expanduser(pattern)))
-    )
-    return [Path(path) for path in dict.fromkeys(found) if Path(path).is_dir()]
 
 
 def with_alternatives(

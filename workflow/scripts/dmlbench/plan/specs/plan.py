@@ -3,7 +3,10 @@
 import itertools
 from pathlib import Path
 
+from dmlbench import own_parts
 from dmlbench.errors import UserError, check_known, entry, unknown
+from dmlbench.own_parts import own_folders
+from dmlbench.part_files import check_names
 from dmlbench.plan.catalogs import variants
 from dmlbench.plan.catalogs.catalogues import Weights
 from dmlbench.plan.catalogs.choices import SplitRule
@@ -16,7 +19,6 @@ from dmlbench.plan.once import once
 from dmlbench.plan.specs import grids, rehearsal, searches
 from dmlbench.plan.specs.config_folder import (
     Entries,
-    own_folders,
     read_study,
     study_files,
     with_alternatives,
@@ -52,10 +54,12 @@ class Plan:
         self.configuration = configuration
         self.folder = folder
         self.own = own_folders(configuration.own)
+        own_parts.use(self.own)
         self.entries = Entries(folder)
         unread: dict[Path, str] = {}
         for own in self.own:
             try:
+                check_names(own)
                 self.entries.add(own)
             except UserError as error:
                 unread[own] = str(error)
