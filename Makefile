@@ -175,17 +175,11 @@ protocols: .venv/ready ## write the tables of docs/protocols.md from config/ aga
 gpu-page: .venv/ready ## write the steps of docs/gpu.md again, from what a GPU measured
 	@$(BIN)/python docs/from_gpu.py
 
-.PHONY: audit-pages
-audit-pages: .venv/ready ## write what docs/results.md and docs/audit.md say of the audit again
-	@$(BIN)/python docs/from_audit.py
-
-.PHONY: cards
-cards: .venv/ready ## write the tables of docs/results.md that published scores give again
-	@$(BIN)/python docs/from_cards.py
-
-.PHONY: order-pages
-order-pages: .venv/ready ## write what docs/results.md says of orders of losses again
+.PHONY: findings
+findings: .venv/ready ## write the tables of docs/findings/ from published results again, and those of the audit
+	@$(BIN)/python docs/from_scores.py
 	@$(BIN)/python docs/from_orders.py
+	@$(BIN)/python docs/from_audit.py
 
 .PHONY: map
 map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again

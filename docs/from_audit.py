@@ -1,4 +1,4 @@
-"""Write what pages say about the audit's findings from the audit; `make audit-pages` runs this."""
+"""Write what pages say about the audit's findings from the audit; `make findings` runs this."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ from dmlbench.words import counted  # noqa: E402
 REFERENCE = HOME / "config" / "reference"
 CHECKED = REFERENCE / "audit_checked.csv"
 PLACES = REFERENCE / "audit_places.csv"
-PAGES = ("docs/results.md", "docs/audit.md")
+PAGES = ("docs/findings/printed.md", "docs/audit.md")
 
 
 def texts(frame: pd.DataFrame) -> dict[str, str]:
@@ -38,7 +38,7 @@ def texts(frame: pd.DataFrame) -> dict[str, str]:
     defects, places = defects_of(frame), read_places(PLACES)
     headline = [_what_is_blamed(defects), _notes(frame), *_how_many_stand(defects, places)]
     return {
-        "docs/results.md": "\n".join(
+        "docs/findings/printed.md": "\n".join(
             [f"It makes {len(frame):,} checks and finds {says(defects)}.", *headline]
         ),
         "docs/audit.md": "\n".join(

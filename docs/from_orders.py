@@ -1,4 +1,4 @@
-"""Write what docs/results.md says of orders of losses from published scores: `make order-pages`."""
+"""Write what docs/findings/orders.md says of orders from published scores: `make findings`."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ from dmlbench.statistics.orders import (  # noqa: E402
 )
 from dmlbench.statistics.placement import read_placed  # noqa: E402
 
-PAGE = HOME / "docs" / "results.md"
+PAGE = HOME / "docs" / "findings" / "orders.md"
 REFERENCE, PUBLISHED = HOME / "config" / "reference", HOME / "results" / "published"
 
 TABLES = {

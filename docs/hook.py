@@ -22,7 +22,7 @@ LINK = re.compile(r"(\[[^]]*\])\(([^):#]+)(#[^)]*)?\)")
 def on_files(files, config):
     """Add the pages. Files of the repository that pages link to are part of the site, too."""
     pages, linked = {}, {}
-    for source in [*(ROOT / name for name in OTHERS), *(ROOT / "docs").glob("*.md")]:
+    for source in [*(ROOT / name for name in OTHERS), *(ROOT / "docs").rglob("*.md")]:
         link = partial(moved, source=source, linked=linked)
         pages[place(source)] = LINK.sub(link, source.read_text())
     pages = {name: path.read_bytes() for name, path in linked.items()} | pages

@@ -1,4 +1,4 @@
-"""Published and printed scores in the forms that docs/results.md compares."""
+"""Published and printed scores in the forms that docs/findings/ compares."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +14,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PUBLISHED = REPOSITORY / "results" / "published"
 
 
-def last_epoch(study: str, metric: str, **where: str) -> pd.DataFrame:
-    """Percent by seed (rows) and method."""
-    scores = _of_test_images(study, metric)
+def last_epoch(
+    study: str, metric: str = "recall_at_1", *, selection: str = "last_epoch", **where: str
+) -> pd.DataFrame:
+    """Percent by seed (rows) and method, where other columns have these values."""
+    scores = _of_test_images(study, metric, selection)
     for column, value in where.items():
         scores = scores[scores[column] == value]
     return 100 * scores.pivot(index="seed", columns="method", values="value")
@@ -73,17 +75,10 @@ def _means(
     return 100 * _of_test_images(study, metric).pivot_table("value", rows, columns)
 
 
-def _of_test_images(study: str, metric: str) -> pd.DataFrame:
+def _of_test_images(study: str, metric: str, selection: str = "last_epoch") -> pd.DataFrame:
     return read_scores(PUBLISHED / study / "scores.parquet").query(
-        "metric == @metric and role == 'test' and selection == 'last_epoch'"
+        "metric == @metric and role == 'test' and selection == @selection"
     )
-
-
-def over_seeds(study: str) -> pd.DataFrame:
-    """Percent: mean and standard deviation over the seeds of every score that the study has."""
-    scores = read_scores(PUBLISHED / study / "scores.parquet")
-    repeated = [name for name in scores if name not in ("run", "seed", "value")]
-    return 100 * scores.groupby(repeated, dropna=False)["value"].agg(["mean", "std"])
 
 
 def every_metric(repeated: str, study: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What docs/results.md says of published scores and no published table has, computed from them."""
+"""What docs/findings/ says of published scores and no table has, computed from them."""
 
 import functools
 import itertools

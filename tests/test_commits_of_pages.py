@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 RECORDS = [
     *sorted((REPOSITORY / "results/benchmarks").glob("*.json")),
     *sorted((REPOSITORY / "results/published").glob("*/ran_on.csv")),

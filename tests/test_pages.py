@@ -11,7 +11,7 @@ from dmlbench.plan.specs import published_runs
 from dmlbench.plan.views import pages
 from project import REPOSITORY, Project, every_study, local_environment
 
-DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
+DOCS = sorted((REPOSITORY / "docs").rglob("*.md"))
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *DOCS]
 PLANNED = [page for page in DOCS if page.stem in ("running", "concepts")]
 """Pages whose calls are planned: `make dry-run` does not plan profiles and files."""
@@ -117,7 +117,9 @@ def heading_anchor(heading: str) -> str:
 
 def test_the_readme_links_every_page():
     linked = re.findall(r"\]\((docs/[^)#]+\.md)", (REPOSITORY / "README.md").read_text())
-    assert {f"docs/{page.name}" for page in DOCS} <= set(linked)
+    found = re.findall(r"\]\((findings/\w+\.md)", (REPOSITORY / "docs/results.md").read_text())
+    linked += [f"docs/{page}" for page in found]
+    assert {page.relative_to(REPOSITORY).as_posix() for page in DOCS} <= set(linked)
 
 
 @pytest.fixture(scope="module")

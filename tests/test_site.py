@@ -34,7 +34,7 @@ def site(tmp_path_factory):
 
 def test_every_page_is_there(site):
     names = {page.stem for page in site}
-    assert {page.stem for page in (REPOSITORY / "docs").glob("*.md")} <= names
+    assert {page.stem for page in (REPOSITORY / "docs").rglob("*.md")} <= names
     assert {"index", "CONTRIBUTING", "CHANGELOG"} <= names
 
 

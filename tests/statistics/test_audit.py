@@ -161,7 +161,7 @@ def test_pages_say_what_the_audit_finds(frames):
     from_audit = script_of_docs("from_audit")
     for page, text in from_audit.texts(pd.concat(frames.values())).items():
         written = read_marked(REPOSITORY / page, "from_audit")
-        assert written == text, "the audit has changed: `make audit-pages`"
+        assert written == text, "the audit has changed: `make findings`"
 
 
 def test_every_rule_has_something_to_check(frames):

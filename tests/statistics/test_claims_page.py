@@ -69,7 +69,7 @@ def test_counts_and_files_of_all_papers(from_claims, tmp_path):
     assert row["printed"].startswith("supported (1.32 [")
     assert row["ours"] == "not run"
     (handwriting,) = (each for each in row["elsewhere"] if each.startswith("handwriting: "))
-    # The mean change of four losses in docs/results.md.
+    # The mean change of four losses in docs/findings/projections.md.
     assert handwriting.startswith("handwriting: contradicted (-5.00 [")
     text = (tmp_path / "all.md").read_text()
     assert "## can2019" in text

@@ -1,4 +1,4 @@
-"""Orders of methods: correlations, pairs in the right order, and what docs/results.md says."""
+"""Orders of methods: correlations, pairs in the right order, and what docs/findings/orders.md says."""
 
 import csv
 import itertools
@@ -153,7 +153,7 @@ def from_orders():
 
 def test_the_page_says_what_the_orders_give(from_orders):
     written = read_marked(from_orders.PAGE, "from_orders")
-    assert written == from_orders.text(), "scores or printed numbers changed: `make order-pages`"
+    assert written == from_orders.text(), "scores or printed numbers changed: `make findings`"
 
 
 @pytest.mark.parametrize(
