@@ -191,17 +191,6 @@ def triplet_losses_of_ten_seeds() -> str:
     return table(columns, ranked(sum(means)), years=False)
 
 
-def sizes(data: str) -> str:
-    """Losses at four embedding sizes, on the official halves."""
-    study = f"psomas2020_{data}_sizes"
-    scores = repeated(study, "recall_at_1", columns=["embedding_dim", "method"])
-    of_sizes = {f"{size:,}": scores[size] for size in (64, 128, 512, 1024)}
-    return table(
-        {size: spread(of_size) for size, of_size in of_sizes.items()},
-        ranked(sum(of_size.mean() for of_size in of_sizes.values()).to_frame().T),
-    )
-
-
 def luck() -> str:
     """R@1 by search, and the standard deviations that search, loss and seed make."""
     study = "psomas2020_birds_tuning"

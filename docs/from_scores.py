@@ -28,7 +28,6 @@ from finding_tables import (  # noqa: E402
     runs,
     samplers,
     shares,
-    sizes,
     spectral_decay,
     swaps,
     tournament,
@@ -37,6 +36,7 @@ from finding_tables import (  # noqa: E402
 )
 from published_scores import last_epoch  # noqa: E402
 from score_tables import MEAN, Column, published, spread, table  # noqa: E402
+from size_tables import size_gains, size_orders, sizes  # noqa: E402
 
 THREE = METRICS | {"R-precision": "r_precision"}
 MARKER = re.compile(r"<!-- from_scores (\w+): begin -->")
@@ -99,6 +99,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "trained_cars": lambda: tournament("psomas2020_cars_trained", trained=True),
     "sizes_birds": lambda: sizes("birds"),
     "sizes_cars": lambda: sizes("cars"),
+    "size_gains": size_gains,
+    "size_orders": size_orders,
     "omniglot": lambda: table(
         scores("omniglot", selection="best_test_epoch") | over_contrastive("omniglot", THREE)
     ),

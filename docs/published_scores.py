@@ -87,23 +87,13 @@ def every_metric(repeated: str, study: str) -> pd.DataFrame:
     return scores.pivot_table("value", index=repeated, columns=["metric", "variant", "method"])
 
 
-def printed_sizes(data: str) -> list[pd.DataFrame]:
+def printed_sizes(data: str) -> dict[str, pd.DataFrame]:
     """For each network, the printed R@1: by method (rows) and embedding size."""
-    tables = [
+    tables = pd.concat(
         pd.read_csv(REPOSITORY / f"config/reference/psomas2020/table_{number}.csv")
         for number in {"birds": ("06", "07", "08"), "cars": ("09", "20", "21")}[data]
-    ]
-    return [
-        printed.query("metric == 'recall_at_1'").pivot(
-            index="method", columns="embedding_dim", values="value"
-        )
-        for printed in tables
-    ]
-
-
-def printed_ranks() -> pd.Series:
-    """The printed mean rank of each method on birds."""
-    printed = pd.read_csv(REPOSITORY / "config/reference/psomas2020/table_11.csv").query(
-        "metric == 'tournament_average_rank' and dataset == 'cub200'"
     )
-    return printed.set_index("method")["value"]
+    return {
+        network: printed.pivot(index="method", columns="embedding_dim", values="value")
+        for network, printed in tables.query("metric == 'recall_at_1'").groupby("network")
+    }

@@ -1,7 +1,6 @@
 """What docs/findings/ says of published scores and no table has, computed from them."""
 
 import functools
-import itertools
 
 import numpy as np
 import pandas as pd
@@ -11,13 +10,10 @@ from published_scores import (
     by_seed,
     by_size,
     by_split,
-    every_metric,
     last_epoch,
     mean_ranks,
     of_pairs,
     of_splits,
-    printed_ranks,
-    printed_sizes,
 )
 from scipy import stats
 
@@ -60,22 +56,14 @@ def of_scores() -> list[tuple[float, float, float]]:
         for metric in ("recall_at_1", "map_at_r"):
             found += _over_splits(f"psomas2020_{data}", metric)
     for data in ("birds", "cars"):
-        for metric in ("recall_at_1", "map_at_r"):
-            for left_out in ([], LAST):
-                found += _sizes(f"psomas2020_{data}_sizes", metric, left_out)
-        found += [_rank_correlation(printed[128], printed[512]) for printed in printed_sizes(data)]
-    for left_out in ([], LAST):
-        found += _sizes_on_birds_and_cars("recall_at_1", left_out)
+        found += _above_random(f"psomas2020_{data}_sizes")
     for study in ("musgrave2020_birds", "musgrave2020_cars"):
         for metric in ("map_at_r", "recall_at_1"):
             found.append(_miner(study, metric))
     found.append(_order_on_birds_and_cars("musgrave2020", "map_at_r", []))
     found += _paper_protocol("map_at_r")
     for study in ("roth2020_birds", "roth2020_cars"):
-        found += [*_spectral_decay(study, "split", of_splits), *_over_splits(study, "recall_at_1")]
-        found += _spectral_decay(f"{study}_seeds", "seed", of_pairs)
-        found += _changes_of_decay(study, "split", of_splits)
-        found += _changes_of_decay(f"{study}_seeds", "seed", of_pairs)
+        found += _over_splits(study, "recall_at_1")
     for left_out in ([], LOW_RATES):
         found.append(_order_on_birds_and_cars("roth2020", "recall_at_1", left_out))
     for study in ("karaman2021_birds", "karaman2021_cars"):
@@ -83,7 +71,6 @@ def of_scores() -> list[tuple[float, float, float]]:
             found += _triplet_losses(by_split(study, metric), of_splits)
             found += _triplet_losses(by_seed(f"{study}_seeds", metric), of_pairs)
     found += [*_trained_networks("birds"), *_trained_networks("cars")]
-    found += _orders()
     for data in ("omniglot", "grocery"):
         study = f"musgrave2020_{data}"
         scores = read_scores(PUBLISHED / study / "scores.parquet")
@@ -162,62 +149,17 @@ def _of_two(interval, difference: pd.Series, alike: pd.DataFrame) -> tuple[float
     return interval(difference, alike) if interval is of_splits else interval(difference)
 
 
-def _changes_of_decay(study: str, repeated: str, interval) -> list[tuple[float, float, float]]:
-    """What regularization and batches change in rho.
-
-    Args:
-        interval: of differences by what is repeated.
-    """
-    rho = every_metric(repeated, study)["rho"]
-    intervals = []
-    for variant in ("regularizer=rho,tuned_rho", "tuned,sampler=spc_2", "tuned,sampler=spc_8"):
-        differences = rho[variant] - rho["tuned"][rho[variant].columns]
-        alike = rho[["tuned", variant]]
-        intervals += [_of_two(interval, differences[loss], alike) for loss in differences]
-        intervals.append(interval(differences.mean(axis=1)))
-    return intervals
-
-
-def _spectral_decay(study: str, repeated: str, interval) -> list[tuple[float, float, float]]:
-    """R@1's correlation with rho over losses.
-
-    Args:
-        interval: of correlations by what is repeated.
-    """
-    means = every_metric(repeated, study)
-    rho, recall = (means[metric, "tuned"] for metric in ("rho", "recall_at_1"))
-    ascending = rho.mean().sort_values().index
-    return [
-        interval(rho[losses].corrwith(recall[losses], axis=1))
-        for losses in (ascending, ascending[:-4], ascending.drop(LOW_RATES))
-    ]
-
-
 def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
     """Tuned losses less the contrastive one, over splits of the classes."""
     tuned = by_split(study, metric)["tuned"]
     return [of_splits(tuned[each] - tuned["contrastive"], tuned) for each in tuned]
 
 
-def _sizes(study: str, metric: str, left_out: list[str]) -> list[tuple[float, float, float]]:
-    """What sizes change, over losses: gains, gains over random heads, agreement of orders."""
-    scores = by_size(study, metric).drop(index=left_out)
-    losses = scores.drop(index="untrained")
-    above_random = losses - scores.loc["untrained"]
-    return [
-        *(of_pairs(losses[more] - losses[fewer]) for fewer, more in itertools.pairwise(losses)),
-        *(of_pairs(above_random[size]) for size in losses),
-        *(_rank_correlation(losses[a], losses[b]) for a, b in itertools.combinations(losses, 2)),
-    ]
-
-
-def _sizes_on_birds_and_cars(metric: str, left_out: list[str]) -> list[tuple[float, float, float]]:
-    """Spearman's correlation of scores on both, for each size."""
-    birds, cars = (
-        by_size(f"psomas2020_{data}_sizes", metric).drop(index=["untrained", *left_out])
-        for data in ("birds", "cars")
-    )
-    return [_rank_correlation(birds[size], cars[size]) for size in birds]
+def _above_random(study: str) -> list[tuple[float, float, float]]:
+    """What training adds to a random projection of the same size: all losses, and without LAST."""
+    scores = by_size(study, "recall_at_1")
+    above = scores.drop(index="untrained") - scores.loc["untrained"]
+    return [of_pairs(each[size]) for each in (above, above.drop(index=LAST)) for size in above]
 
 
 def _trained_networks(data: str) -> list[tuple[float, float, float]]:
@@ -230,26 +172,6 @@ def _trained_networks(data: str) -> list[tuple[float, float, float]]:
         *(of_splits(each[method]) for each in differences for method in each),
         of_splits(trained["triplet"] - trained["proxy_anchor"], trained),
         _rank_correlation(mean_ranks(trained), mean_ranks(frozen)),
-    ]
-
-
-def _orders() -> list[tuple[float, float, float]]:
-    """The same of each two orders of ten losses, of ours and in print; and without two losses."""
-    orders = pd.DataFrame(
-        {
-            study: mean_ranks(by_split(f"psomas2020_{study}", "recall_at_1")["tuned"])
-            for study in ("birds", "cars", "birds_trained", "cars_trained")
-        }
-    )
-    orders = orders.assign(
-        table_11=printed_ranks(), table_09=mean_ranks(printed_sizes("cars")[0].T)
-    )
-    eight = orders.drop(index=LAST)
-    pairs = list(itertools.combinations(orders, 2))
-    return [
-        _rank_correlation(ranks[one], ranks[other])
-        for ranks in (orders, eight)
-        for one, other in pairs
     ]
 
 
