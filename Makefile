@@ -181,10 +181,6 @@ findings: .venv/ready ## write the tables of docs/findings/ from published resul
 	@$(BIN)/python docs/from_orders.py
 	@$(BIN)/python docs/from_audit.py
 
-.PHONY: map
-map: .venv/ready ## write the tables of docs/map.md from rules/ and workflow/scripts/ again
-	@$(BIN)/python docs/from_rules.py
-
 .PHONY: sources
 sources: .venv/ready ## write the tables of docs/official.md from the catalogs again
 	@$(BIN)/python docs/from_sources.py

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
+from dmlbench.statistics.aggregation import read_scores
 from published_scores import (
+    PUBLISHED,
     by_seed,
     by_split,
     every_metric,
@@ -247,6 +249,36 @@ def runs(
     losses = of(variant=variant).drop(columns="untrained", errors="ignore")
     losses = with_mean(losses) if mean else losses
     return spread(pd.concat([losses, of(method="untrained")], axis=1))
+
+
+def which_loss(studies: Mapping[str, str], cost: str) -> str:
+    """Each loss less the contrastive one, and the seconds of a training.
+
+    Args:
+        studies: by title of a column.
+        cost: the study whose trainings are timed.
+    """
+    tuned = {title: by_split(study, "recall_at_1")["tuned"] for title, study in studies.items()}
+    columns = {
+        title: published(study, "over_contrastive")
+        if (PUBLISHED / study / "tables" / "over_contrastive.csv").exists()
+        else over(tuned[title], "contrastive")
+        for title, study in studies.items()
+    }
+    means = sum(scores.mean() for scores in tuned.values()).to_frame().T
+    return table(columns | {"seconds per training": seconds(cost)}, ranked(means.dropna(axis=1)))
+
+
+def seconds(study: str) -> Column:
+    """The median time of a loss's trainings, with what ran beside them."""
+    timings = pd.read_csv(PUBLISHED / study / "timings.csv").query("stage == 'train'")
+    scores = read_scores(PUBLISHED / study / "scores.parquet")
+    method = timings["run"].map(scores.groupby("run")["method"].first())
+    return numbers(
+        timings["seconds"].groupby(method).median().drop("untrained", errors="ignore"),
+        0,
+        lower=None,
+    )
 
 
 def between_machines() -> Column:

@@ -1,4 +1,4 @@
-"""Write the tables of docs/findings/ from published scores: `make findings`.
+"""Write the tables of docs/findings/ and which_loss.md from published scores: `make findings`.
 
 A table is between comments that name it. Its cells are means of test images in the last epoch,
 unless its column says otherwise.
@@ -33,6 +33,7 @@ from finding_tables import (  # noqa: E402
     tournament,
     triplet_losses,
     triplet_losses_of_ten_seeds,
+    which_loss,
 )
 from published_scores import last_epoch  # noqa: E402
 from score_tables import MEAN, Column, published, spread, table  # noqa: E402
@@ -87,6 +88,15 @@ PROFS = {
 }
 SUBSETS = {"all seven": "shares", "the five": "shares_of_five", "the three": "shares_of_three"}
 TABLES: dict[str, Callable[[], str]] = {
+    "which_heads": lambda: which_loss(
+        {data: f"psomas2020_{data}" for data in ("birds", "cars")}, "psomas2020_birds"
+    ),
+    "which_trained": lambda: which_loss(
+        {data: f"psomas2020_{data}_trained" for data in ("birds", "cars")},
+        "psomas2020_cars_trained",
+    ),
+    "which_many": lambda: which_loss({"drawings": "psomas2020_drawings"}, "psomas2020_drawings"),
+    "which_handwriting": lambda: which_loss({"handwriting": "omniglot_rates"}, "omniglot_rates"),
     "heads_birds": lambda: tournament("psomas2020_birds"),
     "heads_cars": lambda: tournament("psomas2020_cars"),
     "heads_drawings": lambda: halves("psomas2020_drawings"),
@@ -254,7 +264,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def marked() -> dict[str, Path]:
     """Name between comments -> the page that has it."""
-    pages = sorted((DOCS / "findings").glob("*.md"))
+    pages = sorted(DOCS.rglob("*.md"))
     return {name: page for page in pages for name in MARKER.findall(page.read_text())}
 
 

@@ -16,7 +16,8 @@ from published_contrasts import of_scores
 from published_scores import PUBLISHED, by_seed
 from scipy import stats
 
-PAGES = sorted((REPOSITORY / "docs" / "findings").glob("*.md"))
+DOCS = REPOSITORY / "docs"
+PAGES = [DOCS / "which_loss.md", *sorted((DOCS / "findings").glob("*.md"))]
 GENERATED = re.compile(r"<!-- (from_\w+(?: \w+)?): begin -->.*?<!-- \1: end -->", re.DOTALL)
 SHOWN = re.compile(
     r"(?<![\d.])([+-]?\d+\.(\d+))%?(?:\s+points(?:\s+of\s+(?:R@1|MAP@R))?)?\**"
