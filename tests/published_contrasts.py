@@ -1,12 +1,11 @@
-"""What docs/findings/ says of published scores and no table has, computed from them."""
+"""What docs/findings/ says of published scores in words and no table has, computed from them."""
 
 import functools
+import itertools
 
 import numpy as np
 import pandas as pd
-from dmlbench.statistics.aggregation import read_scores
 from published_scores import (
-    PUBLISHED,
     by_seed,
     by_size,
     by_split,
@@ -23,164 +22,102 @@ LAST = ["n_pair", "lifted_structure"]
 LOW_RATES = ["generalized_lifted", "n_pair", "quadruplet"]
 """The losses of roth2020 whose searches end at low rates: as heads they learn least."""
 
+MINED = "with_miner,tuned_with"
 
-def of_two_samples(first, second) -> tuple[float, float, float]:
-    """The difference of means with Welch's interval."""
-    test = stats.ttest_ind(first, second, equal_var=False)
-    return (first.mean() - second.mean(), *test.confidence_interval(0.95))
+Interval = tuple[float, float, float]
 
 
 @functools.cache
-def of_scores() -> list[tuple[float, float, float]]:
+def of_scores() -> list[Interval]:
     """The contrasts that no table shows."""
-    losses = last_epoch("omniglot", "r_precision")
-    found = [of_two_samples(losses["margin"], losses["contrastive"])]
-    sweeps = {
-        variant: last_epoch("can2019_omniglot_sweeps", "recall_at_1", variant=variant)["margin"]
-        for variant in ("profs", "profs,iterations=1")
-    }
-    found += [of_pairs(sweeps["profs"] - sweeps["profs,iterations=1"])]
-    tuned, mined = (
-        last_epoch("karaman2021_omniglot", "recall_at_1", variant=variant)
-        for variant in ("without_miner,tuned_without", "with_miner,tuned_with")
-    )
-    for method in ("location_aware", "entangle", "ratio"):
-        found.append(of_two_samples(mined[method], tuned["distance_sensitive"]))
-    found.append(of_pairs(mined.std(axis=1) - tuned[mined.columns].std(axis=1)))
-    plain, mined = (
-        last_epoch("karaman2021_grocery", "recall_at_1", variant=variant)
-        for variant in ("without_miner", "with_miner")
-    )
-    found.append(of_pairs(mined.std(axis=1) - plain[mined.columns].std(axis=1)))
-    for data in ("birds_trained", "cars_trained"):
-        for metric in ("recall_at_1", "map_at_r"):
-            found += _over_splits(f"psomas2020_{data}", metric)
-    for data in ("birds", "cars"):
-        found += _above_random(f"psomas2020_{data}_sizes")
-    for study in ("musgrave2020_birds", "musgrave2020_cars"):
-        for metric in ("map_at_r", "recall_at_1"):
-            found.append(_miner(study, metric))
-    found.append(_order_on_birds_and_cars("musgrave2020", "map_at_r", []))
-    found += _paper_protocol("map_at_r")
-    for study in ("roth2020_birds", "roth2020_cars"):
-        found += _over_splits(study, "recall_at_1")
-    for left_out in ([], LOW_RATES):
-        found.append(_order_on_birds_and_cars("roth2020", "recall_at_1", left_out))
-    for study in ("karaman2021_birds", "karaman2021_cars"):
-        for metric in ("recall_at_1", "map_at_r"):
-            found += _triplet_losses(by_split(study, metric), of_splits)
-            found += _triplet_losses(by_seed(f"{study}_seeds", metric), of_pairs)
-    found += [*_trained_networks("birds"), *_trained_networks("cars")]
-    for data in ("omniglot", "grocery"):
-        study = f"musgrave2020_{data}"
-        scores = read_scores(PUBLISHED / study / "scores.parquet")
-        tuned = pd.concat(
-            [last_epoch(study, "recall_at_1", variant=each) for each in _tuned(scores)], axis=1
-        )
-        plain = last_epoch(study, "recall_at_1", variant="")[tuned.columns]
-        found.append(of_pairs(tuned.std(axis=1) - plain.std(axis=1)))
-    return found
+    return [*_of_classes(), *_of_seeds(), *_of_losses()]
 
 
-def _miner(study: str, metric: str) -> tuple[float, float, float]:
-    """MultiSimilarity with its miner less without, over splits of the classes."""
-    tuned = by_split(study, metric)["tuned"]
-    gain = tuned["multi_similarity_miner"] - tuned["multi_similarity_without_miner"]
-    return of_splits(gain, tuned)
-
-
-def _paper_protocol(metric: str) -> list[tuple[float, float, float]]:
-    """musgrave2020's protocol on birds: what the miner changes, and correlations of the order.
-
-    Of folds concatenated: with folds separated, and with heads of twelve trials, on the official
-    halves and over all splits.
-    """
-    concatenated, separated = (
-        last_epoch("musgrave2020_birds_folds", metric, fold=form)
-        for form in ("concatenated", "separated")
-    )
-    fewer_trials = by_split("musgrave2020_birds", metric)["tuned"][concatenated.columns]
-    others = [separated.mean(), fewer_trials.loc["half"], fewer_trials.mean()]
+def _of_classes() -> list[Interval]:
+    """Over splits of the classes."""
+    cars = by_split("psomas2020_cars_trained", "recall_at_1")["tuned"]
+    precision = by_split("psomas2020_cars_trained", "map_at_r")["tuned"]
+    triplets = by_split("karaman2021_cars", "recall_at_1")[MINED]
+    birds = by_split("psomas2020_birds_trained", "recall_at_1")["tuned"]
+    raw = by_split("psomas2020_birds", "recall_at_1")["", "raw_features"].loc[birds.index]
+    decay = by_split("roth2020_cars", "recall_at_1")["tuned"]
+    miners = [by_split(f"musgrave2020_{data}", "map_at_r")["tuned"] for data in ("birds", "cars")]
     return [
-        of_pairs(
-            concatenated["multi_similarity_miner"] - concatenated["multi_similarity_without_miner"]
+        *(_less(triplets, each, "distance_sensitive") for each in ("ratio", "ranking")),
+        *(_less(precision, each, "contrastive") for each in ("soft_triple", "triplet", "margin")),
+        *(
+            _less(each, "multi_similarity_miner", "multi_similarity_without_miner")
+            for each in miners
         ),
-        *(_rank_correlation(concatenated.mean(), other) for other in others),
+        _less(cars, "triplet", "proxy_anchor"),
+        _less(birds, "proxy_anchor", "contrastive"),
+        of_splits(birds["soft_triple"] - raw),
+        _less(decay, "angular", "contrastive"),
     ]
 
 
-def _order_on_birds_and_cars(
-    paper: str, metric: str, left_out: list[str]
-) -> tuple[float, float, float]:
-    """Spearman's correlation of a paper's mean ranks on both, some losses left out afterwards."""
+def _less(arms: pd.DataFrame, one: str, other: str) -> Interval:
+    """One arm less another, over splits, among those of its study."""
+    return of_splits(arms[one] - arms[other], arms)
+
+
+def _of_seeds() -> list[Interval]:
+    """Over seeds or reruns on one split of the classes."""
+    precision = last_epoch("omniglot", "r_precision")
+    test = stats.ttest_ind(precision["margin"], precision["contrastive"], equal_var=False)
+    welch = (precision["margin"] - precision["contrastive"]).mean()
+    triplets = by_seed("karaman2021_cars_seeds", "recall_at_1")[MINED]
+    projected, hardly = (
+        last_epoch("can2019_omniglot_sweeps", variant=variant)["margin"]
+        for variant in ("profs", "profs,iterations=1")
+    )
+    folds = last_epoch("musgrave2020_birds_folds", "map_at_r", fold="concatenated")
+    miner = folds["multi_similarity_miner"] - folds["multi_similarity_without_miner"]
+    tuned = [
+        [last_epoch(f"musgrave2020_{data}", variant=variant) for variant in ("tuned", "")]
+        for data in ("omniglot", "grocery")
+    ]
+    return [
+        (welch, *test.confidence_interval(0.95)),
+        of_pairs(triplets["ratio"] - triplets["distance_sensitive"]),
+        of_pairs(projected - hardly),
+        of_pairs(miner),
+        *(of_pairs(own.std(axis=1) - plain[own.columns].std(axis=1)) for own, plain in tuned),
+    ]
+
+
+def _of_losses() -> list[Interval]:
+    """Over losses: what training adds to a random projection, and how well orders agree."""
+    above = {}
+    for data in ("birds", "cars"):
+        scores = by_size(f"psomas2020_{data}_sizes", "recall_at_1")
+        above[data] = scores.drop(index="untrained") - scores.loc["untrained"]
+    above["cars"] = above["cars"].drop(index=LAST)
+    concatenated, separated = (
+        last_epoch("musgrave2020_birds_folds", "map_at_r", fold=form).mean()
+        for form in ("concatenated", "separated")
+    )
+    fewer_trials = by_split("musgrave2020_birds", "map_at_r")["tuned"].loc["half"]
+    return [
+        *(of_pairs(each[size]) for each, size in itertools.product(above.values(), (64, 1024))),
+        _agreement(concatenated, separated),
+        _agreement(concatenated, fewer_trials),
+        _birds_and_cars("musgrave2020", "map_at_r", []),
+        *(_birds_and_cars("roth2020", "recall_at_1", out) for out in ([], LOW_RATES)),
+    ]
+
+
+def _birds_and_cars(paper: str, metric: str, left_out: list[str]) -> Interval:
+    """How well a paper's mean ranks on both agree, some losses left out afterwards."""
     birds, cars = (
         mean_ranks(by_split(f"{paper}_{data}", metric)["tuned"]).drop(left_out)
         for data in ("birds", "cars")
     )
-    return _rank_correlation(cars, birds[cars.index])
+    return _agreement(birds, cars)
 
 
-def _triplet_losses(arms: pd.DataFrame, interval) -> list[tuple[float, float, float]]:
-    """Losses less the distance-sensitive one, and what the miner changes.
-
-    Args:
-        interval: of differences by what is repeated.
-    """
-    variants = "without_miner,tuned_without", "with_miner,tuned_with"
-    without, mined = (arms[variant] for variant in variants)
-    gain = mined - without[mined.columns]
-    over_proposed = mined.sub(without["distance_sensitive"], axis=0)
-    both = arms[[*variants]]
-    differences = [
-        (without.sub(without["distance_sensitive"], axis=0), without),
-        (mined.sub(mined["distance_sensitive"], axis=0), mined),
-        (over_proposed, both),
-        (gain, both),
-    ]
-    return [
-        *(_of_two(interval, each[loss], alike) for each, alike in differences for loss in each),
-        interval(gain.mean(axis=1)),
-        interval(mined.std(axis=1) - without[mined.columns].std(axis=1)),
-    ]
-
-
-def _of_two(interval, difference: pd.Series, alike: pd.DataFrame) -> tuple[float, float, float]:
-    """The interval of the difference of two arms, among those that have their variants."""
-    return interval(difference, alike) if interval is of_splits else interval(difference)
-
-
-def _over_splits(study: str, metric: str) -> list[tuple[float, float, float]]:
-    """Tuned losses less the contrastive one, over splits of the classes."""
-    tuned = by_split(study, metric)["tuned"]
-    return [of_splits(tuned[each] - tuned["contrastive"], tuned) for each in tuned]
-
-
-def _above_random(study: str) -> list[tuple[float, float, float]]:
-    """What training adds to a random projection of the same size: all losses, and without LAST."""
-    scores = by_size(study, "recall_at_1")
-    above = scores.drop(index="untrained") - scores.loc["untrained"]
-    return [of_pairs(each[size]) for each in (above, above.drop(index=LAST)) for size in above]
-
-
-def _trained_networks(data: str) -> list[tuple[float, float, float]]:
-    """R@1 of trained networks less that of heads on their features, and of the raw features."""
-    trained = by_split(f"psomas2020_{data}_trained", "recall_at_1")["tuned"]
-    others = by_split(f"psomas2020_{data}", "recall_at_1").loc[trained.index]
-    frozen = others["tuned"][trained.columns]
-    differences = [trained - frozen, trained.sub(others["", "raw_features"], axis=0)]
-    return [
-        *(of_splits(each[method]) for each in differences for method in each),
-        of_splits(trained["triplet"] - trained["proxy_anchor"], trained),
-        _rank_correlation(mean_ranks(trained), mean_ranks(frozen)),
-    ]
-
-
-def _rank_correlation(first: pd.Series, second: pd.Series) -> tuple[float, float, float]:
-    """Spearman's, by Fisher's z."""
-    middle = stats.spearmanr(first, second).statistic
+def _agreement(first: pd.Series, second: pd.Series) -> Interval:
+    """Spearman's correlation, by Fisher's z."""
+    middle = stats.spearmanr(first, second[first.index]).statistic
     ends = np.tanh(np.arctanh(middle) + np.array([-1.96, 1.96]) * 1.03 / np.sqrt(len(first) - 3))
     return (middle, *ends)
-
-
-def _tuned(scores: pd.DataFrame) -> list[str]:
-    return sorted(name for name in scores["variant"].unique() if name.startswith("tuned"))

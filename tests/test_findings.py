@@ -61,7 +61,7 @@ def test_a_number_with_an_interval_is_published_or_follows_from_scores(page):
 
 
 def test_numbers_are_found():
-    assert sum(len(SHOWN.findall(prose(page))) for page in PAGES) > 80
+    assert sum(len(SHOWN.findall(prose(page))) for page in PAGES) > 50
 
 
 def test_each_table_is_on_one_page():
