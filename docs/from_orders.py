@@ -149,7 +149,7 @@ def _correlations(orders: pd.DataFrame) -> list[str]:
         f"{_listed(_names(of_others))}.",
         f"- **{eight} losses can show little.** Where normal scores correlate at {CORRELATION}, "
         f"the interval of {eight} losses excludes zero in {_power(eight)} of draws, that of {ten} "
-        f"in {_power(ten)}: a correlation that is not shown is not shown to be absent.",
+        f"in {_power(ten)}. So an order that is not shown to carry over may still do so.",
     ]
 
 

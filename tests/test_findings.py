@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench.marked_text import read_marked
+from dmlbench.errors import UserError
+from dmlbench.marked_text import read_marked, write_marked
 from dmlbench.statistics.aggregation import read_scores
 from from_scores import MARKER, TABLES, marked
 from project import REPOSITORY
@@ -138,3 +139,12 @@ def test_the_noise_of_triplet_losses_is_what_the_page_says():
         above = np.triu_indices(arm.shape[1], 1)
         assert np.sqrt(arm.var().mean()) == pytest.approx(noise, abs=0.0051)
         assert arm.corr().to_numpy()[above].mean() == pytest.approx(shared, abs=0.0051)
+
+
+@pytest.mark.parametrize("text", ["none", "<!-- x: begin -->\n<!-- x: end -->"])
+def test_a_table_without_a_place_of_its_own_is_refused(tmp_path, text):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    with pytest.raises(UserError, match="0 places for `x`"):
+        write_marked(page, "x", "| a table |")
+    assert page.read_text() == text

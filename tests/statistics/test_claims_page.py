@@ -29,6 +29,11 @@ def test_pages_say_what_the_claims_give(from_claims, judged):
         assert written == text, "claims or published results changed: `make claims`"
 
 
+def test_the_page_says_what_became_of_the_claims(from_claims):
+    written = read_marked(from_claims.HOME / "docs/claims.md", "from_review")
+    assert written == from_claims.review(), "claims were read again: `make claims`"
+
+
 def test_the_picture_has_a_bar_for_each_document_and_data(from_claims, judged):
     (axes,) = from_claims.picture(list(judged.values())).axes
     verdicts = ["supported", "equivalent", "inconclusive", "contradicted"]

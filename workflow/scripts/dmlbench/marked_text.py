@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 
 _MARKED = r"(<!-- {0}: begin -->\n+)(.*?)(\n+<!-- {0}: end -->)"
@@ -15,10 +16,12 @@ def read_marked(page: Path, name: str) -> str:
 
 
 def write_marked(page: Path, name: str, text: str) -> None:
-    """Put a text between the comments of a name."""
-    new = re.sub(
+    """Put a text between the comments of a name, the only ones of this name in the page."""
+    new, places = re.subn(
         _MARKED.format(name), lambda match: match[1] + text + match[3], _text(page), flags=re.DOTALL
     )
+    if places != 1:
+        raise UserError(f"{page}: {places} places for `{name}`; allowed: 1, with a line between")
     with atomic_write(page) as unfinished:
         unfinished.write_text(new, encoding="utf-8")
 
