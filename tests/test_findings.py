@@ -61,6 +61,12 @@ def test_a_number_with_an_interval_is_published_or_follows_from_scores(page):
     assert wrong == []
 
 
+def test_numbers_with_intervals_are_on_these_pages_only():
+    """Others show what a command prints."""
+    others = {page for page in DOCS.rglob("*.md") if SHOWN.search(prose(page))} - set(PAGES)
+    assert {page.name for page in others} == {"elsewhere.md", "reading.md"}
+
+
 def test_numbers_are_found():
     assert sum(len(SHOWN.findall(prose(page))) for page in PAGES) > 50
 
