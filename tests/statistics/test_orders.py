@@ -1,4 +1,4 @@
-"""Orders of methods: correlations, pairs in the right order, and what docs/findings/orders.md says."""
+"""Orders of methods: correlations, pairs in the right order, and docs/findings/orders.md."""
 
 import csv
 import itertools
