@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from dmlbench.statistics import other_classes
+from dmlbench.statistics.equivalence import half_interval
 from dmlbench.statistics.other_classes import kappa_of, of_classes, of_splits, prior_of
 from scipy import stats
 from scipy.special import stdtrit
@@ -61,6 +62,23 @@ def rates(population: int, *, swapped: bool = True) -> dict[str, float]:
             naive = stats.ttest_1samp(differences, 0).pvalue > 0.1
             held["independent"].append(naive)
     return {name: float(np.mean(each)) for name, each in held.items()}
+
+
+def test_a_half_and_its_swap_are_enough_where_several_losses_share_a_variance():
+    """The 95 % interval holds, and is far narrower than that of one degree of freedom."""
+    held, narrower = [], []
+    for number in range(60):
+        random = np.random.default_rng([number, 2])
+        of_runs = np.nanmean(scores(halves(random, 1), random), axis=2)
+        prior = prior_of(of_runs)
+        for a, b in itertools.combinations(range(LOSSES), 2):
+            alone, shared = (
+                of_splits(of_runs[a] - of_runs[b], prior=each) for each in (None, prior)
+            )
+            held.append(abs(shared.value) <= half_interval(shared))
+            narrower.append(half_interval(shared) / half_interval(alone))
+    assert np.mean(held) > 0.93
+    assert np.median(narrower) < 0.4
 
 
 @pytest.mark.slow
@@ -136,5 +154,5 @@ def test_variances_that_do_not_differ_are_one():
 
 def test_too_little_is_known_for_a_prior():
     assert prior_of(np.random.default_rng(6).normal(size=(2, 5))) is None
-    assert prior_of(np.random.default_rng(6).normal(size=(5, 2))) is None
+    assert prior_of(np.random.default_rng(6).normal(size=(5, 1))) is None
     assert np.isnan(of_splits([1.0]).error)

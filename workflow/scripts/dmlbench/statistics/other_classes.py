@@ -72,10 +72,10 @@ def prior_of(scores) -> Prior | None:
         scores: [methods, splits].
 
     Returns:
-        None where fewer than three methods or three splits leave it unknown.
+        None where fewer than three methods or a single split leave it unknown.
     """
     scores = np.asarray(scores, dtype=float)
-    if len(scores) < 3 or scores.shape[1] < 3:
+    if len(scores) < 3 or scores.shape[1] < 2:
         return None
     methods, splits = scores.shape
     pairs = itertools.combinations(range(methods), 2)
