@@ -54,20 +54,30 @@ def correlate(x: Sequence[float], y: Sequence[float], *, resamples: int = 10_000
     drawn = np.random.default_rng(0).integers(0, len(x), (resamples, len(x)))
     correlations = _pearson(x[drawn], y[drawn])
     correlations = correlations[np.isfinite(correlations)]
-    tail = ndtr(-((len(x) / (len(x) - 1)) ** 0.5) * stdtrit(len(x) - 1, 0.975))
-    low, high = np.quantile(correlations, [tail, 1 - tail]) if len(correlations) else [np.nan] * 2
+    low, high = expanded_interval(correlations, len(x))
     ranks = _pearson(*(pd.Series(values).rank().to_numpy() for values in (x, y)))
     return Correlation(float(_pearson(x, y)), float(low), float(high), float(ranks), len(x))
 
 
+def expanded_interval(draws: np.ndarray, points: int) -> np.ndarray:
+    """The expanded percentile interval, [2, ...], of bootstrap draws [D, ...] of so many points.
+
+    NaN without draws.
+    """
+    if not len(draws):
+        return np.full((2, *draws.shape[1:]), np.nan)
+    tail = ndtr(-((points / (points - 1)) ** 0.5) * stdtrit(points - 1, 0.975))
+    return np.quantile(draws, [tail, 1 - tail], axis=0)
+
+
 def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Pearson's coefficient along the last axis; NaN if x or y is constant."""
-    x, y = _centered(x), _centered(y)
+    x, y = centered(x), centered(y)
     scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
     return np.divide((x * y).sum(axis=-1), scale, where=scale > 0, out=np.full(scale.shape, np.nan))
 
 
-def _centered(x: np.ndarray) -> np.ndarray:
+def centered(x: np.ndarray) -> np.ndarray:
     """x minus its mean along the last axis; rounding noise is set to 0."""
     off = x - x.mean(axis=-1, keepdims=True)
     return np.where(abs(off) > 1e-12 * abs(x).max(axis=-1, keepdims=True), off, 0.0)
