@@ -109,6 +109,12 @@ def correlated(metric, factor):
     return {"x": ["pi_intra"], "y": metric}, with_another(metric, role="train")
 
 
+def crossed(metric, factor):
+    """Two networks, data sets and splits, on all of which the losses are equally far apart."""
+    varied = {"network": ("convnet", "other"), "dataset": ("glyphs", "more")}
+    return {"metrics": [metric]}, scores(metric, **varied, split=("half", "half_swapped"))
+
+
 def matrix(metric, factor):
     return {"metrics": [metric, "pi_intra"]}, with_another(metric)
 
@@ -144,6 +150,10 @@ EXAMPLES = {
         {"metrics": [metric], "against": ""},
         scores(metric),
     ),
+    "tables/order_agreement": crossed,
+    "tables/order_by_cells": crossed,
+    "tables/order_means": crossed,
+    "tables/order_shares": crossed,
     "tables/paired_differences": lambda metric, factor: (
         {"metrics": [metric]},
         scores(metric, variant=("", "mixup")),
@@ -153,6 +163,10 @@ EXAMPLES = {
     "tables/scores_by_method": plain("metrics"),
     "tables/scores_by_split": by_split,
     "tables/variance_shares": shares,
+    "figures/losses_over_cells": lambda metric, factor: (
+        {"metric": metric},
+        crossed(metric, factor)[1],
+    ),
     "figures/metric_correlations": matrix,
     "figures/point_spaces": spaces,
     "figures/recall_by_embedding_dim": plain("metric"),
@@ -181,12 +195,15 @@ SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
     "tables/gains_next_to_printed": [0.1, 0.15],
     "tables/means_by_axis": [0.4137, 0.4337, STD],
     "tables/method_spread": [SPREAD],
+    "tables/order_means": [0.1],
+    "tables/order_shares": [SPREAD],
     "tables/paired_differences": [0.4137, 0.4337, 0.02],
     "tables/scores": [0.4137, STD, 0.3137],
     "tables/scores_next_to_printed": [0.4137, STD, 0.3137],
     "tables/scores_by_method": [0.4137, STD],
     "tables/scores_by_split": [0.4137, 0.4337, STD, 0.02],
     "tables/variance_shares": [((0.08 - 2 * STD**2) / 12) ** 0.5],
+    "figures/losses_over_cells": [0.1],
     "figures/scores_by_axis": [0.4137, 0.4337],
     "figures/scores_with_change": [0.4137, 0.4337],
     "figures/scores_by_form": [0.4137, 0.4337],
@@ -196,6 +213,8 @@ SHOWN = {kind: [0.4137] for kind in EXAMPLES} | {
 WITHOUT_UNIT = {
     "tables/correlations": [1.0],
     "tables/deviations_from_printed": [round(0.05 / STD, 1)],
+    "tables/order_agreement": [1.0],
+    "tables/order_by_cells": [1.0],
     "figures/metric_correlations": [1.0],
 }
 """Kind -> numbers that it shows, whatever the unit of the metric."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from dmlbench.presentation import _variants
+from dmlbench.presentation import _order_answers, _variants
 from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation.names import name, points
 from dmlbench.presentation.study import StudyPage
@@ -282,6 +282,7 @@ ANSWERING: dict[str, Callable[[pd.DataFrame, Mapping, StudyPage], list[str]]] = 
     "method_spread": _of_spread,
     "variance_shares": _of_shares,
     "tournament": _of_ranks,
+    **_order_answers.ANSWERING,
 }
 """Kinds of tables that can answer a question -> from the table's CSV to sentences."""
 
