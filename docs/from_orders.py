@@ -15,6 +15,13 @@ sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.catalogs.read import read_mapping  # noqa: E402
 from dmlbench.statistics.aggregation import read_scores  # noqa: E402
+from dmlbench.statistics.generalizability import (  # noqa: E402
+    CLASSES,
+    NEITHER,
+    NETWORK,
+    agreements,
+    by_run,
+)
 from dmlbench.statistics.margins import with_margins  # noqa: E402
 from dmlbench.statistics.orders import (  # noqa: E402
     PAIR,
@@ -54,13 +61,17 @@ APART = 1.0
 YEAR = "the year"
 """The predictor that costs nothing: that later losses are better."""
 
+SIZE = 128
+"""The embedding size of ours, at which printed cells are compared."""
+
 CORRELATION = 0.7
 """The correlation whose power is stated."""
 
 
 def text() -> str:
     """The text between the markers of the page."""
-    return "\n".join([*_correlations(tournament_orders()), "", *_predictions(), _by_map_at_r()])
+    lines = [*_correlations(tournament_orders()), "", *_predictions(), _by_map_at_r()]
+    return "\n".join([*lines, _between_printed_cells()])
 
 
 def tournament_orders() -> pd.DataFrame:
@@ -203,6 +214,22 @@ def _predictions() -> list[str]:
         f"- **Shown to be better than {YEAR}, on the same pairs**: {_listed(better)}; shown to be "
         f"worse: {_listed(worse)}.",
     ]
+
+
+def _between_printed_cells() -> str:
+    """How the thesis's printed scores correlate between its networks and data sets."""
+    cells = pd.concat(_printed("psomas2020", tables) for tables in TABLES["psomas2020"].values())
+    cells = cells.loc[cells["embedding_dim"] == SIZE, ["network", "dataset", "method", "number"]]
+    table = by_run(cells.rename(columns={"number": "value"}).assign(split=""))
+    networks = table.columns.get_level_values("network").nunique()
+    found = agreements(table)
+    return (
+        f"- **The thesis's printed orders agree**: R@1 of its {len(table)} losses in {SIZE} "
+        f"dimensions on {networks} networks correlates by {_shown(found[NEITHER].pearson)} on "
+        f"another network and other images, by {_shown(found[NETWORK].pearson)} on the same "
+        f"network, and by {_shown(found[CLASSES].pearson)} on the same images (Pearson's, mean "
+        "over pairs of cells, bootstrap over losses, as in tables `order_agreement`)."
+    )
 
 
 def _shares(
