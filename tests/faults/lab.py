@@ -78,7 +78,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(Path(folder))
         for new in inject(lab, options.kinds, options.faults, options.seed, end):
-            rows |= {row["kind"]: {**row, "commit": here["commit"]} for row in new}
+            own = {"commit": here["commit"]}
+            rows |= {row["kind"]: row | own for row in new if row["injected"]}
             found["rows"] = [rows[kind] for kind in KINDS if kind in rows]
             write_report(options.output, found)
     print(table(found["rows"]))
