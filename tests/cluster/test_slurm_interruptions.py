@@ -18,6 +18,15 @@ pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
 ROOT = Path(os.environ.get("SLURM_TEST_ROOT", "/tmp/slurm-test"))
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, prepared):
+    """A training of SECONDS on this machine that nothing interrupts."""
+    project = prepared(tmp_path_factory.mktemp("undisturbed"), SECONDS)
+    call = project.snakemake("--cores", "1", project.scores(METHOD))
+    assert call.wait() == 0, call.output
+    return project
+
+
 @pytest.mark.slow
 def test_a_job_over_its_memory_is_tried_once_more_with_twice_as_much(tmp_path, prepared):
     needs = {key: {"mem_mb": 700} for key in ("train", "embed", "evaluate")}
@@ -56,11 +65,7 @@ def test_a_training_at_its_time_limit_resumes_from_its_checkpoint(tmp_path, prep
     assert (first.state, first.minutes) == ("FAILED", 3)
     assert (second.state, second.minutes) == ("COMPLETED", 6)
     assert reference.wait() == 0, reference.output
-    for name in ("model.safetensors", "last.safetensors"):
-        continued, trained = (load_file(p.run(METHOD) / name) for p in (project, undisturbed))
-        assert all(torch.equal(continued[key], trained[key]) for key in trained)
-    histories = [pq.read_table(p.run(METHOD) / "history.parquet") for p in (project, undisturbed)]
-    assert histories[0] == histories[1]
+    assert_same_training(project, undisturbed)
 
 
 def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path, prepared):
@@ -77,7 +82,7 @@ def test_a_cancelled_job_is_noticed_and_tried_once_more(tmp_path, prepared):
 
 
 @pytest.mark.slow
-def test_a_job_that_slurm_requeues_resumes_from_its_checkpoint(tmp_path, prepared):
+def test_a_job_that_slurm_requeues_resumes_from_its_checkpoint(tmp_path, prepared, undisturbed):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
@@ -87,10 +92,11 @@ def test_a_job_that_slurm_requeues_resumes_from_its_checkpoint(tmp_path, prepare
     assert call.wait() == 0, call.output
     assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
     assert not project.has_restarted_training(METHOD)
+    assert_same_training(project, undisturbed)
 
 
 @pytest.mark.slow
-def test_ctrl_c_cancels_and_the_next_call_continues(tmp_path, prepared):
+def test_ctrl_c_cancels_and_the_next_call_continues(tmp_path, prepared, undisturbed):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
@@ -104,6 +110,7 @@ def test_ctrl_c_cancels_and_the_next_call_continues(tmp_path, prepared):
     assert again.wait() == 0, again.output
     assert [job.rules for job in again.jobs()] == [GROUP]
     assert not project.has_restarted_training(METHOD)
+    assert_same_training(project, undisturbed)
 
 
 @pytest.mark.slow
@@ -117,7 +124,7 @@ def test_a_controller_that_starts_again_costs_nothing(tmp_path, prepared, cluste
 
 
 @pytest.mark.slow
-def test_a_job_whose_node_dies_resumes_from_its_checkpoint(tmp_path, prepared, cluster):
+def test_a_job_whose_node_dies_resumes_from_a_checkpoint(tmp_path, prepared, cluster, undisturbed):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
@@ -129,10 +136,11 @@ def test_a_job_whose_node_dies_resumes_from_its_checkpoint(tmp_path, prepared, c
     assert call.wait() == 0, call.output
     assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
     assert not project.has_restarted_training(METHOD)
+    assert_same_training(project, undisturbed)
 
 
 @pytest.mark.slow
-def test_a_preempted_job_resumes_from_its_checkpoint(tmp_path, prepared, preempting):
+def test_a_preempted_job_resumes_from_its_checkpoint(tmp_path, prepared, preempting, undisturbed):
     project = prepared(tmp_path, SECONDS)
     call = project.on_slurm(project.scores(METHOD))
     until("it trains", lambda: project.is_training(METHOD))
@@ -143,6 +151,7 @@ def test_a_preempted_job_resumes_from_its_checkpoint(tmp_path, prepared, preempt
     assert call.wait() == 0, call.output
     assert [(found.id, found.state) for found in call.jobs()] == [(job, "COMPLETED")]
     assert not project.has_restarted_training(METHOD)
+    assert_same_training(project, undisturbed)
 
 
 @pytest.fixture
@@ -158,6 +167,15 @@ def preempting():
     finally:
         conf.write_text(before)
         slurm("scontrol", "reconfigure")
+
+
+def assert_same_training(project, undisturbed):
+    """Weights and histories of a run are equal to the last bit."""
+    for name in ("model.safetensors", "last.safetensors"):
+        continued, trained = (load_file(p.run(METHOD) / name) for p in (project, undisturbed))
+        assert all(torch.equal(continued[key], trained[key]) for key in trained)
+    histories = [pq.read_table(p.run(METHOD) / "history.parquet") for p in (project, undisturbed)]
+    assert histories[0] == histories[1]
 
 
 def resume(job):

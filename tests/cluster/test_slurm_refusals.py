@@ -22,12 +22,20 @@ def test_a_missing_or_wrong_account_is_a_clear_error(tmp_path, account, message)
     assert call.jobs() == []
 
 
-@pytest.fixture
-def closed():
-    """The partition with a GPU accepts no jobs of the account."""
-    slurm("scontrol", "update", "PartitionName=gpu", "AllowAccounts=root")
-    yield
-    slurm("scontrol", "update", "PartitionName=gpu", "AllowAccounts=ALL")
+@pytest.fixture(
+    params=[
+        ("AllowAccounts=root", "AllowAccounts=ALL", "Invalid account or account/partition"),
+        ("AllowQos=none", "AllowQos=ALL", "Invalid qos"),
+        ("State=INACTIVE", "State=UP", "Required partition not available"),
+    ],
+    ids=["account", "qos", "partition"],
+)
+def closed(request):
+    """The partition with a GPU accepts no jobs; what Slurm says of it."""
+    refuses, accepts, said = request.param
+    slurm("scontrol", "update", "PartitionName=gpu", refuses)
+    yield said
+    slurm("scontrol", "update", "PartitionName=gpu", accepts)
 
 
 def test_what_slurm_says_of_a_refused_run_is_printed(tmp_path, prepared, closed):
@@ -37,7 +45,7 @@ def test_what_slurm_says_of_a_refused_run_is_printed(tmp_path, prepared, closed)
     said = f"dmlbench: {GROUP} {project.path(METHOD)} was not submitted: "
     lines = [line for line in call.output.splitlines() if line.startswith(said)]
     assert len(lines) == 2
-    assert "Invalid account or account/partition combination" in lines[0]
+    assert closed in lines[0]
     assert "message: None" not in call.output
     assert "where they may run in profiles/slurm/site.yaml" in call.output
     status = project.snakemake("--cores", "1", "status")
