@@ -6,10 +6,10 @@ import logging
 
 import numpy as np
 import pytest
-from dmlbench import files
+from dmlbench import files, provenance
 from dmlbench.data import pack as pack_module
 from dmlbench.data.index import index
-from dmlbench.errors import UserError
+from dmlbench.errors import DamagedError, UserError
 from layout_archives import write_zip
 from packing import Made, encoded, output_files
 from PIL import Image
@@ -71,6 +71,16 @@ def test_an_archive_that_lacks_an_image_of_the_index_is_refused(tmp_path):
     other = write_zip(tmp_path / "b.zip", {"x/1.png": encoded(5, 5)})
     with pytest.raises(UserError, match=r"names a\.zip: x/1\.png, which is not in b\.zip"):
         pack_module.pack(tmp_path / "index", [other], None, "rgb", made.pixels, made.table)
+
+
+@pytest.mark.parametrize("member", ["x/1.png", "y/1.png"])
+def test_an_archive_that_is_not_the_recorded_one_is_named(tmp_path, member):
+    made = Made(tmp_path, {"x/1.png": encoded(5, 5)})
+    digests = {made.archive.name: provenance.digest(made.archive)}
+    provenance.write(provenance.Record("download", digests, {}, "", ""), tmp_path)
+    write_zip(made.archive, {member: encoded(5, 5, seed=1)})
+    with pytest.raises(DamagedError, match=r"a\.zip: damaged or incomplete .*download recorded"):
+        pack_module.pack(tmp_path / "index", [made.archive], None, "rgb", made.pixels, made.table)
 
 
 @pytest.mark.parametrize("lost", [1, 100, 10**6])

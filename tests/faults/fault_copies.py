@@ -79,7 +79,7 @@ def dates(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 
 def images(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """An archive has other pictures of the same names after the index, and before pack."""
+    """An archive has other pictures after the index was made, and before pack."""
     record, folder = lab.jobs["download"][0]
     packs = [job for job in lab.jobs["pack"] if "toy" in job[1].as_posix()]
     with lab.broken() as broken:

@@ -18,6 +18,7 @@ import pandas
 import PIL
 import pyarrow as pa
 
+from dmlbench import provenance
 from dmlbench.data import _images, _tables
 from dmlbench.data._images import Box, Size
 from dmlbench.data.archives import DAMAGED, Archive, open_all
@@ -86,6 +87,8 @@ def pack(
         UserError: a bad size or mode, a missing archive, damaged images (the first few are named,
             all are in the log), images that have changed since they were indexed, images of 16 bits
             that use at most 12 of them, a full disk.
+        DamagedError: an indexed image is missing or another one, because an archive is not the one
+            that was recorded.
     """
     if mode not in _images.MODES:
         raise unknown("pixel mode", mode, _images.MODES)
@@ -190,6 +193,8 @@ def _check_content(
 ) -> None:
     """Refuse other bytes than were indexed; indices of earlier versions do not say which."""
     if isinstance(data, bytes) and indexed and hashlib.sha256(data).hexdigest() != indexed:
+        # Of a file that was downloaded or drawn, the record says that it is another one.
+        provenance.check(archive.path)
         raise UserError(
             f"{archive.path}: {member} has changed since it was indexed; run the same command again"
         )
@@ -222,5 +227,7 @@ def _check_archives(rows: pandas.DataFrame, archives: list[Archive], index: Path
     }
     for archive, member in zip(rows["archive"], rows["member"], strict=True):
         if (archive, member) not in held:
+            for each in archives:
+                provenance.check(each.path)
             given = ", ".join(archive.name for archive in archives)
             raise UserError(f"{index} names {archive}: {member}, which is not in {given}")
