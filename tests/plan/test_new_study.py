@@ -87,7 +87,7 @@ def test_what_is_written_is_a_study_whose_batches_fit(config, network, train, ba
     ("network", "frozen", "crop", "files"),
     [
         ("resnet18", "resnet18_frozen", 224, ["datasets.yaml", "networks.yaml"]),
-        ("mobilenet_v2", "mobilenet_v2_frozen", 160, ["datasets.yaml", "networks.yaml"]),
+        ("bninception", "bninception_frozen", 224, ["datasets.yaml", "networks.yaml"]),
         ("efficientnet_lite0", "efficientnet_lite0_frozen", 160, ["datasets.yaml"]),
         ("efficientnet_lite0_frozen", "efficientnet_lite0_frozen", 160, ["datasets.yaml"]),
     ],
