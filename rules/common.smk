@@ -15,14 +15,12 @@ from pathlib import Path
 HOME = Path(workflow.current_basedir).parent
 LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
-# Jobs would run another dmlbench that is installed: the folder of their scripts is searched last.
-_searched = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(LIBRARY), *filter(None, _searched)]))
 
 from dmlbench import plan, snakemake_parts
 from dmlbench.results_lock import claim
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import leave_garbage_at_exit
+from dmlbench.import_path import let_jobs_import_from
 from dmlbench.plan.catalogs import cluster, slurm
 from dmlbench.plan.specs import certified_runs, combinations, data, frozen
 from dmlbench.plan.specs import published_runs, searches
@@ -39,6 +37,7 @@ from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
 leave_garbage_at_exit()
+let_jobs_import_from(LIBRARY)
 snakemake_parts.remember_pure_functions()
 snakemake_parts.check_each_script_once()
 

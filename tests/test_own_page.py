@@ -41,11 +41,11 @@ def project(tmp_path_factory):
     return project
 
 
-def run(folder: Path, commands: str) -> str:
-    """What commands of the page print; the environment is the one that runs the tests."""
+def run(folder: Path, commands: str, project: Path = REPOSITORY) -> str:
+    """What commands of a page print; the environment is the one that runs the tests."""
     made = r"^(make environment|source \.venv/bin/activate)\n"
     commands = re.sub(made, "", commands, flags=re.MULTILINE)
-    own = with_command(folder.parent / "bin", folder) | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
+    own = with_command(folder.parent / "bin", project) | {"VIRTUAL_ENV_DISABLE_PROMPT": "1"}
     done = subprocess.run(
         ["bash", "-ec", commands], cwd=folder, env=own, capture_output=True, text=True
     )
@@ -60,7 +60,7 @@ def test_the_page_runs_and_prints_what_it_shows(project):
         if kind in ("python", "yaml"):
             add(project.folder, block)
         elif kind == "bash":
-            printed = run(project.folder, block)
+            printed = run(project.folder, block, project.folder)
         else:
             assert [line for line in block.splitlines() if line not in printed] == []
 

@@ -24,7 +24,7 @@ def test_the_page_runs_and_prints_what_it_shows(tmp_path):
         if kind in ("python", "yaml"):
             add(project.folder, block)
         elif kind == "bash":
-            printed = run(project.folder, f"source .venv/bin/activate\n{block}")
+            printed = run(project.folder, f"source .venv/bin/activate\n{block}", project.folder)
         else:
             assert [line for line in block.splitlines() if line not in printed] == []
     assert (tmp_path / "found.html").read_text().count("<img") == 4

@@ -55,6 +55,7 @@ NEEDED = {
     "axis": "classes",
     "change": ["p_switch"],
     "between": "method",
+    "designs": [[1, 2]],
     "embedding_dim": 4,
     "figure": "3_6",
     "mean": [0.5],
