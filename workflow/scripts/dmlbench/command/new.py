@@ -2,7 +2,9 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -39,51 +41,80 @@ def new(folder, name, network, frozen, layout, listed, labels, path, label, box,
     What is written is yours: `own/<name>`, which git ignores. A second call with another network
     adds a study of the same data set.
     """
-    from dmlbench.command.given_features import has_features, read_given
-    from dmlbench.errors import UserError
     from dmlbench.plan.new_studies.new_study import write_study
-    from dmlbench.plan.specs.frozen import GIVEN, VECTORS
     from dmlbench.program import path_of_user
 
     named = {"path": path, "label": label, "box": box, "group": group}
     columns = {option: column for option, column in named.items() if column}
-    where, width_of = path_of_user(folder), features_of
-    name = name or re.sub(r"\W+", "_", where.resolve().stem.lower())
+    name = name or re.sub(r"\W+", "_", path_of_user(folder).resolve().stem.lower())
+    source = _source(folder, network, frozen, layout, listed, labels, columns)
+    workflow = home()
+    if workflow != Path.cwd() and not path_of_user(source.folder).is_absolute():
+        source = source._replace(folder=str(path_of_user(source.folder).absolute()))
+    pictures, lines = surveyed(source.folder, source.layout, source.options)
+    written = write_study(
+        workflow / "config",
+        workflow / "own",
+        name,
+        source.network,
+        pictures,
+        source.width_of,
+        frozen=source.frozen,
+    )
+    _say(written, pictures, lines, source, workflow)
+
+
+class _Source(NamedTuple):
+    """What a study is made of: images and what learns on them, or features."""
+
+    folder: str
+    layout: str
+    options: dict[str, str]
+    network: str
+    frozen: bool
+    width_of: Callable[..., int]
+
+
+def _source(folder, network, frozen, layout, listed, labels, columns) -> _Source:
+    """Images in class folders, images that a list names, or a file of features."""
+    from dmlbench.command.given_features import has_features, read_given
+    from dmlbench.errors import UserError
+    from dmlbench.plan.specs.frozen import GIVEN, VECTORS
+    from dmlbench.program import path_of_user
+
+    where = path_of_user(folder)
     if has_features(where):
         if network or frozen or listed:
             raise UserError(f"{folder}: features; allowed with images: --network, --frozen, --list")
         given = read_given(where, labels, columns)
-        network, frozen, width_of = GIVEN, True, lambda _: given.width
-        folder, layout, columns = given.folder, VECTORS, given.options
-        where = Path(folder)
-    elif labels:
+        return _Source(given.folder, VECTORS, given.options, GIVEN, True, lambda _: given.width)
+    if labels:
         raise UserError(f"--labels {labels}: {folder} is not a file of features; allowed: --list")
-    elif columns and not listed:
+    if columns and not listed:
         raise UserError(f"--{min(columns)} names a column of a list; allowed with --list")
-    elif listed:
+    if listed:
         layout, columns = "listed", {"file": listed} | columns
-    network, workflow = network or "resnet18", home()
-    if workflow != Path.cwd() and not where.is_absolute():
-        folder = str(where.absolute())
-    pictures, lines = surveyed(folder, layout, columns)
-    written = write_study(
-        workflow / "config", workflow / "own", name, network, pictures, width_of, frozen=frozen
-    )
+    return _Source(folder, layout, columns, network or "resnet18", frozen, features_of)
+
+
+def _say(written, pictures, account: dict[str, str], source: _Source, workflow: Path) -> None:
+    """What was found and written, and what comes next."""
+    from dmlbench.plan.specs.frozen import GIVEN
+
     counts = [(sum(each), len(each)) for each in (pictures.train, pictures.test)]
     words = [f"{images:,} images of {classes} classes" for images, classes in counts]
-    click.echo(f"{folder}: {words[0]} train, {words[1]} test")
-    for label, text in lines.items():
+    click.echo(f"{source.folder}: {words[0]} train, {words[1]} test")
+    for label, text in account.items():
         click.echo(f"  {label}: {text}")
     if written.dataset != written.study:
         click.echo(f"the data set is that of {written.dataset}")
     click.echo(f"written: {' '.join(os.path.relpath(file, workflow) for file in written.files)}")
-    if network != GIVEN:
-        others = [other for other in pretrained(workflow / "config") if other != network]
+    if source.network != GIVEN:
+        others = [each for each in pretrained(workflow / "config") if each != source.network]
         click.echo(f"other pretrained networks (--network): {', '.join(others)}")
-    study = written.study
-    click.echo(f"before any training:     dmlbench raw {study}")
-    click.echo(f"what the rest will take: dmlbench plan {study}")
-    click.echo(f"trained and reported:    dmlbench run {study}")
+    click.echo(f"before any training:     dmlbench raw {written.study}")
+    click.echo(f"what the rest will take: dmlbench plan {written.study}")
+    click.echo(f"trained and reported:    dmlbench run {written.study}")
 
 
 def surveyed(folder: str, layout: str, options: dict[str, str] | None = None):
