@@ -68,7 +68,8 @@ def published_ahead():
     """What published runs stand for in the studies of this call, and which ones cannot."""
     ahead = workflow.dag.needrun_jobs(exclude_finished=False)
     studies = {job.wildcards.study for job in ahead if "study" in job.wildcards.keys()}
-    for study in sorted(studies):
+    # Pages on a paper's claims and audit have its name, whether or not its study is one of this call.
+    for study in sorted(studies & PLAN.studies.keys()):
         for tell in (published_runs.said, published_runs.detectable, published_runs.trained_again):
             if line := tell(PLAN, study):
                 yield f"{study}: {line}"
