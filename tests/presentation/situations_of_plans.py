@@ -130,12 +130,12 @@ def _(folder):
     old = folder / "python"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.0\nexit 1\n')
     old.chmod(0o755)
-    return make(folder, "environment", f"PYTHON={old}")
+    return make(folder, ".venv/ready", f"PYTHON={old}")
 
 
-@situation("name your folder")
+@situation("make study is now")
 def _(folder):
-    return make(folder, "-o", ".venv/ready", "study")
+    return make(folder, "study")
 
 
 @situation("….claimed: is another")
