@@ -195,7 +195,7 @@ def test_a_model_that_there_is_not_is_one_line(model, size, said):
 # What is missing, where it was looked for, and what to do.
 OFFLINE = (
     r"^timm/test_vit\.r160_in1k: https://\S+/test_vit\.r160_in1k/resolve/main/model\.safetensors "
-    r"cannot be reached \(offline\); allowed: WEIGHTS=a file with them$"
+    r"cannot be reached \(offline\); allowed: --weights, a file with them$"
 )
 
 

@@ -160,7 +160,7 @@ def test_weights_of_the_hub_are_downloaded_and_give_timms_own_features(hub, publ
     assert not file.exists()
 
 
-NOT_THERE = r"cannot be reached \(.*\); allowed: WEIGHTS=a file with them$"
+NOT_THERE = r"cannot be reached \(.*\); allowed: --weights, a file with them$"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ NOT_THERE = r"cannot be reached \(.*\); allowed: WEIGHTS=a file with them$"
         ((404, "EntryNotFound"), NOT_THERE),
         ((403, "GatedRepo"), NOT_THERE),
         ((503, ""), NOT_THERE),
-        ("no digest", "states no SHA-256 digest; allowed: WEIGHTS=a file with them$"),
+        ("no digest", "states no SHA-256 digest; allowed: --weights, a file with them$"),
         ("nothing", NOT_THERE),
         ("offline", NOT_THERE),
     ],
