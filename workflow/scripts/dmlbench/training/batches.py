@@ -34,6 +34,8 @@ class Batches:
         self.sampler, self.inputs, self.device = sampler, inputs, device
         self.labels = torch.from_numpy(labels).to(device)
         self.per_epoch = per_epoch or len(sampler)
+        # Asked of each batch, which is slow of a protocol.
+        self._learns = isinstance(sampler, LearnsFromEmbeddings)
 
     def epoch(
         self, number: int, generator: torch.Generator, done: int = 0
@@ -76,10 +78,6 @@ class Batches:
         """Continue from a checkpoint."""
         if self._learns:
             self.sampler.load_state_dict(state)
-
-    @property
-    def _learns(self) -> bool:
-        return isinstance(self.sampler, LearnsFromEmbeddings)
 
 
 def share(rows: np.ndarray) -> np.ndarray:

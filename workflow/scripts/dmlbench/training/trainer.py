@@ -109,12 +109,14 @@ class Trainer:
         self.objective.begin(self.epoch if batch.projection is None else batch.projection)
         loss, embeddings = self.objective(batch, inputs, labels)
         self.batches.learn(batch, embeddings)
-        self.optimizer.zero_grad(set_to_none=True)
+        parameters = self.parameters
+        for parameter in parameters:
+            parameter.grad = None
         loss.backward()
-        average_gradients(self.parameters)
+        average_gradients(parameters)
         if self.settings.clip_value is not None:
-            nn.utils.clip_grad_value_(self.parameters, self.settings.clip_value)
-        self.is_idle = self.is_idle and not any(map(_has_gradient, self.parameters))
+            nn.utils.clip_grad_value_(parameters, self.settings.clip_value)
+        self.is_idle = self.is_idle and not any(map(_has_gradient, parameters))
         self.optimizer.step()
         return loss
 
