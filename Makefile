@@ -159,6 +159,10 @@ published-tables: .venv/ready ## write the tables of results/published/<study> f
 latex: .venv/ready ## write the tables of the published STUDY= as LaTeX into FOLDER=
 	@$(call named,STUDY) PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.presentation.published $(STUDY) --latex "$${FOLDER:-latex/$(STUDY)}"
 
+.PHONY: beside
+beside: .venv/ready ## write a page of the paper's printed tables beside those of STUDY= into FOLDER=
+	@$(call named,STUDY) PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.presentation.beside $(STUDY) "$${FOLDER:-beside/$(STUDY)}"
+
 .PHONY: continue
 continue: .venv/ready ## take the published searches of STUDY=... into results/, so that a call continues after them
 	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.plan.records.published unpack $(STUDY)

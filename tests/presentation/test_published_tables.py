@@ -1,5 +1,7 @@
 """Tables of results/published are what their scores give by this version's rules."""
 
+import re
+
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
@@ -51,9 +53,18 @@ def test_published_tables_are_those_of_the_published_scores(plan, folder):
         if isinstance(again, str):
             assert has_classes or view.kind.name != "paired_differences", again
             continue
+        assert_fits(again.to_latex())
         for end, text in (("csv", again.to_csv()), ("md", again.to_markdown())):
             written = (PUBLISHED / folder / TABLES / f"{name}.{end}").read_text()
             assert written == text, f"{folder}, {name}: `make published-tables STUDY={study}`"
+
+
+def assert_fits(text: str) -> None:
+    """No line of a table is wider than the line that it is in, and no float taller than a page."""
+    begins = re.findall(r"(.*)\n\\begin{tabular}", text)
+    assert set(begins) == {r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"}
+    for each in text.split(r"\end{table}")[:-1]:
+        assert each.count(r"\\" + "\n") <= 45, each
 
 
 def test_a_published_difference_by_hand():

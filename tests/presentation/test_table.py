@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -122,6 +123,24 @@ def test_latex_that_is_wider_than_a_line_is_split_at_groups(groups, of_each, row
     assert text.count("MAP@R") == sum(expected)
     assert text.count(r"\resizebox{\ifdim\width>\linewidth") == len(expected)
     assert text.count(r"\caption") == text.count(r"\label") == 1
+
+
+def test_latex_that_is_taller_than_a_page_is_continued_at_a_panel_if_it_can():
+    rows = [
+        replace(row(f"Loss {place}", float(place)), panel=panel)
+        for panel, count in (("a", 30), ("b", 10), ("c", 50))
+        for place in range(count)
+    ]
+    text = Table("t", "T", "Of all.", "Loss", (Column("x", "X"),), tuple(rows), ("N.",)).to_latex()
+    *pages, end = text.split("\\end{table}\n")
+    found = [re.findall(r"Loss (\d+) &", page) for page in pages]
+    assert [len(page) for page in found] == [30, 10, 36, 14]
+    headings = [re.findall(r"textit{(\w)}", page) for page in pages]
+    assert headings == [["a"], ["b"], ["c"], ["c"]]
+    assert [page.count("T (continued)") for page in pages] == [0, 1, 1, 1]
+    assert text.count("Of all.") == text.count("\\label") == text.count("N.") == 1
+    assert "N." in pages[-1]
+    assert end == ""
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Claims of documents, evaluated by one rule on printed numbers and on our scores."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,7 +132,7 @@ def evaluated(
         stand-in that has the claim's arm and control.
     """
     document = read_claims(folder)
-    judged = list(_evidence(folder, document.stand_ins, scores, stand_ins, note))
+    judged = list(evidence_of(folder, document.stand_ins, scores, stand_ins, note))
     printed = judged[0].evidence[METHODS]
     cells = printed.cells
     rows = []
@@ -166,13 +166,19 @@ def evaluated(
     return table.fillna(dict.fromkeys(TEXTS, ""))
 
 
-def _evidence(
+def evidence_of(
     folder: Path,
     called: Sequence[StandIn],
     scores: pd.DataFrame,
     stand_ins: Mapping[str, Published],
-    note: str,
-):
+    note: str = "",
+) -> Iterator[Judged]:
+    """What is printed in a document, and what is known of the same cells.
+
+    Args:
+        folder, scores, stand_ins, note: as `evaluated` takes them.
+        called: the stand-ins of the document; those without scores are left out.
+    """
     mapping = read_mapping(folder)
     printed = Printed(folder)
     both = {METHODS: printed, TABLE: printed.exact()}
