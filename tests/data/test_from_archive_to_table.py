@@ -1,14 +1,18 @@
-"""The whole way from an archive in its official layout to a table of scores."""
+"""The whole way from an archive in its official layout to a table of scores.
+
+And to one with published scores of the same images in our encoding.
+"""
 
 import hashlib
 import io
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from layout_archives import write_tar
+from layout_archives import write_tar, write_zip
 from PIL import Image, ImageDraw
 from project import Project
 
@@ -35,12 +39,25 @@ STUDY = {
         "recall": {"title": "R@1", "kind": {"name": "scores_by_method", "metrics": ["recall_at_1"]}}
     },
 }
+OLD = {
+    **STUDY,
+    "runs": [HEADS | {"method": ["contrastive", "triplet"], "split": ["half", "half_swapped"]}],
+    "tables": {},
+}
+LESS = {"name": "paired_differences", "metrics": ["recall_at_1"], "between": "method"}
+MINE = {
+    **OLD,
+    "published_runs": ["old"],
+    "published_runs_of_other_encodings": True,
+    "runs": [OLD["runs"][0] | {"method": ["contrastive", "triplet", "margin"]}],
+    "tables": {"less": {"title": "R@1", "kind": LESS | {"against": "contrastive"}}},
+}
 COUNTS = f"images: {CLASSES * EACH}\n  classes: {CLASSES}\n"
 
 
 @pytest.fixture
-def archive(tmp_path):
-    """CUB_200_2011.tgz with few classes: squares, whose color is their class."""
+def members():
+    """Birds of few classes, as CUB_200_2011.tgz has them: squares, whose color is their class."""
     generator = np.random.default_rng(0)
     numbers = np.repeat(np.arange(1, CLASSES + 1), EACH)
     names = [f"{number:03}.Bird/Bird_{place}.jpg" for place, number in enumerate(numbers)]
@@ -58,29 +75,58 @@ def archive(tmp_path):
         hue = f"hsl({(int(name[:3]) - 1) * 360 // CLASSES}, 100%, 50%)"
         left, top = generator.integers(0, (200, 100))
         ImageDraw.Draw(image).rectangle((left, top, left + 90, top + 90), fill=hue)
-        buffer = io.BytesIO()
-        image.save(buffer, "JPEG", quality=95)
-        members[f"CUB_200_2011/images/{name}"] = buffer.getvalue()
-    (tmp_path / "mirror").mkdir()
-    return write_tar(tmp_path / "mirror" / "CUB_200_2011.tgz", members)
+        members[f"CUB_200_2011/images/{name}"] = encoded(image, "JPEG", quality=95)
+    return members
 
 
-def test_an_archive_in_the_official_layout_becomes_a_table(archive, shared, tmp_path, monkeypatch):
+def encoded(image, form, **options):
+    buffer = io.BytesIO()
+    image.save(buffer, form, **options)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def project(members, shared, tmp_path, monkeypatch):
+    """A copy of the project, and a mirror with the birds in the official and in our encoding."""
     monkeypatch.setenv("DMLBENCH_MIRROR", str(shared / "datasets"))
-    project = Project(tmp_path)
-    config = project.folder / "config"
-    (config / "studies/heads.yaml").write_text(yaml.safe_dump(STUDY))
-    catalog = config / "datasets.yaml"
-    # As the published entry, but for the number of its images and the hash of what a mirror has.
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    project, mirror = Project(tmp_path), tmp_path / "mirror"
+    mirror.mkdir()
+    official = write_tar(mirror / "CUB_200_2011.tgz", members)
+    ours = {
+        name: encoded(Image.open(io.BytesIO(data)).resize((240, 160)), "PNG")
+        if name.endswith(".jpg")
+        else data
+        for name, data in members.items()
+    }
+    # As the published entries, but for the number of images and the hashes of what a mirror has.
+    catalog = tmp_path / "config/datasets.yaml"
     text = catalog.read_text().replace("images: 11788\n  classes: 200\n", COUNTS)
-    md5 = "      md5: 97eceeb196236b17998738112f37df78\n"
     assert text.count(COUNTS) >= 2
-    assert text.count(md5) == 1
-    catalog.write_text(text.replace(md5, f"{md5}      mirror_sha256: [{digest}]\n"))
-    alternatives = {"alternatives": {"cub200_160": "official"}, "mirrors": [str(archive.parent)]}
-    call = ("--config", f"data={json.dumps(alternatives)}", "--", "heads_table_recall")
+    md5 = "      md5: 97eceeb196236b17998738112f37df78\n"
+    known = "ca07ce4926574fa076fd3341eca0109cc1293707c54b9e2180763d6dfeb949a8"
+    assert text.count(md5) == text.count(known) == 1
+    text = text.replace(known, digest(write_zip(mirror / "cub200_160.zip", ours)))
+    catalog.write_text(text.replace(md5, f"{md5}      mirror_sha256: [{digest(official)}]\n"))
+    return project
 
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def chosen(project, **alternatives):
+    """Options of a call with the mirror, and these encodings of data sets."""
+    data = {"alternatives": alternatives, "mirrors": [str(project.folder / "mirror")]}
+    return ("--config", f"data={json.dumps(data)}")
+
+
+def write(project, study, values):
+    (project.folder / f"config/studies/{study}.yaml").write_text(yaml.safe_dump(values))
+
+
+def test_an_archive_in_the_official_layout_becomes_a_table(project):
+    write(project, "heads", STUDY)
+    call = (*chosen(project, cub200_160="official"), "--", "heads_table_recall")
     project.snakemake("--quiet", "all", *call)
     table = pd.read_csv(project.folder / "results/studies/heads/tables/recall.csv")
     assert table["Loss"].tolist() == ["Contrastive (2006)", "Raw features"]
@@ -89,3 +135,49 @@ def test_an_archive_in_the_official_layout_becomes_a_table(archive, shared, tmp_
     assert "Nothing to be done" in project.snakemake("--dry-run", *call)
     # Without the choice, the data of the mirror's own zip are meant.
     assert project.planned("--", "heads_table_recall")["train"] == 2
+
+
+def test_published_runs_of_our_encoding_are_compared_with_those_of_the_official_one(project):
+    write(project, "old", OLD)
+    write(project, "mine", MINE)
+    results = project.folder / "results"
+    scores = "results/studies/old/scores.parquet"
+    project.snakemake("--quiet", "all", *chosen(project), "--", scores)
+    shutil.copytree(results / "studies/old", results / "published/old")
+    for made in ("studies", "runs", "costs"):
+        shutil.rmtree(results / made)
+    measured(results, 0.0)
+    call = (*chosen(project, cub200_160="official"), "--", "mine_table_less")
+    planned = project.snakemake("--dry-run", *call)
+    assert (
+        "mine: published scores stand for 4 of 6 runs (old), 4 of them from another encoding of "
+        "the same images"
+    ) in planned
+    assert project.planned(*call)["train"] == 2
+
+    project.snakemake("--quiet", "all", *call)
+    page = (results / "studies/mine/tables/less.md").read_text()
+    assert "another encoding moves scores (recall_at_1: 0.00 points" in page
+    narrow = halves(results)
+    assert set(narrow) == {"Triplet †", "Margin"}
+    measured(results, 20.0)
+    project.snakemake("--quiet", "all", *call)
+    wide = halves(results)
+    assert wide["Triplet †"] == narrow["Triplet †"]
+    assert wide["Margin"] > max(20, narrow["Margin"])
+    assert "Nothing to be done" in project.snakemake("--dry-run", *call)
+
+
+def measured(results, points):
+    """A record of four encodings that move scores by so many points."""
+    moved = {"shifts": {"row": {"recall_at_1": points, "map_at_r": points}}}
+    record = {"dataset": "cub200_160", "network": "efficientnet_lite0_frozen"}
+    (results / "benchmarks").mkdir(exist_ok=True)
+    text = json.dumps(record | {"encodings": {str(number): moved for number in range(4)}})
+    (results / "benchmarks/encodings.json").write_text(text)
+
+
+def halves(results):
+    """Loss -> half of the interval of its difference."""
+    table = pd.read_csv(results / "studies/mine/tables/less.csv").set_index("Loss")
+    return ((table["high"] - table["low"]) / 2).to_dict()

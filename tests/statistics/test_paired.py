@@ -14,8 +14,8 @@ from dmlbench.statistics.paired import (
     paired,
     paired_differences,
     pairs_needed,
-    spread_of_methods,
 )
+from dmlbench.statistics.spread import spread_of_methods
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.statistics.aggregation import SCHEMA
-from dmlbench.statistics.paired import paired_differences, spread_of_methods
+from dmlbench.statistics.paired import paired_differences
+from dmlbench.statistics.spread import spread_of_methods
 from scipy import stats
 from test_paired import COMMON, PROFS, above, long_table, rows_of
 

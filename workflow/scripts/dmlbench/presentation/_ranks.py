@@ -15,7 +15,8 @@ def ranking(kind: Kind, scores: pd.DataFrame, **ranked) -> pd.DataFrame:
     """
     if kind.board:
         return pd.read_parquet(kind.board[0])
-    return tournament(scores, metric=kind.metric, selection=kind.selection, **ranked)
+    rule = {"metric": kind.metric, "selection": kind.selection}
+    return tournament(scores, rows=kind.rows, **rule, **ranked)
 
 
 def ranked_by(kind: Kind, board: pd.DataFrame) -> str:

@@ -62,19 +62,32 @@ def of_runs(
             published study that has the run.
 
     Raises:
-        UserError: rows and files of different number; a published study without the run.
+        UserError: rows and files of different number; a published study without the run; runs of
+            another encoding whose test classes have other images than those of this one.
     """
     if len(rows) != len(queries):
         raise UserError(f"{len(rows)} rows and {len(queries)} files of queries; allowed: one each")
     parts = [SCHEMA.empty_table().to_pandas()]
+    images = {}
     for row, file in zip(rows, map(Path, queries), strict=True):
         if file.name == FILE:
             own = _published(row, file)
         else:
             columns = ["label", "role", "selection", "first_rank", "map_at_r"]
             own = of_queries(read_table(file, columns=columns).to_pandas())
+        if images.setdefault((row["dataset"], row["split"]), _images(own)) != _images(own):
+            raise UserError(
+                f"{file}: {row['run']} tests other classes, or other numbers of images of them, "
+                f"than the study's other runs on {row['dataset']}, {row['split']}; allowed: "
+                "published runs of the same images, classes and split"
+            )
         parts.append(own.assign(**row_of(row)._asdict()))
     return pd.concat(parts, ignore_index=True).astype({"fold": str})[SCHEMA.names]
+
+
+def _images(classes: pd.DataFrame) -> dict[int, int]:
+    """Test class -> its number of queries."""
+    return dict(zip(classes["label"], classes["queries"], strict=True))
 
 
 def _published(row: Mapping[str, Any], path: Path) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, row_of
 from dmlbench.statistics.equivalence import ALPHA, Difference, p_value_of
 from dmlbench.statistics.other_classes import CLASS, SPLIT, OverSplits
+from dmlbench.statistics.other_encodings import shift_of
 from dmlbench.statistics.paired import holm
 from dmlbench.statistics.summary import in_units
 
@@ -148,6 +149,7 @@ def ranks_on_other_classes(
     metric: str,
     methods: Sequence[str],
     classes: pd.DataFrame | None = None,
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> OnOtherClasses:
     """The intervals of average ranks, and which methods differ, for other classes.
 
@@ -162,14 +164,15 @@ def ranks_on_other_classes(
         metric: of the scores.
         methods: the ranked methods.
         classes: the scores of each test class (`statistics.classes`); None if unknown.
+        rows: the rows of the scores, for `other_encodings.shift_of`.
     """
     sign = -1 if quantity(metric).better == "lower" else 1
     keys = ["dataset", "network", "embedding_dim", "fold"]
     bounds, found, units = [], [], set()
     for key, own in in_units(scores).groupby(keys, sort=False):
-        alike = OverSplits(
-            own, ["method"], _of_setting(classes, metric, dict(zip(keys, key, strict=True)))
-        )
+        here = dict(zip(keys, key, strict=True))
+        shift = shift_of(rows, ["method"], metric, **here)
+        alike = OverSplits(own, ["method"], _of_setting(classes, metric, here), shift=shift)
         several = {
             (first, other): alike.difference({(first,): sign, (other,): -sign})
             for first, other in itertools.combinations(methods, 2)

@@ -80,6 +80,22 @@ def of_pairs(first, second) -> Difference:
     return Difference(mean, (variance / count) ** 0.5, count - 1)
 
 
+class Further(NamedTuple):
+    """A standard error that is independent of a difference's own, and its degrees of freedom."""
+
+    error: float
+    freedom: float
+
+
+def widened(difference: Difference, further: Further | None) -> Difference:
+    """A difference with a further error (Welch and Satterthwaite); the same for None."""
+    if further is None:
+        return difference
+    variances = difference.error**2, further.error**2
+    error = _welch(variances[0], difference.freedom, variances[1], further.freedom)
+    return Difference(difference.value, *error)
+
+
 def of_runs(first, second, *, ratio: float) -> Difference:
     """The mean difference of runs with equal seeds: as pairs, or as two samples.
 

@@ -27,7 +27,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from dmlbench.statistics.equivalence import Difference
+from dmlbench.statistics.equivalence import Difference, widened
+from dmlbench.statistics.other_encodings import Shift
 
 SEED, SPLIT, CLASS, TEST_CLASS, LOSS = "seed", "split", "class", "test class", "loss"
 """What repeats behind an interval: what its numbers would be drawn again of."""
@@ -223,6 +224,7 @@ class OverSplits:
         classes: the same of each class, with `label` (`statistics.classes`); None if unknown. Used
             with `FEWEST_RUNS` splits or more.
         alike: those of `by` that comparable scores share, such as the metric.
+        shift: of the scores of runs whose images have another encoding; None for none.
 
     What differences have in common is taken from all pairs of what has the same variants, so that a
     difference has the same interval wherever it is shown.
@@ -234,7 +236,9 @@ class OverSplits:
         by: Sequence[str],
         classes: pd.DataFrame | None = None,
         alike: Sequence[str] = (),
+        shift: Shift | None = None,
     ):
+        self._shift = shift
         self._shared = [list(by).index(column) for column in alike]
         self._variant = list(by).index("variant") if "variant" in by else None
         means = scores.groupby([*by, "split"], sort=False)["value"].mean()
@@ -258,6 +262,9 @@ class OverSplits:
         Args:
             weights: key -> its weight; the sum of all is 0, so that easy splits cancel.
         """
+        return widened(self._difference(weights), self._shift and self._shift.of(weights))
+
+    def _difference(self, weights: Mapping[tuple, float]) -> Difference:
         if not weights:
             return Difference(0.0, 0.0, np.inf)
         families, variants = self._families(weights), self._variants(weights)

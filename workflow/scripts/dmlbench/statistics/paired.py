@@ -3,7 +3,7 @@
 import functools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,17 @@ from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.statistics.aggregation import ROW
 from dmlbench.statistics.equivalence import (
     MOST_RUNS,
+    Further,
     detectable_difference,
     half_interval,
+    of_runs,
     p_value_of,
     pairing_gains,
     variance_ratio,
+    widened,
 )
-from dmlbench.statistics.equivalence import between as two_samples
-from dmlbench.statistics.other_classes import SEED, SPLIT, OverSplits, of_splits
+from dmlbench.statistics.other_classes import SEED, OverSplits
+from dmlbench.statistics.other_encodings import Shift, shift_of
 from dmlbench.statistics.summary import half_width, in_units
 
 _NOISE = 10
@@ -91,20 +94,29 @@ def pairs_needed(difference: float, half: float, pairs: int) -> int | None:
     return int(counts[shown.argmax()]) if shown.any() else None
 
 
-def compared(first: Sequence[float], second: Sequence[float], *, ratio: float) -> Paired:
+def compared(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    ratio: float,
+    further: Further | None = None,
+) -> Paired:
     """Runs with equal seeds, as pairs or, where pairing gains nothing, as two samples (Welch).
 
     Args:
         first, second: one value per seed, [n], in the order of the seeds.
         ratio: the `variance_ratio` of all comparisons that are tested together.
+        further: error of the difference that no seed repeats; with one, there is no sign test.
     """
     as_pairs = paired(np.subtract(first, second))
-    if pairing_gains(ratio) or as_pairs.pairs < 2:
+    if as_pairs.pairs < 2 or (pairing_gains(ratio) and further is None):
         return as_pairs
-    difference = two_samples(np.round(first, _NOISE), np.round(second, _NOISE))
+    rounded = np.round(first, _NOISE), np.round(second, _NOISE)
+    difference = widened(of_runs(*rounded, ratio=ratio), further)
     half = half_interval(difference)
     low, high = as_pairs.mean - half, as_pairs.mean + half
-    return as_pairs._replace(low=low, high=high, p_value=p_value_of(difference))
+    sign = as_pairs.sign if further is None else np.nan
+    return as_pairs._replace(low=low, high=high, p_value=p_value_of(difference), sign=sign)
 
 
 def paired_differences(
@@ -113,6 +125,7 @@ def paired_differences(
     *,
     between: Literal["method", "variant"] = "variant",
     classes: pd.DataFrame | None = None,
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> pd.DataFrame:
     """How much scores exceed those of their references, in trainings that are alike otherwise.
 
@@ -130,6 +143,7 @@ def paired_differences(
         references: compared value -> reference; values of the column `between`.
         between: the column in which a score and its reference differ.
         classes: the scores of each test class, as `statistics.classes` has them; None if unknown.
+        rows: the rows of the scores, for `other_encodings.shift_of`.
 
     Returns:
         One row per data set, method, variant and metric, in the order of the scores, the means
@@ -146,53 +160,15 @@ def paired_differences(
             sizes or recipes of one data set.
     """
     pairs = _pairs(scores, references, between)
-    single = _differences(pairs, scores, classes, between)
+    single = _differences(pairs, scores, classes, between, rows)
     by_metric = single.groupby("metric", group_keys=False).p_value
     single["holm"] = by_metric.apply(holm).reindex(single.index)
     if between == "method":
         return single[COLUMNS]
     several = pairs.groupby(["dataset", "variant"]).method.transform("nunique") > 1
     means = _over_methods(pairs[several])
-    together = _differences(means, scores, classes, between).assign(holm=np.nan)
+    together = _differences(means, scores, classes, between, rows).assign(holm=np.nan)
     return pd.concat([single, together] if len(together) else [single], ignore_index=True)[COLUMNS]
-
-
-def spread_of_methods(scores: pd.DataFrame) -> pd.DataFrame:
-    """The standard deviation of the methods' scores, seed by seed or split by split, summarized.
-
-    Args:
-        scores: the long table of scores of one selection rule and role.
-
-    Returns:
-        One row per metric and combination of the columns other than method, split and seed:
-        `spread` (n - 1) and its 95 % interval, `low` to `high`, in the unit of the scores,
-        `methods`, `repeats` (how many seeds, or splits of the classes where there are several) and
-        `unit` (what repeats behind the interval, `other_classes.ABOUT`).
-
-    Raises:
-        UserError: fewer than two methods, or a seed or split that some methods lack or have twice.
-    """
-    alike = [column for column in ROW if column != "method"] + ["metric"]
-    spreads = scores.groupby(alike, sort=False)["value"].agg(spread="std", methods="count")
-    key = [column for column in alike if column not in ("split", "seed")]
-    there = scores.groupby(key, sort=False)["method"].nunique().rename("there").reset_index()
-    there = spreads.reset_index().merge(there, on=key)["there"].to_numpy()
-    counts = set(spreads["methods"])
-    if len(counts) > 1 or min(counts) < 2 or (spreads["methods"] != there).any():
-        listed = ", ".join(map(str, sorted({*counts, *there.tolist()})))
-        raise UserError(f"{listed} methods per seed; allowed: the same methods, at least 2, in all")
-    key = [*key, "methods"]
-    rows = []
-    for names, group in spreads.reset_index().groupby(key, sort=False):
-        by_split = group.groupby("split", sort=False)["spread"].mean()
-        if len(by_split) > 1:
-            mean = of_splits(by_split)
-            ends = mean.value - half_interval(mean), mean.value + half_interval(mean)
-            rows.append((*names, mean.value, *ends, len(by_split), SPLIT))
-        else:
-            mean = paired(group["spread"])
-            rows.append((*names, mean.mean, mean.low, mean.high, mean.pairs, SEED))
-    return pd.DataFrame(rows, columns=[*key, "spread", "low", "high", "repeats", "unit"])
 
 
 def holm(p_values: pd.Series) -> pd.Series:
@@ -244,32 +220,58 @@ def _over_methods(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _differences(
-    pairs: pd.DataFrame, scores: pd.DataFrame, classes: pd.DataFrame | None, between: str
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    classes: pd.DataFrame | None,
+    between: str,
+    shown: Sequence[Mapping[str, Any]],
 ) -> pd.DataFrame:
     alike = ["method", "variant"]
     ratios = {
         names: variance_ratio((each.value, each.reference) for _, each in group.groupby(alike))
         for names, group in pairs.groupby(["dataset", "metric"])
     }
-    over_splits = _OverSplits(scores, classes, between)
+    shifts = {key: shift_of(shown, alike, key[1], dataset=key[0]) for key in ratios}
+    over_splits = _OverSplits(scores, classes, shifts)
     rows = []
     for names, group in pairs.groupby(["dataset", *alike, "metric"], sort=False):
+        weights = _weights(names, group, between)
         if group.split.nunique() > 1:
-            rows.append((*names, *over_splits.of(names, group)))
+            rows.append((*names, *over_splits.of(names, group, weights)))
             continue
-        ratio = ratios[names[0], names[-1]]
-        test = compared(group.value, group.reference, ratio=ratio)
+        place = names[0], names[-1]
+        ratio, shift = ratios[place], shifts[place]
+        further = shift and shift.of(weights)
+        test = compared(group.value, group.reference, ratio=ratio, further=further)
         means = (test.pairs, group.reference.mean(), group.value.mean(), test.mean)
         tested = (test.low, test.high, test.p_value, test.sign, ratio, SEED)
         rows.append((*names, *means, *tested))
     return pd.DataFrame(rows, columns=[column for column in COLUMNS if column != "holm"])
 
 
+def _weights(names: tuple[str, ...], group: pd.DataFrame, between: str) -> dict[tuple, float]:
+    """Method and variant -> its weight in a difference, or in the mean of several methods'."""
+    _, method, variant, _ = names
+    methods = [method] if method != ALL_METHODS else group["methods"].iloc[0]
+    weights: dict[tuple, float] = defaultdict(float)
+    for each in methods:
+        arm = {"method": each, "variant": variant}
+        control = arm | {between: group["_reference"].iloc[0]}
+        weights[tuple(arm.values())] += 1 / len(methods)
+        weights[tuple(control.values())] -= 1 / len(methods)
+    return weights
+
+
 class _OverSplits:
     """The differences of a long table whose trainings are on several splits of the classes."""
 
-    def __init__(self, scores: pd.DataFrame, classes: pd.DataFrame | None, between: str):
-        self.scores, self.classes, self.between = scores, classes, between
+    def __init__(
+        self,
+        scores: pd.DataFrame,
+        classes: pd.DataFrame | None,
+        shifts: Mapping[tuple[str, str], Shift | None],
+    ):
+        self.scores, self.classes, self.shifts = scores, classes, shifts
         self.alike = functools.cache(self._alike)
 
     def _alike(self, dataset: str, metric: str) -> OverSplits:
@@ -277,19 +279,14 @@ class _OverSplits:
             return in_units(frame[(frame["dataset"] == dataset) & (frame["metric"] == metric)])
 
         of_class = None if self.classes is None else kept(self.classes)
-        return OverSplits(kept(self.scores), ["method", "variant"], of_class)
+        by, shift = ["method", "variant"], self.shifts[dataset, metric]
+        return OverSplits(kept(self.scores), by, of_class, shift=shift)
 
-    def of(self, names: tuple[str, ...], group: pd.DataFrame) -> tuple:
+    def of(
+        self, names: tuple[str, ...], group: pd.DataFrame, weights: Mapping[tuple, float]
+    ) -> tuple:
         """The columns of `COLUMNS` after the first four, without `holm`."""
-        dataset, method, variant, metric = names
-        methods = [method] if method != ALL_METHODS else group["methods"].iloc[0]
-        weights: dict[tuple, float] = defaultdict(float)
-        for each in methods:
-            arm = {"method": each, "variant": variant}
-            control = arm | {self.between: group["_reference"].iloc[0]}
-            weights[tuple(arm.values())] += 1 / len(methods)
-            weights[tuple(control.values())] -= 1 / len(methods)
-        alike = self.alike(dataset, metric)
+        alike = self.alike(names[0], names[-1])
         found = alike.difference(weights)
         half = half_interval(found)
         p_value = p_value_of(found)

@@ -94,6 +94,7 @@ def tournament(
     selection: str,
     answers: Mapping[Coordinates, pd.Series] | None = None,
     of_classes: pd.DataFrame | None = None,
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> pd.DataFrame:
     """Total, mean and n-1 standard deviation of each method's ranks (psomas2020, table 11).
 
@@ -104,6 +105,7 @@ def tournament(
         answers: the score of each query (`confidence.read_answers`), for `rank_low`, `rank_high`
             and `probability_first` of experiments on one split.
         of_classes: the scores of each test class (`statistics.classes`), for those on several.
+        rows: the rows of the scores, for `other_encodings.shift_of`.
 
     Returns:
         Frame with method, total_rank, average_rank, rank_std (missing for a single experiment),
@@ -142,7 +144,9 @@ def tournament(
         kept = of_classes
         if kept is not None:
             kept = kept[kept["selection"].isin([selection, "none"])]
-        found = ranks_on_other_classes(chosen, metric=metric, methods=methods, classes=kept)
+        found = ranks_on_other_classes(
+            chosen, metric=metric, methods=methods, classes=kept, rows=rows
+        )
         result = result.merge(found.ranks, on="method").assign(probability_first=np.nan)
         apart, unit = found.apart, found.unit
     elif answers:
@@ -248,6 +252,7 @@ def write_tournament(
         metric=metric,
         methods=methods,
         selection=selection,
+        rows=rows,
         **read_repeats(rows, queries, metric=metric, selection=selection),
     )
     with atomic_write(parquet) as unfinished:

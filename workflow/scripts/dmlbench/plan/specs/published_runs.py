@@ -1,26 +1,44 @@
 """Published runs that stand for rows: what was published with its scores is not trained again.
 
 A run's folder has the digests of its spec, its data and the versions of its code, so a published
-run of the same name is the run that would be trained here.
+run of the same name is the run that would be trained here. A study can ask for those that have the
+same images in another encoding, too (`other_encodings`).
 """
 
 import csv
 import os
 from pathlib import Path
 from statistics import NormalDist, median
+from typing import NamedTuple
 
 from dmlbench.errors import UserError, unknown
 from dmlbench.plan import paths
 from dmlbench.plan.once import once
+from dmlbench.plan.specs import other_encodings
 from dmlbench.plan.specs.plan import Plan
 
 FOLDER = Path("results", "published")
 """Of the repository: a folder for each published study."""
 
+ELSEWHERE = "†"
+"""The mark of a method with published runs whose images have another encoding."""
+
+
+class Standing(NamedTuple):
+    """What stands for a run.
+
+    Attributes:
+        study: the published study that has it.
+        run: its folder there: another one if its images have another encoding.
+    """
+
+    study: str
+    run: str
+
 
 @once
-def standing(plan: Plan, study: str) -> dict[str, str]:
-    """Run of a study -> the first of its `published_runs` that has the run.
+def standing(plan: Plan, study: str) -> dict[str, Standing]:
+    """Run of a study -> what stands for it, in the first of its `published_runs` that has it.
 
     A run that has been scored here stands for itself.
 
@@ -30,12 +48,27 @@ def standing(plan: Plan, study: str) -> dict[str, str]:
     results, published = plan.configuration.pathvars.results, _published(plan, study)
     if not published:
         return {}
-    return {
-        run.folder: published[run.folder]
-        for run in plan.runs(study)
-        if run.folder in published
-        and not os.path.exists(f"{results}/{paths.made('evaluate', 'scores', run=run.folder)}")
-    }
+    others, found = other_encodings.runs(plan, study), {}
+    for run in plan.runs(study):
+        names = [run.folder, *others.get(run.folder, ())]
+        there = next((name for name in names if name in published), None)
+        scored = f"{results}/{paths.made('evaluate', 'scores', run=run.folder)}"
+        if there and not os.path.exists(scored):
+            found[run.folder] = Standing(published[there], there)
+    return found
+
+
+@once
+def of_other_encodings(plan: Plan, study: str) -> dict[str, other_encodings.Shifts]:
+    """Run of a study for which one of another encoding stands -> the measured shifts of scores.
+
+    Raises:
+        UserError: they are not measured for a data set and network.
+    """
+    stand = standing(plan, study)
+    rows = {plan.run(row).folder: row for row in plan.rows(study)}
+    moved = [run for run, each in stand.items() if each.run != run]
+    return {run: other_encodings.measured(plan, rows[run]) for run in moved}
 
 
 def file_of(plan: Plan, published: str, output: str) -> paths.InRepository | None:
@@ -63,8 +96,23 @@ def said(plan: Plan, study: str) -> str:
     stand = standing(plan, study)
     if not stand:
         return ""
-    named = ", ".join(sorted(set(stand.values())))
-    return f"published scores stand for {len(stand)} of {len(plan.runs(study))} runs ({named})"
+    named = ", ".join(sorted({each.study for each in stand.values()}))
+    text = f"published scores stand for {len(stand)} of {len(plan.runs(study))} runs ({named})"
+    others = len(of_other_encodings(plan, study))
+    return f"{text}, {others} of them from another encoding of the same images" if others else text
+
+
+def note(plan: Plan, study: str) -> str:
+    """What a view says of published runs in it: `said`, and what runs of other encodings do."""
+    text, shifts = said(plan, study), of_other_encodings(plan, study)
+    if not shifts:
+        return text
+    moved = other_encodings.in_words(next(iter(shifts.values())))
+    return (
+        f"{text} ({ELSEWHERE}). Intervals and p of differences between encodings, and intervals of "
+        f"ranks over splits, include how far another encoding moves scores ({moved}); other "
+        "intervals do not"
+    )
 
 
 def detectable(plan: Plan, study: str) -> str:
@@ -72,7 +120,8 @@ def detectable(plan: Plan, study: str) -> str:
 
     By the intervals of the differences between losses that a published study has a table of.
     """
-    for published in sorted(set(standing(plan, study).values()) & plan.studies.keys()):
+    stand = {each.study for each in standing(plan, study).values()}
+    for published in sorted(stand & plan.studies.keys()):
         for name, table in plan.studies[published].tables.items():
             is_of_losses = table.kind.hyperparameters.get("between") == "method"
             halves = _half_widths(_folder(plan) / published / "tables" / f"{name}.csv")
@@ -103,7 +152,8 @@ def trained_again(plan: Plan, study: str) -> str:
     """Which runs are published, but not as they would be trained now, in words; empty for none."""
     published = _published(plan, study)
     names = {run.rpartition("-")[0]: run for run in published}
-    runs = [run.folder for run in plan.runs(study) if run.folder not in published]
+    stand = standing(plan, study)
+    runs = [run.folder for run in plan.runs(study) if run.folder not in {*published, *stand}]
     other = [run for run in runs if run.rpartition("-")[0] in names]
     if not other:
         return ""

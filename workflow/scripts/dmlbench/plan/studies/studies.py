@@ -112,6 +112,8 @@ class Study(Model):
         runs: its rows; none for a study of experiments.
         published_runs: studies in results/published whose scores stand for runs that would be
             trained now as they were then.
+        published_runs_of_other_encodings: whether they also stand for runs on the same images,
+            classes and split in another encoding (`plan.specs.other_encodings`).
         combine: folds that are scored together.
         measures: entries of config/measures.yaml with which its runs are also scored.
         experiments: entries of config/experiments.yaml whose results it shows.
@@ -130,6 +132,7 @@ class Study(Model):
     variants: dict[Identifier, Variant] = {}
     runs: list[Grid] = []
     published_runs: list[Identifier] = []
+    published_runs_of_other_encodings: bool = False
     combine: list[Combine] = []
     measures: list[Identifier] = []
     experiments: list[Identifier] = []

@@ -24,8 +24,7 @@ def shown(
     row is repeated for each measure, which published scores have with the others.
     """
     stand = published_runs.standing(plan, study)
-    runs = [(row.columns, plan.run(row).folder) for row in plan.rows(study, where)]
-    runs = [(columns | {"run": folder}, folder) for columns, folder in runs]
+    runs = [(_shown(plan, study, row), plan.run(row).folder) for row in plan.rows(study, where)]
     files = [(row, _scores_of(plan, study, run)) for row, run in runs]
     combined = combinations(plan, study) if where is None or where.fold else {}
     files += [
@@ -45,19 +44,31 @@ def shown(
     return files
 
 
+def _shown(plan: Plan, study: str, row: Row) -> dict[str, Any]:
+    """A row's columns and `run`, the folder of the run whose scores it has.
+
+    Where this run has another encoding of the images, `shifts` has what that moves.
+    """
+    run = plan.run(row).folder
+    stand = published_runs.standing(plan, study).get(run)
+    shifts = published_runs.of_other_encodings(plan, study).get(run)
+    shown = row.columns | {"run": stand.run if stand else run}
+    return shown | {"shifts": shifts} if shifts else shown
+
+
 def _scores_of(plan: Plan, study: str, run: str) -> File:
     """The file with a run's scores: its own, or the long table of a published study."""
     published = published_runs.standing(plan, study).get(run)
     if published:
-        return published_runs.file_of(plan, published, "scores")
+        return published_runs.file_of(plan, published.study, "scores")
     return paths.made("evaluate", "scores", run=run)
 
 
 def _combined_scores(plan: Plan, study: str, row: Row, together: Combination) -> File:
     """`_scores_of` folds that are combined: published if all of them are, in one study."""
     stand = published_runs.standing(plan, study)
-    published = {stand.get(run.folder) for run in together.runs}
-    if len(published) == 1 and None not in published:
+    there = [stand[run.folder].study for run in together.runs if run.folder in stand]
+    if len(there) == len(together.runs) and len(set(there)) == 1:
         return _scores_of(plan, study, together.runs[0].folder)
     return paths.made("combine", combination=together.folder, form=row.fold)
 
@@ -91,10 +102,10 @@ def answers(
         if run not in stand:
             file = paths.made("evaluate", "queries", run=run)
         elif row in over_splits:
-            file = published_runs.file_of(plan, stand[run], "classes")
+            file = published_runs.file_of(plan, stand[run].study, "classes")
         else:
             file = None
-        files.append((row.columns | {"run": run}, file))
+        files.append((_shown(plan, study, row), file))
     return files
 
 
@@ -104,7 +115,7 @@ def answers_over_splits(plan: Plan, study: str) -> list[tuple[dict[str, Any], Fi
     return [
         (row, file)
         for row, file in answers(plan, study)
-        if file is not None and _without_run(row) in over_splits
+        if file is not None and _columns(row) in over_splits
     ]
 
 
@@ -115,10 +126,10 @@ def selected(plan: Plan, study: str) -> list[tuple[dict[str, Any], File]]:
     rules |= {row: rules[folds.folds[0]] for row, folds in together.items()}
     by_columns = {tuple(row.columns.items()): rule for row, rule in rules.items()}
     return [
-        (row | {"selection": by_columns[_without_run(row)]}, file)
+        (row | {"selection": by_columns[_columns(row)]}, file)
         for row, file in shown(plan, study, None, plan.studies[study].measures)
     ]
 
 
-def _without_run(row: dict[str, Any]) -> tuple:
-    return tuple((column, value) for column, value in row.items() if column != "run")
+def _columns(shown: dict[str, Any]) -> tuple:
+    return tuple((key, value) for key, value in shown.items() if key not in ("run", "shifts"))

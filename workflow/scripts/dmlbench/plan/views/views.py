@@ -69,16 +69,17 @@ def searches_of(view: View) -> list[str]:
 def facts(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]:
     """Plain values from which a view is built, including its options."""
     chosen = view(plan, study, kind, name)
+    rows = [row for row, _ in score_files.shown(plan, study, chosen.where, measures_of(chosen))]
+    elsewhere = dict.fromkeys(row["method"] for row in rows if "shifts" in row)
     common = {
         "methods": methods(plan, study, chosen.where),
         "selection": selection_of(plan, study, chosen),
-        "titles": titles(plan, study),
-        "rows": [
-            row for row, _ in score_files.shown(plan, study, chosen.where, measures_of(chosen))
-        ],
+        "titles": titles(plan, study)
+        | {name: f"{plan.methods[name].title} {published_runs.ELSEWHERE}" for name in elsewhere},
+        "rows": rows,
         "rehearsal": plan.configuration.rehearsal is not None,
     }
-    if published := published_runs.said(plan, study):
+    if published := published_runs.note(plan, study):
         common["published"] = published
     match chosen:
         case Tournament():

@@ -10,7 +10,7 @@ from dmlbench.presentation.kind import Kind
 from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Table, TableRow
 from dmlbench.statistics.other_classes import ABOUT
-from dmlbench.statistics.paired import spread_of_methods
+from dmlbench.statistics.spread import spread_of_methods
 from dmlbench.statistics.summary import select
 from dmlbench.values import Metric
 

@@ -67,7 +67,11 @@ class PairedDifferences(Kind):
                 raise UserError(f"no {self.role} scores of {metric} at {self.selection}")
         kept = kept[kept.metric.isin(self.metrics)]
         frame = paired_differences(
-            kept, self._references(kept), between=self.between, classes=self._classes()
+            kept,
+            self._references(kept),
+            between=self.between,
+            classes=self._classes(),
+            rows=self.rows,
         )
         columns = self._known(frame)
         several = len(columns) > len(_MEANS)
