@@ -40,7 +40,7 @@ environment: $(BIN)/dmlbench ## make .venv, with the command dmlbench
 
 .PHONY: demo
 demo: $(BIN)/dmlbench ## one study end to end on data drawn on the spot: no GPU, no download, minutes
-	@$(with_cache) $(BIN)/dmlbench demo --cores $(CORES)
+	@$(BIN)/dmlbench demo --cores $(CORES)
 
 # Successors, for one version.
 moved = study:new network:add-network embed:embed search:search export:export

@@ -53,7 +53,7 @@ def test_an_environment_that_was_killed_is_made_again(tmp_path):
     assert not left[0].exists()
 
 
-@pytest.mark.parametrize("target", ["demo", "dry-run", "rehearsal"])
+@pytest.mark.parametrize("target", ["dry-run", "rehearsal"])
 def test_a_home_without_a_cache_is_a_line_that_says_what_to_set(tmp_path, target):
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     programs, blocked = tmp_path / ".venv" / "bin", tmp_path / "file"

@@ -52,6 +52,14 @@ def test_a_command_makes_and_prints_a_call_of_snakemake(project, monkeypatch, ca
     assert printed.endswith(f"snakemake {' '.join(expected)}\n")
 
 
+def test_a_home_without_a_cache_is_a_line_that_says_what_to_set(project, monkeypatch):
+    monkeypatch.setenv("HOME", f"{project}/Snakefile/home")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setattr(workflow.subprocess, "run", lambda *_, **__: pytest.fail("it is called"))
+    with pytest.raises(SystemExit, match=r"no folder .*/home/\.cache; set XDG_CACHE_HOME to one"):
+        main(["plan", "demo"])
+
+
 def test_another_folder_calls_the_workflow_of_the_library(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert workflow.home() == REPOSITORY

@@ -1,5 +1,6 @@
 """Calls of the workflow, each of which is printed."""
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -39,7 +40,12 @@ def snakemake() -> str:
 
 
 def run(*arguments: str) -> None:
-    """Print a call of Snakemake, and make it; its status ends the command if it is not 0."""
+    """Print a call of Snakemake, and make it; its status ends the command if it is not 0.
+
+    Raises:
+        UserError: Snakemake cannot make its folder of caches, of which it says nothing in a line.
+    """
+    _require_cache()
     folder = home()
     said = shlex.join([snakemake(), *arguments])
     said = said if folder == Path.cwd() else f"cd {shlex.quote(str(folder))} && {said}"
@@ -47,3 +53,11 @@ def run(*arguments: str) -> None:
     done = subprocess.run([snakemake(), *arguments], cwd=folder, check=False)
     if done.returncode:
         sys.exit(done.returncode)
+
+
+def _require_cache() -> None:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    if not os.access(cache, os.W_OK):
+        raise UserError(f"no folder {cache}; set XDG_CACHE_HOME to one you can write to")
