@@ -10,12 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from dmlbench import provenance
 from dmlbench.errors import DamagedError, MisplacedError
+from dmlbench.machine import PROVENANCE
 from dmlbench.parquet import read_table, write_table
 from dmlbench.plan.costs.progress import Stage
 from dmlbench.plan.records import stale
+from dmlbench.plan.records.ran_on import ran_on
 from dmlbench.plan.records.verify import examined
 from dmlbench.provenance import Record
 
@@ -252,6 +255,9 @@ HOSTILE = {
     "no inputs": {"inputs": None},
     "a number as code": {"code": 3},
     "terminal codes": {"rule": "\x1b[2Jtable"},
+    "terminal codes in a file's name": {"files": {"\x1b[2Jx": "0"}},
+    "terminal codes in a module's name": {"code": {"\x9b2Jx": "0"}},
+    "a zero in an input's name": {"inputs": {"a\0b/c": "0"}},
     "a nested digest": {"files": {"scores.parquet": {"a": "b"}}},
     "a further key": {"more": 1},
 }
@@ -268,6 +274,20 @@ def test_a_line_of_a_stranger_is_one_line_of_verify(two_files, case):
     (said,) = examined(stages, str(two_files.parents[1]), {}).damaged
     assert said.isprintable()
     assert "line 3 is not as it was written" in said
+
+
+@pytest.mark.parametrize("module", ["x" * 5_000, "../../../../../../etc/passwd", ""])
+def test_a_module_of_a_stranger_is_one_that_is_not_there(module):
+    record = provenance.Record(RULE, {"a": "0"}, {}, "", {module: "0"})
+    assert stale.changed_modules(record) == [module]
+    assert stale.code_of([module]) == {module: ""}
+
+
+def test_a_history_of_a_stranger_says_nothing(tmp_path):
+    for said in (b"\x83", b"[1]", b"{"):
+        table = pa.table({"epoch": [1]}).replace_schema_metadata({PROVENANCE: said})
+        pq.write_table(table, tmp_path / "history.parquet")
+        assert ran_on(tmp_path / "history.parquet") == {}
 
 
 def test_what_is_no_file_does_not_hang_verify(two_files):

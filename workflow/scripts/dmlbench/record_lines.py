@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from typing import NamedTuple
 
 _BEFORE, _DIGITS, _AFTER = b',"sha256":"', 16, b'"}'
@@ -109,6 +110,10 @@ def _record(line: bytes) -> Record:
     values = _JSON.decode(line.decode())
     if type(values) is not dict or not _is_record(values):
         raise ValueError("it is no record")
+    # Faster than a look at each character.
+    is_plain = line.isascii() and b"\\" not in line and b"\x7f" not in line
+    if not is_plain and _CONTROL.search(_text(values)):
+        raise ValueError("it has what a terminal would follow")
     return Record(**values, earlier=is_earlier)
 
 
@@ -141,6 +146,14 @@ def _is_record(values: dict) -> bool:
     )
 
 
+def _text(values: dict) -> str:
+    """All that is printed of a record."""
+    code = values["code"]
+    names = [*values["files"], *values["inputs"], *((code,) if type(code) is str else code)]
+    return "".join([*names, values["params"], values.get("place", "")])
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _KEYS = {"rule", "files", "inputs", "params", "code"}
 _KINDS = {(str, dict, dict, str, code) for code in (str, dict)}
 _JSON = json.JSONDecoder()

@@ -22,9 +22,10 @@ def ran_on(history: str | Path) -> dict[str, str]:
     from dmlbench.parquet import read_metadata
 
     try:
-        return json.loads(read_metadata(Path(history)).get(PROVENANCE, b"{}"))
-    except (DamagedError, FileNotFoundError):
+        found = json.loads(read_metadata(Path(history)).get(PROVENANCE, b"{}"))
+    except (DamagedError, FileNotFoundError, ValueError):
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def counts(histories: Iterable[str | Path]) -> list[dict[str, str | int]]:

@@ -158,8 +158,11 @@ def _tuned(recorded: Mapping[str, Record], results: str) -> Iterator[str]:
 
 @functools.cache
 def _code_of(module: str) -> str:
+    # A stranger's record may name anything.
+    if not all(map(str.isidentifier, module.split("/"))):
+        return ""
     package, _, name = module.rpartition("/")
     library = SCRIPTS / "dmlbench" / f"{module}.py"
     own = [file for file in own_parts.files_of(package) if file.stem == name]
-    there = next((file for file in (library, *own) if file.is_file()), None)
+    there = next(filter(os.path.isfile, (library, *own)), None)
     return stage_digest(str(there)) if there else ""
