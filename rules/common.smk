@@ -19,7 +19,7 @@ sys.path.insert(0, str(LIBRARY))
 from dmlbench import plan, snakemake_parts
 from dmlbench.results_lock import claim
 from dmlbench.errors import UserError, entry
-from dmlbench.garbage import leave_garbage_at_exit
+from dmlbench.garbage import collect_seldom, leave_garbage_at_exit
 from dmlbench.import_path import let_jobs_import_from
 from dmlbench.plan.catalogs import cluster, slurm
 from dmlbench.plan.specs import certified_runs, combinations, data, frozen
@@ -37,9 +37,11 @@ from dmlbench.plan.sources import stage_digest
 
 CONFIG = Path(os.path.relpath(HOME)) / "config"
 leave_garbage_at_exit()
+collect_seldom()
 let_jobs_import_from(LIBRARY)
 snakemake_parts.remember_pure_functions()
 snakemake_parts.check_each_script_once()
+snakemake_parts.describe_printed_jobs()
 
 
 try:

@@ -52,6 +52,12 @@ def test_collections_continue_until_the_end():
     ]
 
 
+def test_seldom_is_not_never():
+    call = "from dmlbench.garbage import collect_seldom\ncollect_seldom()\n"
+    many = "for _ in range(400_000):\n    each = []\n    each.append(each)\n"
+    assert run(f"{call}{CYCLE}\ndel cycle\n{many}print('made')")[:2] == ["finalized", "collected"]
+
+
 def test_collections_come_back_after_an_import_that_failed():
     def load() -> None:
         with without_collections():

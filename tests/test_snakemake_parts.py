@@ -14,9 +14,11 @@ from dmlbench.snakemake_parts import Part, replace
 from project import REPOSITORY
 from snakemake import common, dag, persistence, rules
 from snakemake import resources as snakemake_resources
+from snakemake.executors import dryrun
 from snakemake.iocontainers import Wildcards
 from snakemake.persistence import PersistenceBase
 from snakemake.scheduling.job_scheduler import JobRateLimiter
+from snakemake.settings.enums import Quietness
 from snakemake.settings.types import MaxJobsPerTimespan
 
 METHODS = ("has_metadata", "has_outdated_metadata", "input_changed", "params_changed")
@@ -85,6 +87,26 @@ def test_the_script_of_a_rule_is_looked_for_once(monkeypatch):
     for job in (one, one, each, each):
         dag.ScriptProcessor.process_job(SimpleNamespace(script_type="script"), job)
     assert looked == [one, each, each]
+
+
+def test_a_quiet_dry_run_describes_no_job(monkeypatch):
+    described = []
+    monkeypatch.setattr(dryrun.Executor, "printjob", lambda self, job: described.append(job))
+    snakemake_parts.describe_printed_jobs()
+    rules, progress, everything = Quietness.RULES, Quietness.PROGRESS, Quietness.ALL
+    calls = {
+        "plain": (None, {}),
+        "without progress": ({progress}, {}),
+        "for a plugin": ({rules}, {"plugin": None}),
+        "quiet": ({rules}, {}),
+        "silent": ({everything}, {}),
+    }
+    for name, (quiet, plugins) in calls.items():
+        settings = SimpleNamespace(quiet=quiet, log_handler_settings=plugins)
+        dryrun.Executor.printjob(
+            SimpleNamespace(workflow=SimpleNamespace(output_settings=settings)), name
+        )
+    assert described == ["plain", "without progress", "for a plugin"]
 
 
 class Named:

@@ -9,6 +9,7 @@ from dmlbench.plan.catalogs import slurm
 from dmlbench.plan.catalogs.cluster import Resources, Site, read_site
 from dmlbench.plan.costs.progress import Progress, Stage
 from project import CONFIG, REPOSITORY
+from snakemake.resources import Resources as Defaults
 
 SINFO = """\
 cpu*|2:00:00|4|8000|(null)
@@ -306,6 +307,15 @@ def test_jobs_of_all_who_share_the_results_are_looked_up(queued, answer, tmp_pat
 def test_the_profile_names_jobs_as_they_are_looked_up():
     profile = (REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text()
     assert f"\nslurm-jobname-prefix: {slurm._NAMED}\n" in profile
+
+
+def test_no_default_of_the_profile_looks_at_the_inputs_of_jobs():
+    """Snakemake's own defaults for a cluster take a third of a dry run of all studies."""
+    profile = (REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text()
+    sized = {name for name, value in Defaults.DEFAULTS["full"].items() if "input" in value}
+    assert sized == {"mem", "disk"}
+    for name in sized:
+        assert f"\n  {name}_mb: 1000\n" in profile
 
 
 def test_slurm_is_not_asked_where_no_call_has_used_it(answer, tmp_path):
