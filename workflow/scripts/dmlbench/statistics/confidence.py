@@ -170,9 +170,9 @@ def ranks_on_other_classes(
     keys = ["dataset", "network", "embedding_dim", "fold"]
     bounds, found, units = [], [], set()
     for key, own in in_units(scores).groupby(keys, sort=False):
-        here = dict(zip(keys, key, strict=True))
-        shift = shift_of(rows, ["method"], metric, **here)
-        alike = OverSplits(own, ["method"], _of_setting(classes, metric, here), shift=shift)
+        here, by = dict(zip(keys, key, strict=True)), ["method"]
+        shift = shift_of(rows, by, metric, **here)
+        alike = OverSplits(own, by, _of_setting(classes, metric, here), shift=shift)
         several = {
             (first, other): alike.difference({(first,): sign, (other,): -sign})
             for first, other in itertools.combinations(methods, 2)
@@ -186,8 +186,7 @@ def ranks_on_other_classes(
         units.add(alike.unit({(method,): 0.0 for method in methods}))
     low, high = np.mean(bounds, axis=0).T
     ranks = pd.DataFrame({"method": list(methods), "rank_low": low, "rank_high": high})
-    unit = CLASS if units == {CLASS} else SPLIT
-    return OnOtherClasses(ranks, _apart(methods, found), unit)
+    return OnOtherClasses(ranks, _apart(methods, found), CLASS if units == {CLASS} else SPLIT)
 
 
 def _of_setting(
