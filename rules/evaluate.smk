@@ -18,7 +18,6 @@ rule evaluate:
     params:
         metrics=lambda wildcards: PLAN.metrics(run_of(wildcards)),
         distance=lambda wildcards: run_of(wildcards).spec.evaluation_distance,
-        neighbors=not_compared(lambda wildcards: PLAN.configuration.neighbors),
         epoch_metrics=lambda wildcards: run_of(wildcards).spec.own_best_metrics,
         source=stage_digest("evaluate.py"),
     script:

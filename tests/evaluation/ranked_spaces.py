@@ -11,13 +11,10 @@ PRECISIONS = ["int8", "bfloat16", "float32", "float64"]
 
 
 def find(
-    x, y, *, precision="auto", neighbors="tiles", memory=2**15, metrics=brute_force.METRICS,
-    device="cpu", **given_,
-):  # fmt: skip
+    x, y, *, precision="auto", memory=2**15, metrics=brute_force.METRICS, device="cpu", **given_
+):
     space = read_space(x, y, **given_)
-    return find_ranks(
-        space, metrics, memory=memory, precision=precision, neighbors=neighbors, device=device
-    )
+    return find_ranks(space, metrics, memory=memory, precision=precision, device=device)
 
 
 def expected_ranks(*arguments, **keywords):

@@ -13,7 +13,6 @@ with job(snakemake):
         embeddings=snakemake.input.embeddings,
         metrics=snakemake.params.metrics,
         distance=snakemake.params.distance,
-        neighbors=snakemake.params.neighbors,
         threads=snakemake.threads,
         output=snakemake.output.scores,
         queries=snakemake.output.queries,

@@ -1,14 +1,9 @@
-"""Rows to cluster, or to find neighbors among, in main memory; faiss searches them."""
-
-from collections.abc import Callable
+"""Rows to cluster, in main memory; faiss searches them."""
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from dmlbench.evaluation._faiss import faiss
-
-_MOST_ON_GPU = 2048
-"""Neighbors of a query that faiss finds on a GPU."""
 
 
 class FaissPoints:
@@ -35,26 +30,6 @@ class FaissPoints:
         rows = len(assignment)
         ones, members = np.ones(rows, np.float32), np.arange(rows)
         return csr_array((ones, (assignment, members)), shape=(clusters, rows)) @ self._vectors
-
-
-def flat_index(
-    vectors: np.ndarray, device="cpu"
-) -> Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
-    """A search among rows [M, D] by float32 inner products, on a GPU if faiss can use the device.
-
-    It takes queries [Q, D] and a number k, and gives the k largest products of each, descending,
-    and their rows: float32 and int64 [Q, k].
-    """
-    index = on_cpu = faiss.IndexFlatIP(vectors.shape[1])
-    on_cpu.add(np.ascontiguousarray(vectors, np.float32))
-    if gpu := _resources(device):
-        index = faiss.index_cpu_to_gpu(*gpu, on_cpu)
-
-    def search(queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        which = index if k <= _MOST_ON_GPU else on_cpu
-        return which.search(np.ascontiguousarray(queries, np.float32), k)
-
-    return search
 
 
 def can_use(device) -> bool:

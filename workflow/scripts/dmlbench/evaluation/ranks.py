@@ -12,8 +12,6 @@ them, and only the others are computed exactly. Which are close is known from a 
           |
           |   ranks.find_ranks        how far down the metrics look: a limit on each query's ranks
           |
-          +--- neighbors: faiss --->   faiss_ranks.faiss_ranks: its candidates, ranked exactly
-          |
           +--- small ------------->   full_matrix.full_ranks: all pairs in float64, sorted by NumPy;
           |                           exact ties of positives and negatives come back here
           v
@@ -52,12 +50,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmlbench.errors import UserError
 from dmlbench.evaluation.full_matrix import full_ranks, is_small
 from dmlbench.evaluation.inputs import Space, class_runs
 from dmlbench.evaluation.retrieval import Ranks, reach
-
-NEIGHBORS = ("tiles", "faiss")
 
 
 class Found(NamedTuple):
@@ -82,7 +77,6 @@ def find_ranks(
     *,
     memory: int,
     precision: str = "auto",
-    neighbors: str = "tiles",
     device="cpu",
 ) -> Found:
     """Ranks of the positives of every query that has any, as far down as these metrics use.
@@ -92,25 +86,13 @@ def find_ranks(
         precision: of the first product: "bfloat16", "float32", "float64", or "auto", which also
             leaves small spaces without ties to NumPy. Comparisons within its error bound are
             resolved in exact arithmetic, so ranks do not depend on it.
-        neighbors: who finds candidates: our own "tiles", or "faiss"; ranks do not depend on it.
         device: of torch; ranks do not depend on it.
-
-    Raises:
-        UserError: `neighbors` is neither.
     """
-    if neighbors not in NEIGHBORS:
-        raise UserError(f"neighbors {neighbors!r}; allowed: {', '.join(NEIGHBORS)}")
     class_size = class_runs(space).length
     positives = class_size - space.itself.length
     limit, first_limit = _limits(metrics, positives, class_size)
     rank = None
-    if neighbors == "faiss":
-        from dmlbench.evaluation.faiss_ranks import faiss_ranks
-
-        rank, best, worst = faiss_ranks(
-            space, positives, limit, first_limit, memory=memory, device=device
-        )
-    elif precision == "auto" and str(device) == "cpu" and is_small(space, memory):
+    if precision == "auto" and str(device) == "cpu" and is_small(space, memory):
         rank = best = worst = full_ranks(space, positives, limit, first_limit)
     if rank is None:
         from dmlbench.evaluation.walk import walk_ranks

@@ -31,7 +31,6 @@ def write_scores(
     history: Path | None = None,
     epoch_metrics: Sequence[str] = (),
     distance: str = "cosine",
-    neighbors: str = "tiles",
 ) -> None:
     """Score a run's embeddings under every selection; one row per role, selection and metric.
 
@@ -42,7 +41,7 @@ def write_scores(
     Args:
         embeddings: Parquet file of `dmlbench.data.embeddings`.
         metrics: names of `dmlbench.evaluation.names`.
-        distance, neighbors: as `evaluate` takes them.
+        distance: as `evaluate` takes it.
         threads: CPU threads of the process.
         output: the Parquet file to write.
         queries: written, too: one row per query that has a positive, with image_id, label, role,
@@ -59,10 +58,7 @@ def write_scores(
             # The selected epoch is often the last one.
             if role not in latest or not _alike(space, latest[role][0]):
                 wanted = dict.fromkeys([*metrics, *_OF_A_QUERY])
-                latest[role] = (
-                    space,
-                    evaluate(**space, metrics=wanted, distance=distance, neighbors=neighbors),
-                )
+                latest[role] = space, evaluate(**space, metrics=wanted, distance=distance)
             _, result = latest[role]
             warn_of_caveats(result, f"{role}, {selection}")
             scores = {metric: result.scores[metric] for metric in metrics}

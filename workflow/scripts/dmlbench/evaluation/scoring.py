@@ -113,7 +113,6 @@ def evaluate(
     restarts: int = 1,
     device=None,
     memory: float | None = None,
-    neighbors: str = "tiles",
 ) -> Evaluation:
     """Score an embedding space.
 
@@ -138,8 +137,6 @@ def evaluate(
         device: where to rank and to cluster; by default the GPU of the embeddings, or the CPU.
         memory: bytes of working memory, beyond the embeddings and one float32 copy of them; by
             default 1 GiB, or 4 GiB on a GPU.
-        neighbors: who finds candidates for ranks: our own "tiles", or "faiss", which takes longer;
-            ranks are the same.
 
     Raises:
         UserError: unknown metrics; shapes or types that do not fit; rows that are not finite;
@@ -162,7 +159,7 @@ def evaluate(
         copies = 0
         if gallery is not None and (ids is None or gallery_ids is None):
             copies = count_copies(embeddings, gallery)
-        result = _retrieve(ranked, of_kind["retrieval"], memory, neighbors, device)
+        result = _retrieve(ranked, of_kind["retrieval"], memory, device)
         result = result._replace(copies=copies, unresolved=unresolved)
     vectors, classes = space.queries.vectors, space.queries.classes
     per_seed = cluster_scores(
@@ -186,8 +183,8 @@ def _apart(space: Space, rows, gallery, read: Callable[..., Space]):
     return space, (typical, resolved) if 0 < typical < resolved else None
 
 
-def _retrieve(space: Space, metrics: list[str], memory: int, neighbors: str, device) -> Evaluation:
-    ranking = find_ranks(space, metrics, memory=memory, neighbors=neighbors, device=device)
+def _retrieve(space: Space, metrics: list[str], memory: int, device) -> Evaluation:
+    ranking = find_ranks(space, metrics, memory=memory, device=device)
     if len(ranking.row) == 0:
         raise UserError("no query has another image of its class to find; allowed: at least 1")
     values = {name: per_query(name, ranking.ranks) for name in metrics}

@@ -97,7 +97,6 @@ class Configuration(Model):
     Attributes:
         own: folders of the user, read after `config/`; names or patterns from the working folder.
         gpu_memory: billions of bytes that one GPU of this machine holds; unknown if not given.
-        neighbors: who finds the candidates when runs are scored; scores do not depend on it.
         same_digits: whether CPUs use only instructions that all of them have.
         studies: files of `studies/`, without suffix; all of them if not given.
         reproduced_share: share of a published study's runs that `reproduced_<study>` trains again;
@@ -112,7 +111,6 @@ class Configuration(Model):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     runs_per_gpu: PositiveInt = 1
     gpu_memory: PositiveFloat | None = None
-    neighbors: Literal["tiles", "faiss"] = "tiles"
     same_digits: bool = False
     environment: Literal["cpu", "gpu"] = "cpu"
     studies: Annotated[list[Identifier], Field(min_length=1)] | None = None
