@@ -13,7 +13,6 @@ from dmlbench.evaluation import score
 from dmlbench.files import damage_is_named, full_disk_is_a_user_error
 from dmlbench.presentation import report
 from dmlbench.samplers import Batch
-from dmlbench.search.storage import DATABASE, open_study
 from dmlbench.search.trials import Trials
 from dmlbench.statistics.paired import paired_differences
 from dmlbench.training.device import pick_device
@@ -121,12 +120,6 @@ def _(folder):
     study.add_trials(10 * [failed])
     with Trials("mine", study, {}, folder, budget=20, most_failed=0.5).claimed(None):
         pass
-
-
-@situation("the database of searches")
-def _(folder, patch):
-    patch.setenv(DATABASE, "nosuch://user:secret@host/name")
-    open_study(folder / "mine" / "state", "mine")
 
 
 @situation("… queries have no other image")

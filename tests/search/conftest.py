@@ -8,7 +8,6 @@ from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.training.data import read_roles
-from postgres import postgres as postgres
 from project import CONFIG
 
 

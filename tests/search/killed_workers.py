@@ -1,8 +1,6 @@
 """Workers of one search of trainings, killed 30 times: at random moments and during trials.
 
 Run as a process of its own that does no work itself: its workers are forks and start at once.
-With the folder of a database's files as the third argument the trials are in that database, and
-every tenth time the database is killed instead of a worker.
 """
 
 import json
@@ -18,12 +16,10 @@ import pyarrow.parquet as pq
 from dmlbench.search import worker_job
 from dmlbench.search.objective import TrainingObjective
 from dmlbench.search.outcome import finalize
-from dmlbench.search.storage import DATABASE
 from dmlbench.search.trials import open_trials
 from dmlbench.training import checkpoint
 from optuna.storages.journal._storage import JournalOperation
 from optuna.trial import TrialState
-from postgres import Server
 from test_search_trainings import facts
 
 KILLS = 30
@@ -68,11 +64,11 @@ class Worker:
         """Kill it, whatever it is doing."""
         os.kill(self.pid, signal.SIGKILL)
 
-    def ended(self, *, database: bool) -> bool:
-        """Wait for it: whether it came to its end, or was killed or lost its database."""
+    def ended(self) -> bool:
+        """Wait for it: whether it came to its end, or was killed."""
         os.close(self._trials)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        assert status in ((0, 1, -signal.SIGKILL) if database else (0, -signal.SIGKILL)), status
+        assert status in (0, -signal.SIGKILL), status
         return status == 0
 
 
@@ -94,37 +90,28 @@ def endings(folder: Path) -> Counter:
     return Counter(e["trial_id"] for e in ends if TrialState(e["state"]).is_finished())
 
 
-def main(data_folder: Path, folder: Path, server: Server | None = None) -> None:
+def main(data_folder: Path, folder: Path) -> None:
     data = {name: data_folder / file for name, file in FILES.items()}
     data |= {"device": "cpu", "threads": 1}
     chance = random.Random(0)
     start = time.monotonic()
-    assert Worker(data, folder / "undisturbed", 0).ended(database=False)
+    assert Worker(data, folder / "undisturbed", 0).ended()
     of_trial = (time.monotonic() - start) / BUDGET
     expected = found(data, folder / "undisturbed")
-    if server:
-        os.environ[DATABASE] = server.url
     disturbed, lost = folder / "disturbed", 0
     running = [Worker(data, disturbed, number) for number in range(WORKERS)]
     for kill in range(1, KILLS + 1):
-        if server and kill % 10 == 0:
-            server.kill()
-            server.start()
-            continue
         worker = running.pop(chance.randrange(WORKERS))
         if kill % 2:
             worker.wait_for_trial()
         time.sleep(chance.uniform(0, of_trial))
         worker.kill()
-        lost += not worker.ended(database=server is not None)
+        lost += not worker.ended()
         running.append(Worker(data, disturbed, worker.number))
-    lost += sum(not worker.ended(database=server is not None) for worker in running)
-    assert Worker(data, disturbed, 0).ended(database=False)
+    lost += sum(not worker.ended() for worker in running)
+    assert Worker(data, disturbed, 0).ended()
     assert found(data, disturbed) == expected, "other trials"
-    if server:
-        assert not list(disturbed.glob("*/journal.log")), "not in the database"
-    else:
-        assert endings(disturbed) == Counter(range(BUDGET)), "a trial lost or doubled"
+    assert endings(disturbed) == Counter(range(BUDGET)), "a trial lost or doubled"
     trials = open_trials("killed", GIVEN, disturbed)
     attempts = [trial.user_attrs["attempts"] for trial in trials.get()]
     assert BUDGET < sum(attempts) <= BUDGET + lost, attempts
@@ -144,5 +131,4 @@ FILES = {
 }
 
 if __name__ == "__main__":
-    data_folder, folder, *servers = map(Path, sys.argv[1:])
-    main(data_folder, folder, *map(Server, servers))
+    main(*map(Path, sys.argv[1:]))

@@ -1,8 +1,7 @@
-"""Where a search keeps its trials: a journal that many processes append to, or a database."""
+"""Where a search keeps its trials: a journal that many processes append to."""
 
 import json
 import os
-import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +9,13 @@ from typing import BinaryIO
 
 import optuna
 from optuna.pruners import BasePruner
-from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from sqlalchemy.exc import SQLAlchemyError
 
 from dmlbench import locks
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write, full_disk_is_a_user_error
+from dmlbench.files import full_disk_is_a_user_error
 from dmlbench.shared_files import end_of_last_line, read_shared, rewrite, shared_file
-
-DATABASE = "DMLBENCH_SEARCH_DATABASE"
-"""Environment variable: a database's URL, as `postgresql+psycopg://user:password@host/name`."""
 
 _CHECKSUM, _AFTER = "crc32", "after"
 """Keys of a line: its checksum, and that of the line before it."""
@@ -32,54 +27,22 @@ def open_study(folder: Path, name: str, pruner: BasePruner | None = None) -> opt
     """The study of a search, created if it does not exist.
 
     Args:
-        folder: the search's; the journal is `journal.log` in it, unless there is a database.
+        folder: the search's, for its `journal.log`.
         name: of the study: a search with a different definition has another one.
         pruner: decides when to give up a trial; None for never.
-
-    Raises:
-        UserError: the database cannot be opened.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    url = os.environ.get(DATABASE)
-    return optuna.create_study(
-        storage=_database(url, folder) if url else _journal(folder),
-        study_name=f"{name}-{_identity(folder)}" if url else name,
-        direction="maximize",
-        pruner=pruner or optuna.pruners.NopPruner(),
-        load_if_exists=True,
-    )
-
-
-def _journal(folder: Path) -> BaseStorage:
     journal = _Journal(folder / "journal.log", folder / "locks" / "journal")
     # Optuna appends before it reads.
     for _ in journal.read_logs(0):
         pass
-    return JournalStorage(journal)
-
-
-def _database(url: str, folder: Path) -> BaseStorage:
-    # The first process to open it creates the tables; searches are siblings of `folder`'s parent.
-    with locks.held(folder.parents[1] / ".database.lock"):
-        try:
-            # Reconnect after a restart of the database.
-            return RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
-        except (ImportError, RuntimeError, ValueError, SQLAlchemyError) as error:
-            # A driver's message may contain the password.
-            raise UserError(
-                f"the database of searches ({DATABASE}) cannot be opened: {type(error).__name__}; "
-                "allowed: the URL of a server that runs, with its driver installed"
-            ) from None
-
-
-def _identity(folder: Path) -> str:
-    """Distinguishes this folder's trials from those of the same search in other results."""
-    path = folder / "identity"
-    with locks.held(folder / "locks" / "identity"):
-        if not path.exists():
-            with atomic_write(path) as unfinished:
-                unfinished.write_text(uuid.uuid4().hex[:8], encoding="utf-8")
-        return path.read_text(encoding="utf-8")
+    return optuna.create_study(
+        storage=JournalStorage(journal),
+        study_name=name,
+        direction="maximize",
+        pruner=pruner or optuna.pruners.NopPruner(),
+        load_if_exists=True,
+    )
 
 
 class _Journal(JournalFileBackend):
