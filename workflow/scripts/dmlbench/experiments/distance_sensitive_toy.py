@@ -1,6 +1,7 @@
 """Ranking and distance-sensitive losses on Gaussian classes: karaman2021's table 4.1, trained."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments.gaussian_classes import METRICS
 from dmlbench.losses import build_loss
+from dmlbench.part import Part
 from dmlbench.samplers import build_sampler
 from dmlbench.values import Count, Interval, Positive
 
@@ -25,7 +27,7 @@ _OPTIMIZERS = {
 }
 
 
-class DistanceSensitiveToy:
+class DistanceSensitiveToy(Part):
     """An MLP 3 - 32 - out with leaky ReLU, trained with each setting of table 4.1.
 
     All trainings of a seed have the points of `gaussian_classes` of that seed, the same initial
@@ -56,34 +58,15 @@ class DistanceSensitiveToy:
     Source: karaman2021, sections 4.1.1, 4.1.2 and 4.2.1, table 4.1.
     """
 
-    def __init__(
-        self,
-        *,
-        margins: Sequence[float] = (0.01, 0.1, 2.5, 40),
-        m1: Sequence[float] = (-2.25, -2.5, -2.75),
-        m2: Sequence[float] = (5, 10),
-        embedding_dim: Count = 4,
-        normalize: bool = True,
-        optimizer: Literal["adam", "rmsprop", "sgd"] = "rmsprop",
-        learning_rate: Positive = 1e-3,
-        iterations: Count = 200,
-        samples: Annotated[int, Interval(ge=8)] = 200,
-    ):
-        self.settings = [("ranking", f"m={m:g}", {"margin": m}) for m in margins] + [
-            (
-                "distance_sensitive",
-                f"s=1,r=2,rho=1,m_1={low:g},m_2={high:g}",
-                {"s": 1, "r": 2, "rho": 1.0, "m1": low, "m2": high},
-            )
-            for low in m1
-            for high in m2
-        ]
-        self.embedding_dim = embedding_dim
-        self.normalize = normalize
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.iterations = iterations
-        self.samples = samples
+    margins: Sequence[float] = (0.01, 0.1, 2.5, 40)
+    m1: Sequence[float] = (-2.25, -2.5, -2.75)
+    m2: Sequence[float] = (5, 10)
+    embedding_dim: Count = 4
+    normalize: bool = True
+    optimizer: Literal["adam", "rmsprop", "sgd"] = "rmsprop"
+    learning_rate: Positive = 1e-3
+    iterations: Count = 200
+    samples: Annotated[int, Interval(ge=8)] = 200
 
     def run(self, seed: int) -> Outcome:
         drawn, classes = draw_classes(
@@ -92,7 +75,7 @@ class DistanceSensitiveToy:
         points = torch.from_numpy(drawn[classes < 12].astype(np.float32))
         labels = torch.from_numpy(classes[classes < 12])
         spaces = {("initial_features", ""): self._network(seed)}
-        for name, variant, options in self.settings:
+        for name, variant, options in self._settings():
             network = self._network(seed)
             loss = build_loss(name, num_classes=12, embedding_dim=self.embedding_dim, **options)
             self._train(network, loss, points, labels, seed)
@@ -109,6 +92,14 @@ class DistanceSensitiveToy:
         table = pd.concat(parts, ignore_index=True)
         common = {"dataset": "toy", "network": "mlp", "embedding_dim": self.embedding_dim}
         return Outcome(table.assign(**common, role="train"), arrays)
+
+    def _settings(self) -> Iterator[tuple[str, str, dict]]:
+        """Loss, variant and options of each training."""
+        for margin in self.margins:
+            yield "ranking", f"m={margin:g}", {"margin": margin}
+        for low, high in itertools.product(self.m1, self.m2):
+            options = {"s": 1, "r": 2, "rho": 1.0, "m1": low, "m2": high}
+            yield "distance_sensitive", f"s=1,r=2,rho=1,m_1={low:g},m_2={high:g}", options
 
     def _network(self, seed: int) -> nn.Sequential:
         with torch.random.fork_rng(devices=[]):

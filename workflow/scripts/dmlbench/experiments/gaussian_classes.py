@@ -8,6 +8,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.part import Part
 from dmlbench.values import Count, Interval, Positive
 
 METHODS = ("input_space",)
@@ -25,7 +26,7 @@ METRICS = (
 """The columns of table 4.1."""
 
 
-class GaussianClasses:
+class GaussianClasses(Part):
     """Nine metrics of one draw of Gaussian classes, by Euclidean distance.
 
     Class means are uniform in [0, 1]^3, the covariance is 0.02 I, each class has 200 points. The
@@ -42,20 +43,16 @@ class GaussianClasses:
     Source: karaman2021, section 4.1.2 and the first row of table 4.1.
     """
 
-    def __init__(
-        self,
-        *,
-        classes: Count = 32,
-        training_classes: Annotated[int, Interval(ge=2)] = 12,
-        samples: Annotated[int, Interval(ge=2)] = 200,
-        variance: Positive = 0.02,
-    ):
-        if training_classes >= classes:
-            raise UserError(f"training_classes={training_classes}; allowed: less than {classes}")
-        self.classes = classes
-        self.training_classes = training_classes
-        self.samples = samples
-        self.variance = variance
+    classes: Count = 32
+    training_classes: Annotated[int, Interval(ge=2)] = 12
+    samples: Annotated[int, Interval(ge=2)] = 200
+    variance: Positive = 0.02
+
+    def __post_init__(self):
+        if self.training_classes >= self.classes:
+            raise UserError(
+                f"training_classes={self.training_classes}; allowed: less than {self.classes}"
+            )
 
     def run(self, seed: int) -> Outcome:
         points, labels = draw_classes(

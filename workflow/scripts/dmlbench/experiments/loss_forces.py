@@ -11,6 +11,7 @@ from dmlbench import registry
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
+from dmlbench.part import Part
 from dmlbench.values import Interval, TripletLoss, losses_of_triplets
 
 METRICS = ("force", "kept")
@@ -19,7 +20,7 @@ _ANGLES = (0.0, 1.0, 0.6)
 """Angles of anchor, positive and negative on the unit circle: the negative is in between."""
 
 
-class LossForces:
+class LossForces(Part):
     """Forces on a triplet of the unit circle, and the places of a negative that has a force.
 
     Table: for each loss and each point of the triplet (variant `point=<role>`) the `force`, the
@@ -38,16 +39,9 @@ class LossForces:
     Source: the analysis of karaman2021, section 3.
     """
 
-    def __init__(
-        self,
-        *,
-        losses: Sequence[TripletLoss] | None = None,
-        options: Mapping[TripletLoss, Mapping[str, float]] | None = None,
-        grid: Annotated[int, Interval(ge=2)] = 81,
-    ):
-        self.options = options or {}
-        self.losses = list(losses or triplet_losses())
-        self.grid = grid
+    losses: Sequence[TripletLoss] | None = None
+    options: Mapping[TripletLoss, Mapping[str, float]] | None = None
+    grid: Annotated[int, Interval(ge=2)] = 81
 
     def run(self, seed: int) -> Outcome:
         triplet = torch.tensor(_ANGLES, dtype=torch.float64)
@@ -55,8 +49,8 @@ class LossForces:
         extent = np.array([-2.0, 2.0, -2.0, 2.0])
         arrays = {"points_forces": places[:2].numpy(), "extent_forces": extent}
         parts = []
-        for name in self.losses:
-            options = self.options.get(name, {})
+        for name in self.losses or triplet_losses():
+            options = (self.options or {}).get(name, {})
             loss = build_loss(name, num_classes=2, embedding_dim=2, **options)
             derivatives = torch.cat(forces(loss, *places[:, None].unbind(0)))
             kept = kept_region(loss, places[:2], extent, self.grid)

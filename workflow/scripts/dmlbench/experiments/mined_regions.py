@@ -10,6 +10,7 @@ from torch import nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss
+from dmlbench.part import Part
 from dmlbench.values import Interval, Positive
 
 _APART = 0.5
@@ -51,7 +52,7 @@ METRICS = (
 )
 
 
-class MinedRegions:
+class MinedRegions(Part):
     """Easy, semi-hard and hard places of a negative and of a positive, and what losses keep.
 
     With d_an - d_ap above `margin` a place is easy (#1), above 0 semi-hard (#2), above -`margin`
@@ -77,9 +78,8 @@ class MinedRegions:
     Source: karaman2021, section 2.1.2, figure 2.5, table 3.4, appendix B.
     """
 
-    def __init__(self, *, margin: Positive = 0.2, grid: Annotated[int, Interval(ge=2)] = 100):
-        self.margin = margin
-        self.grid = grid
+    margin: Positive = 0.2
+    grid: Annotated[int, Interval(ge=2)] = 100
 
     def run(self, seed: int) -> Outcome:
         shares, arrays = self._types()

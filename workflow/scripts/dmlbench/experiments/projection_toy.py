@@ -13,6 +13,7 @@ from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.miners._representatives import anchored
+from dmlbench.part import Part
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import Batch, build_sampler
 from dmlbench.tuples import Pairs, all_pairs
@@ -39,7 +40,7 @@ class Problem(NamedTuple):
     solution: Tensor
 
 
-class ProjectionToy:
+class ProjectionToy(Part):
     """Violated constraints by projection: PROFS against plain training with as many steps.
 
     A linear map from 2 + nuisance dimensions to 2 is to bring positive pairs within 0.4 and
@@ -69,32 +70,23 @@ class ProjectionToy:
     ours; the paper has none of this kind.
     """
 
-    def __init__(
-        self,
-        *,
-        classes: Annotated[int, Interval(ge=2)] = 20,
-        samples: Annotated[int, Interval(ge=2)] = 12,
-        nuisance: CountOrZero = 14,
-        batch_size: int = 16,
-        images_per_class: Annotated[int, Interval(ge=2)] = 2,
-        projections: Count = 30,
-        rho: Positive = 6.0,
-        proximity: NotNegative = 1e-3,
-        learning_rate: Positive = 0.01,
-    ):
-        if batch_size % images_per_class or batch_size > images_per_class * classes:
+    classes: Annotated[int, Interval(ge=2)] = 20
+    samples: Annotated[int, Interval(ge=2)] = 12
+    nuisance: CountOrZero = 14
+    batch_size: int = 16
+    images_per_class: Annotated[int, Interval(ge=2)] = 2
+    projections: Count = 30
+    rho: Positive = 6.0
+    proximity: NotNegative = 1e-3
+    learning_rate: Positive = 0.01
+
+    def __post_init__(self):
+        most = self.images_per_class * self.classes
+        if self.batch_size % self.images_per_class or self.batch_size > most:
             raise UserError(
-                f"batch_size={batch_size}; allowed: a multiple of images_per_class="
-                f"{images_per_class}, at most {images_per_class * classes}"
+                f"batch_size={self.batch_size}; allowed: a multiple of images_per_class="
+                f"{self.images_per_class}, at most {most}"
             )
-        self.classes = classes
-        self.samples = samples
-        self.nuisance = nuisance
-        self.batch = {"batch_size": batch_size, "images_per_class": images_per_class}
-        self.projections = projections
-        self.rho = rho
-        self.proximity = proximity
-        self.learning_rate = learning_rate
 
     def run(self, seed: int) -> Outcome:
         problem = self.problem(seed)
@@ -134,10 +126,11 @@ class ProjectionToy:
         self, way: str, problem: Problem, start: Tensor, seed: int
     ) -> Iterator[tuple[int, int]]:
         """Violated constraints of positive and of negative pairs before and after each M steps."""
-        profs = build_sampler("profs", problem.labels, seed=seed, rho=self.rho, **self.batch)
-        balanced = build_sampler("class_balanced", problem.labels, seed=seed, **self.batch)
+        of = {"batch_size": self.batch_size, "images_per_class": self.images_per_class}
+        profs = build_sampler("profs", problem.labels, seed=seed, rho=self.rho, **of)
+        balanced = build_sampler("class_balanced", problem.labels, seed=seed, **of)
         sampler = profs if way == "profs" else balanced
-        first = torch.zeros(self.batch["batch_size"], dtype=torch.bool)
+        first = torch.zeros(self.batch_size, dtype=torch.bool)
         first[profs.representative_positions] = True
         choose: Callable[[Pairs], Pairs] = (
             (lambda pairs: pairs) if way == "plain" else (lambda pairs: anchored(pairs, first))

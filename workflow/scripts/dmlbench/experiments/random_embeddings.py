@@ -10,13 +10,14 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.part import Part
 from dmlbench.values import Count, Interval
 
 METHODS = ("random", "closed_form")
 METRICS = ("recall_at_1", "r_precision", "map_at_r", "nmi", "ami", "f1")
 
 
-class RandomEmbeddings:
+class RandomEmbeddings(Part):
     """Metrics of random embeddings with random labels, as the number of classes grows.
 
     Embeddings are standard normal and compared by cosine. Classes are of one size, as in the
@@ -33,29 +34,25 @@ class RandomEmbeddings:
     figure has no printed values.
     """
 
-    def __init__(
-        self,
-        *,
-        points: Annotated[int, Interval(ge=4)] = 10_000,
-        embedding_dim: Count = 64,
-        classes: Sequence[Annotated[int, Interval(ge=2)]] = (
-            10,
-            20,
-            50,
-            100,
-            200,
-            500,
-            1000,
-            2000,
-            5000,
-        ),
-    ):
-        for number in classes:
-            if number > points // 2:
-                raise UserError(f"classes={number}; allowed: 2 to {points // 2}, half the points")
-        self.points = points
-        self.embedding_dim = embedding_dim
-        self.classes = list(classes)
+    points: Annotated[int, Interval(ge=4)] = 10_000
+    embedding_dim: Count = 64
+    classes: Sequence[Annotated[int, Interval(ge=2)]] = (
+        10,
+        20,
+        50,
+        100,
+        200,
+        500,
+        1000,
+        2000,
+        5000,
+    )
+
+    def __post_init__(self):
+        half = self.points // 2
+        for number in self.classes:
+            if number > half:
+                raise UserError(f"classes={number}; allowed: 2 to {half}, half the points")
 
     def run(self, seed: int) -> Outcome:
         rng = np.random.default_rng(seed)

@@ -13,6 +13,7 @@ from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
+from dmlbench.part import Part
 from dmlbench.plan.catalogs.defaults import defaults
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
@@ -43,7 +44,7 @@ _SEGMENTS = {
 """Four lines from start to end for each role."""
 
 
-class RhoLines:
+class RhoLines(Part):
     """A small network trained on four lines and scored on four others, plain and regularized.
 
     Two hidden layers of 30 neurons with ReLU, 2-D in and out, output on the unit circle;
@@ -71,34 +72,25 @@ class RhoLines:
     Source: roth2020, appendix G and figures 6 and 12.
     """
 
-    def __init__(
-        self,
-        *,
-        lines: Literal["diagonal", "vertical"] = "vertical",
-        samples: Annotated[int, Interval(ge=2)] = 15,
-        regularizer: Literal["rho", "rho_anchor"] = "rho",
-        optimizer: Literal["adam", "sgd"] = "adam",
-        miner: PairMiner = "all_valid",
-        p_switch: Share | Sequence[Share] = 0.001,
-        iterations: Count = 200,
-        batch_size: Annotated[int, Interval(ge=2)] = 24,
-        learning_rate: Positive = 0.03,
-        margin: Positive = 0.1,
-    ):
-        self.lines = lines
-        self.samples = samples
-        probabilities = [p_switch] if isinstance(p_switch, int | float) else p_switch
+    lines: Literal["diagonal", "vertical"] = "vertical"
+    samples: Annotated[int, Interval(ge=2)] = 15
+    regularizer: Literal["rho", "rho_anchor"] = "rho"
+    optimizer: Literal["adam", "sgd"] = "adam"
+    miner: PairMiner = "all_valid"
+    p_switch: Share | Sequence[Share] = 0.001
+    iterations: Count = 200
+    batch_size: Annotated[int, Interval(ge=2)] = 24
+    learning_rate: Positive = 0.03
+    margin: Positive = 0.1
+
+    def __post_init__(self):
+        one = isinstance(self.p_switch, int | float)
         self.regularizers = {
-            f"p_switch={value:g}": build_regularizer(regularizer, p_switch=value)
-            for value in probabilities
+            f"p_switch={value:g}": build_regularizer(self.regularizer, p_switch=value)
+            for value in ([self.p_switch] if one else self.p_switch)
         }
-        self.optimizer = optimizer
         # as finished results have it, not as the library prefers
-        self.miner = build_miner(miner, **defaults("miners", miner))
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.margin = margin
+        self.mine = build_miner(self.miner, **defaults("miners", self.miner))
 
     def run(self, seed: int) -> Outcome:
         rng = np.random.default_rng(seed)
@@ -151,7 +143,7 @@ class RhoLines:
                     batches = list(sampler.epoch(epoch))
                 batch = batches[position]
                 embeddings = network(x[batch])
-                pairs = self.miner(embeddings, y[batch])
+                pairs = self.mine(embeddings, y[batch])
                 if regularizer is not None:
                     pairs = regularizer(pairs)
                 optimizer.zero_grad()

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
+from dmlbench.part import Part
 from dmlbench.plan.catalogs.defaults import defaults
 from dmlbench.values import Interval
 
@@ -51,7 +52,7 @@ METRICS = (
 )
 
 
-class SimilarityTypes:
+class SimilarityTypes(Part):
     """Whether the weight |dL / dS_an| of a negative pair changes as a similarity moves.
 
     The three types of Wang et al. 2019, as psomas2020 section 2.3.1.7 defines them: `self`, S_an
@@ -64,8 +65,7 @@ class SimilarityTypes:
         steps: number of values of the similarity that moves.
     """
 
-    def __init__(self, *, steps: Annotated[int, Interval(ge=2)] = 21):
-        self.steps = steps
+    steps: Annotated[int, Interval(ge=2)] = 21
 
     def run(self, seed: int) -> Outcome:
         parts, arrays = [], {}

@@ -7,13 +7,14 @@ import pandas as pd
 
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.part import Part
 from dmlbench.values import Interval, Positive
 
 METHODS = ("interleaved", "adjacent", "separate")
 METRICS = ("recall_at_1", "nmi", "ami", "f1", "r_precision", "map_at_r")
 
 
-class ToySpaces:
+class ToySpaces(Part):
     """Two classes in three spaces, all near 100% R@1, scored by Euclidean distance.
 
     - `interleaved`: each class is four groups that alternate with those of the other class;
@@ -31,9 +32,8 @@ class ToySpaces:
     Source: musgrave2020, section 2.3 and figure 1.
     """
 
-    def __init__(self, *, samples: Annotated[int, Interval(ge=8)] = 200, spread: Positive = 0.08):
-        self.samples = samples
-        self.spread = spread
+    samples: Annotated[int, Interval(ge=8)] = 200
+    spread: Positive = 0.08
 
     def run(self, seed: int) -> Outcome:
         rng = np.random.default_rng(seed)

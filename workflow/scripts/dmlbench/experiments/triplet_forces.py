@@ -14,6 +14,7 @@ from dmlbench.experiments._printed_forces import PRINTED
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
 from dmlbench.losses.distance_sensitive import ideal_rho
+from dmlbench.part import Part
 from dmlbench.values import Count, Interval
 
 METHODS = (
@@ -51,7 +52,7 @@ _IDEAL = 12 / 7
 _NO_CLAMP = {"m1": 1e3, "m2": 1e6}
 
 
-class TripletForces:
+class TripletForces(Part):
     """Forces by autograd next to the printed derivatives; regions of the in-loss miner.
 
     Table: for each of the eleven losses of tables 3.1 to 3.3 and each point of a triplet
@@ -80,9 +81,8 @@ class TripletForces:
     Source: karaman2021, tables 3.1 to 3.3, figures 3.4 to 3.7 and B.1, equation 3.19, appendix B.
     """
 
-    def __init__(self, *, triplets: Count = 100, grid: Annotated[int, Interval(ge=2)] = 121):
-        self.triplets = triplets
-        self.grid = grid
+    triplets: Count = 100
+    grid: Annotated[int, Interval(ge=2)] = 121
 
     def run(self, seed: int) -> Outcome:
         generator = torch.Generator().manual_seed(seed)

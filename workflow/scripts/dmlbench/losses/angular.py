@@ -2,16 +2,17 @@
 
 from typing import Annotated, Literal
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._angular import angular_terms
 from dmlbench.losses._geometry import cosine_similarities, total
+from dmlbench.losses._loss import Loss
 from dmlbench.losses.n_pair_per_pair import NPairPerPair
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Added, Interval, NotNegative
 
 
-class Angular(nn.Module):
+class Angular(Loss):
     """N-pair loss plus weight / B times the sum over positive pairs of the angular term.
 
     The angular term is log(1 + sum_n exp(4 t (x_a + x_p) x_n - 2 (1 + t) x_a x_p)) with
@@ -28,17 +29,13 @@ class Angular(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(
-        self,
-        *,
-        alpha: Annotated[float, Interval(ge=1e-3, le=60)] = 45,
-        weight: NotNegative = 2,
-        l2: NotNegative = 0.005,
-        lengths: Annotated[Literal["squared", "plain"], Added()] = "squared",
-    ):
-        super().__init__()
-        self.alpha, self.weight = alpha, weight
-        self.n_pair = NPairPerPair(l2=l2, lengths=lengths)
+    alpha: Annotated[float, Interval(ge=1e-3, le=60)] = 45
+    weight: NotNegative = 2
+    l2: NotNegative = 0.005
+    lengths: Annotated[Literal["squared", "plain"], Added()] = "squared"
+
+    def __post_init__(self):
+        self.n_pair = NPairPerPair(l2=self.l2, lengths=self.lengths)
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

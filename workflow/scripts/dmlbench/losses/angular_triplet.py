@@ -2,15 +2,13 @@
 
 import math
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._geometry import euclidean_distances
-from dmlbench.tuples import Triplets
+from dmlbench.losses._loss import LossOfDistances
 from dmlbench.values import Positive
 
 
-class AngularTriplet(nn.Module):
+class AngularTriplet(LossOfDistances):
     """Bound on the triangle's angle at the negative, averaged over triplets.
 
         L(a, p, n) = max(0, d_ap^2 - 4 tan(rho)^2 ||n - (a + p) / 2||^2)
@@ -27,18 +25,11 @@ class AngularTriplet(nn.Module):
     factor 4 where 2 is right.
     """
 
-    def __init__(self, *, rho: Positive = 0.6, hinge: bool = True):
-        super().__init__()
-        self.squared_tangent = math.tan(rho) ** 2
-        self.hinge = hinge
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
-        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
-        d = euclidean_distances(embeddings)
-        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
+    rho: Positive = 0.6
+    hinge: bool = True
 
     def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
         """L for distances d_ap, d_an, d_pn, elementwise."""
         four_medians = 2 * an.square() + 2 * pn.square() - ap.square()
-        value = ap.square() - self.squared_tangent * four_medians
+        value = ap.square() - math.tan(self.rho) ** 2 * four_medians
         return value.relu() if self.hinge else value

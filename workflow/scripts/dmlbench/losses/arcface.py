@@ -4,15 +4,16 @@ import math
 from typing import Annotated
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import NEVER, products, unit
-from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import own_and_others
 from dmlbench.values import Added, Angle, Positive
 
 
-class ArcFace(nn.Module):
+class ArcFace(LossWithProxies):
     """Cross-entropy of scale cos(theta_j), with cos(theta_y + margin) for the own class.
 
     theta_j is the angle between embedding and class weight j; the mean over the batch, where
@@ -30,18 +31,9 @@ class ArcFace(nn.Module):
             roth2020. Until February 2021 that code had no margin: it added one to all logits.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        embedding_dim: int,
-        *,
-        scale: Positive = 64,
-        margin: Angle = 28.6,
-        clamped: Annotated[bool, Added()] = False,
-    ):
-        super().__init__()
-        self.scale, self.margin, self.clamped = scale, math.radians(margin), clamped
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    scale: Positive = 64
+    margin: Angle = 28.6
+    clamped: Annotated[bool, Added()] = False
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""
@@ -55,5 +47,6 @@ class ArcFace(nn.Module):
         cosine = own / self.scale
         # the smallest sine keeps the slope finite if embedding and weight are parallel
         sine = (1 - cosine.square()).clamp_min(torch.finfo(cosine.dtype).eps).sqrt()
-        with_margin = cosine * math.cos(self.margin) - sine * math.sin(self.margin)
+        margin = math.radians(self.margin)
+        with_margin = cosine * math.cos(margin) - sine * math.sin(margin)
         return softplus(others - self.scale * with_margin).mean()

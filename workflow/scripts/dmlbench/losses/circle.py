@@ -1,14 +1,15 @@
 """Circle loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
 
-class Circle(nn.Module):
+class Circle(Loss):
     """Mean over anchors of log(1 + sum_n e^N_n sum_p e^P_p), softly S_p > 1 - m and S_n < m.
 
     N = gamma a_n (S_n - m) and P = -gamma a_p (S_p - 1 + m) over the negatives n and positives p;
@@ -27,9 +28,8 @@ class Circle(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(self, *, margin: float = 0.4, gamma: Positive = 80):
-        super().__init__()
-        self.margin, self.gamma = margin, gamma
+    margin: float = 0.4
+    gamma: Positive = 80
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

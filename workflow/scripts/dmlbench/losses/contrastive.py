@@ -1,12 +1,13 @@
 """Contrastive loss on cosine similarities."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, total
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 
 
-class Contrastive(nn.Module):
+class Contrastive(Loss):
     """Mean over the pairs of -S_ij for a positive pair and [S_ij - margin]_+ for a negative one.
 
     S is the cosine similarity. Source: psomas2020 eq. 2.15. The Euclidean forms of
@@ -17,9 +18,7 @@ class Contrastive(nn.Module):
         margin: similarity above which a negative pair is pushed apart.
     """
 
-    def __init__(self, *, margin: float = 0.5):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.5
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

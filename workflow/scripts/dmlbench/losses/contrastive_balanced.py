@@ -1,13 +1,14 @@
 """Contrastive loss with equal weights of positive and negative pairs."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances, indicator
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._margin import mean_of_nonzero
 from dmlbench.tuples import Pairs, all_pairs
 
 
-class ContrastiveBalanced(nn.Module):
+class ContrastiveBalanced(Loss):
     """Mean of [d - positive_margin]_+ over positive pairs, plus of [margin - d]_+ over negative.
 
     Each mean is over the pairs with a loss above 0; d is the Euclidean distance of the
@@ -19,9 +20,8 @@ class ContrastiveBalanced(nn.Module):
         positive_margin: distance above which a positive pair is pulled together.
     """
 
-    def __init__(self, *, margin: float = 1, positive_margin: float = 0):
-        super().__init__()
-        self.margin, self.positive_margin = margin, positive_margin
+    margin: float = 1
+    positive_margin: float = 0
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

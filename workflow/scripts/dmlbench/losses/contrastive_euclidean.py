@@ -1,12 +1,13 @@
 """Contrastive loss on Euclidean distances."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances, total
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 
 
-class ContrastiveEuclidean(nn.Module):
+class ContrastiveEuclidean(Loss):
     """Mean over pairs of [d - positive_margin]_+ if positive, [margin - d]_+ if negative.
 
     d is the Euclidean distance of the embeddings as given. Source: roth2020 eq. 1 (its positive
@@ -17,9 +18,8 @@ class ContrastiveEuclidean(nn.Module):
         positive_margin: distance above which a positive pair is pulled together.
     """
 
-    def __init__(self, *, margin: float = 1, positive_margin: float = 0):
-        super().__init__()
-        self.margin, self.positive_margin = margin, positive_margin
+    margin: float = 1
+    positive_margin: float = 0
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

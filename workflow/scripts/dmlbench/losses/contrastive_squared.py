@@ -1,13 +1,14 @@
 """Contrastive loss on squared hinges."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances, total
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
 
-class ContrastiveSquared(nn.Module):
+class ContrastiveSquared(Loss):
     """Mean over pairs of d^2 if positive, [margin - d]_+^2 if negative.
 
     d is the Euclidean distance of the embeddings as given. Source: can2019 eq. 3.1 and 3.2;
@@ -17,9 +18,7 @@ class ContrastiveSquared(nn.Module):
         margin: distance below which a negative pair is pushed apart.
     """
 
-    def __init__(self, *, margin: Positive = 1):
-        super().__init__()
-        self.margin = margin
+    margin: Positive = 1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

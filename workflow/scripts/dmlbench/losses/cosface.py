@@ -1,14 +1,15 @@
 """CosFace loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import unit
-from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import own_and_others
 from dmlbench.values import Positive
 
 
-class CosFace(nn.Module):
+class CosFace(LossWithProxies):
     """Mean cross-entropy of scale cos(theta_j), with cos(theta_y) - margin for the own class.
 
     theta_j is the angle between embedding and proxy j. Source: Wang et al. 2018 (CosFace) eq. 4,
@@ -21,12 +22,8 @@ class CosFace(nn.Module):
         margin: subtracted from the own class's cosine.
     """
 
-    def __init__(
-        self, num_classes: int, embedding_dim: int, *, scale: Positive = 64, margin: float = 0.35
-    ):
-        super().__init__()
-        self.scale, self.margin = scale, margin
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    scale: Positive = 64
+    margin: float = 0.35
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

@@ -1,18 +1,16 @@
 """The distance-sensitive entangled loss: pull and push are powers of the distance."""
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from dmlbench.errors import UserError
-from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._geometry import euclidean_distances
-from dmlbench.tuples import Triplets
+from dmlbench.losses._loss import LossOfDistances
 from dmlbench.values import NotNegative, NotOne, Positive
 
 _SHORTEST = 1e-6
 
 
-class DistanceSensitive(nn.Module):
+class DistanceSensitive(LossOfDistances):
     """Loss whose pull grows as d^s and whose push falls as rho / d^r, averaged over triplets.
 
         L(a, p, n) = min(m2, max(0, m1 + d_ap^(s+1) / (s+1)
@@ -37,22 +35,11 @@ class DistanceSensitive(nn.Module):
     Source: karaman2021, eq. 3.17 and 3.18.
     """
 
-    def __init__(
-        self,
-        *,
-        s: NotNegative = 1,
-        r: NotOne = 2,
-        rho: NotNegative = 1.0,
-        m1: float = -2.375,
-        m2: Positive = 10.0,
-    ):
-        super().__init__()
-        self.s, self.r, self.rho, self.m1, self.m2 = s, r, rho, m1, m2
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
-        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
-        d = euclidean_distances(embeddings)
-        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
+    s: NotNegative = 1
+    r: NotOne = 2
+    rho: NotNegative = 1.0
+    m1: float = -2.375
+    m2: Positive = 10.0
 
     def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
         """L for distances d_ap, d_an, d_pn, elementwise."""

@@ -1,13 +1,11 @@
 """The entangle loss: the negative repels anchor and positive alike, in squared distances."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._geometry import euclidean_distances
-from dmlbench.tuples import Triplets
+from dmlbench.losses._loss import LossOfDistances
 
 
-class Entangle(nn.Module):
+class Entangle(LossOfDistances):
     """Hinge on half of d(a, p)^2 - d(a, n)^2 - d(p, n)^2, plus margin, averaged over triplets.
 
         L(a, p, n) = max(0, (d_ap^2 - d_an^2 - d_pn^2) / 2 + margin)
@@ -22,14 +20,7 @@ class Entangle(nn.Module):
     second line and the gradients 3.9.
     """
 
-    def __init__(self, *, margin: float = 40.0):
-        super().__init__()
-        self.margin = margin
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
-        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
-        d = euclidean_distances(embeddings)
-        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
+    margin: float = 40.0
 
     def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
         """L for distances d_ap, d_an, d_pn, elementwise."""

@@ -1,13 +1,14 @@
 """FaceNet's triplet loss: a hinge on the difference of two squared distances."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 
 
-class Facenet(nn.Module):
+class Facenet(Loss):
     """Hinge on d(a, p)^2 - d(a, n)^2 + margin, averaged over triplets.
 
         L(a, p, n) = max(0, d_ap^2 - d_an^2 + margin)
@@ -21,9 +22,7 @@ class Facenet(nn.Module):
     Source: karaman2021, eq. 2.7. The derivatives printed there (2.8, table 3.1) miss a factor 2.
     """
 
-    def __init__(self, *, margin: float = 0.1):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""

@@ -1,14 +1,15 @@
 """FaceNet's triplet loss, mining semi-hard negatives by a second clamp."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 from dmlbench.values import Positive
 
 
-class FacenetMined(nn.Module):
+class FacenetMined(Loss):
     """FaceNet's loss clamped at 0 and at its margin, averaged over triplets.
 
         L(a, p, n) = min(max(0, d_ap^2 - d_an^2 + margin), margin)
@@ -23,9 +24,7 @@ class FacenetMined(nn.Module):
     Source: karaman2021, eq. 2.25.
     """
 
-    def __init__(self, *, margin: Positive = 0.1):
-        super().__init__()
-        self.margin = margin
+    margin: Positive = 0.1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""

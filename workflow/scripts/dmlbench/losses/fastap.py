@@ -1,15 +1,16 @@
 """FastAP loss."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._histograms import soft_histograms
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Count
 
 
-class FastAP(nn.Module):
+class FastAP(Loss):
     """Mean over anchors with a positive of 1 - AP, with average precision from soft histograms.
 
     AP = 1/N+ sum_l h+_l H+_l / H_l, where h+ is the histogram of the anchor's squared distances
@@ -21,9 +22,7 @@ class FastAP(nn.Module):
         bins: number of histogram intervals.
     """
 
-    def __init__(self, *, bins: Count = 10):
-        super().__init__()
-        self.bins = bins
+    bins: Count = 10
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -2,15 +2,16 @@
 
 from typing import Annotated, Literal
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances, log_sum_exp
 from dmlbench.losses._lengths import mean_length
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Added, NotNegative
 
 
-class GeneralizedLifted(nn.Module):
+class GeneralizedLifted(Loss):
     """Mean over anchors of [log sum_p e^d_ap + log sum_n e^(margin - d_an)]_+, plus l2 mean |x|^2.
 
     p runs over the positives of a (not a itself), n over its negatives; d is the Euclidean
@@ -27,15 +28,9 @@ class GeneralizedLifted(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(
-        self,
-        *,
-        margin: float = 1,
-        l2: NotNegative = 0.005,
-        lengths: Annotated[Literal["squared", "plain"], Added()] = "squared",
-    ):
-        super().__init__()
-        self.margin, self.l2, self.lengths = margin, l2, lengths
+    margin: float = 1
+    l2: NotNegative = 0.005
+    lengths: Annotated[Literal["squared", "plain"], Added()] = "squared"
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

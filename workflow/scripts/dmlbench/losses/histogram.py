@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._histograms import soft_histograms
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Interval
 
 
-class Histogram(nn.Module):
+class Histogram(Loss):
     """Probability that a negative pair is more similar than a positive one: sum_r h-_r H+_r.
 
     h- is the soft histogram of the negative pairs' cosine similarities on [-1, 1], H+ the
@@ -22,9 +23,7 @@ class Histogram(nn.Module):
         bins: number R of histogram nodes, both ends included.
     """
 
-    def __init__(self, *, bins: Annotated[int, Interval(ge=2)] = 65):
-        super().__init__()
-        self.bins = bins
+    bins: Annotated[int, Interval(ge=2)] = 65
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

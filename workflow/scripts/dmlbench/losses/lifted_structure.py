@@ -1,13 +1,14 @@
 """Lifted structure loss on cosine similarities."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities
 from dmlbench.losses._lifted import lifted_structure
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 
 
-class LiftedStructure(nn.Module):
+class LiftedStructure(Loss):
     """Mean over positive pairs of 1/2 [log(sum_k e^S_ik + sum_l e^S_jl) + margin - S_ij]_+^2.
 
     k runs over the negatives of i, l over those of j; S is the cosine similarity.
@@ -19,9 +20,7 @@ class LiftedStructure(nn.Module):
         margin: by how much a positive should be more similar than the softly nearest negative.
     """
 
-    def __init__(self, *, margin: float = 0.5):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.5
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

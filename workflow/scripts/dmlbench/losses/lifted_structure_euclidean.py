@@ -1,13 +1,14 @@
 """Lifted structure loss on Euclidean distances."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._lifted import lifted_structure
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 
 
-class LiftedStructureEuclidean(nn.Module):
+class LiftedStructureEuclidean(Loss):
     """Mean over positive pairs of 1/2 [log(sum_k e^(m - d_ik) + sum_l e^(m - d_jl)) + d_ij]_+^2.
 
     k runs over the negatives of i, l over those of j, m is the margin, d the Euclidean distance
@@ -17,9 +18,7 @@ class LiftedStructureEuclidean(nn.Module):
         margin: distance that negatives should keep.
     """
 
-    def __init__(self, *, margin: float = 1):
-        super().__init__()
-        self.margin = margin
+    margin: float = 1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -1,12 +1,13 @@
 """Lifted structure loss with one term per anchor, on cosine similarities."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 
 
-class LiftedStructurePerAnchor(nn.Module):
+class LiftedStructurePerAnchor(Loss):
     """Mean over anchors of [log sum_j e^(margin - S_ij) + log sum_k e^S_ik]_+.
 
     j runs over the positives of i (not i itself), k over its negatives; S is the cosine
@@ -21,9 +22,7 @@ class LiftedStructurePerAnchor(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(self, *, margin: float = 0.5):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.5
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

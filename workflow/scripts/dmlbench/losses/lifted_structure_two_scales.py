@@ -1,14 +1,15 @@
 """Lifted structure loss with one scale for positives and another for negatives."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, log_sum_exp
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
 
-class LiftedStructureTwoScales(nn.Module):
+class LiftedStructureTwoScales(Loss):
     """Mean over anchors of 2/beta log sum_j e^(-beta S_ij) + 2/alpha log sum_k e^(alpha S_ik).
 
     j runs over the positives of i (not i itself), k over its negatives; S is the cosine
@@ -23,9 +24,8 @@ class LiftedStructureTwoScales(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(self, *, alpha: Positive = 40, beta: Positive = 2):
-        super().__init__()
-        self.alpha, self.beta = alpha, beta
+    alpha: Positive = 40
+    beta: Positive = 2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

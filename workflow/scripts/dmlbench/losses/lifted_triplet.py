@@ -1,14 +1,12 @@
 """The lifted structure loss of a single triplet."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._geometry import euclidean_distances
-from dmlbench.tuples import Triplets
+from dmlbench.losses._loss import LossOfDistances
 
 
-class LiftedTriplet(nn.Module):
+class LiftedTriplet(LossOfDistances):
     """Hinge on d(a, p) plus a soft maximum over the two negative pairs, averaged over triplets.
 
         L(a, p, n) = max(0, log(exp(margin - d_an) + exp(margin - d_pn)) + d_ap)
@@ -21,14 +19,7 @@ class LiftedTriplet(nn.Module):
     Source: karaman2021, eq. 2.17. The batch form 2.16 squares the hinge, 2.17 does not.
     """
 
-    def __init__(self, *, margin: float = 1.0):
-        super().__init__()
-        self.margin = margin
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
-        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
-        d = euclidean_distances(embeddings)
-        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
+    margin: float = 1.0
 
     def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
         """L for distances d_ap, d_an, d_pn, elementwise."""

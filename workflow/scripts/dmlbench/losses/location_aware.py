@@ -1,14 +1,15 @@
 """The location-aware loss: forces that depend on the location of the triplet."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._all_triplets import mean_over_triplets
 from dmlbench.losses._geometry import dot_products, euclidean_distances
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Triplets
 
 
-class LocationAware(nn.Module):
+class LocationAware(Loss):
     """Hinge on a sum of distances, inner products and norms, averaged over triplets.
 
         L(a, p, n) = max(0, (d_ap^2 - d_an^2 + ||a||^2 + 2 p.n + 2 ||n||^2) / 2 + margin)
@@ -25,9 +26,7 @@ class LocationAware(nn.Module):
     ||f_n||^2 / 2; 3.10 and 3.12 agree.
     """
 
-    def __init__(self, *, margin: float = 0.01):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.01
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""

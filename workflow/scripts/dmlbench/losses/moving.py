@@ -1,17 +1,18 @@
 """The moving loss: FaceNet's loss with a term that moves with the triplet."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._all_triplets import mean_over_triplets
 from dmlbench.losses._geometry import dot_products, euclidean_distances
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Triplets
 from dmlbench.values import NotNegative
 
 _ZERO = 1e-6
 
 
-class Moving(nn.Module):
+class Moving(Loss):
     """FaceNet's hinge, less a ratio of angle and distances, averaged over triplets.
 
         L(a, p, n) = max(0, d_ap^2 - d_an^2 - rho (1 - p.a) / (d_ap d_an) + margin)
@@ -28,10 +29,8 @@ class Moving(nn.Module):
     derivatives (2.15, table 3.2) are wrong.
     """
 
-    def __init__(self, *, rho: NotNegative = 0.3, margin: float = 0.2):
-        super().__init__()
-        self.rho = rho
-        self.margin = margin
+    rho: NotNegative = 0.3
+    margin: float = 0.2
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""

@@ -1,13 +1,14 @@
 """MultiSimilarity loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, log_one_plus_sum_exp
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
 
-class MultiSimilarity(nn.Module):
+class MultiSimilarity(Loss):
     """Mean over anchors of a soft pull on far positives and a soft push on near negatives.
 
     1/alpha log(1 + sum_j e^(-alpha (S_ij - margin))) over the positives j of i, plus
@@ -23,9 +24,9 @@ class MultiSimilarity(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(self, *, alpha: Positive = 2, beta: Positive = 50, margin: float = 0.5):
-        super().__init__()
-        self.alpha, self.beta, self.margin = alpha, beta, margin
+    alpha: Positive = 2
+    beta: Positive = 50
+    margin: float = 0.5
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import dot_products, log_sum_exp, widened
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Added, NotNegative, Positive
 
 
-class NPair(nn.Module):
+class NPair(Loss):
     """Mean over anchors of log(1 + sum_j,k e^(S_ik - S_ij)), plus l2 times the mean of |x_i|^2.
 
     j runs over the positives of i, k over its negatives; S is the dot product of the embeddings
@@ -26,9 +27,8 @@ class NPair(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(self, *, l2: NotNegative = 0.02, scale: Annotated[Positive, Added()] = 1):
-        super().__init__()
-        self.l2, self.scale = l2, scale
+    l2: NotNegative = 0.02
+    scale: Annotated[Positive, Added()] = 1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -1,14 +1,15 @@
 """N-pair loss on one pair of each class."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy, embedding
 
 from dmlbench.losses._geometry import NEVER, products, widened
+from dmlbench.losses._loss import Loss
 from dmlbench.values import NotNegative
 
 
-class NPairOnePerClass(nn.Module):
+class NPairOnePerClass(Loss):
     """Mean over classes of log(1 + sum_(d != c) e^(a_c p_d - a_c p_c)), plus l2 times mean |x|^2.
 
     a_c and p_c are the embeddings, as given, of a class's first two images in the batch; classes
@@ -19,9 +20,7 @@ class NPairOnePerClass(nn.Module):
         l2: weight of the mean squared length of the embeddings.
     """
 
-    def __init__(self, *, l2: NotNegative = 0.02):
-        super().__init__()
-        self.l2 = l2
+    l2: NotNegative = 0.02
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

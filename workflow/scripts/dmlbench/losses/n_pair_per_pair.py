@@ -2,16 +2,17 @@
 
 from typing import Annotated, Literal
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import dot_products, log_sum_exp, total
 from dmlbench.losses._lengths import mean_length
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Added, NotNegative
 
 
-class NPairPerPair(nn.Module):
+class NPairPerPair(Loss):
     """Sum over positive pairs of log(1 + sum_n e^(S_an - S_ap)), over B, plus l2 mean |x|^2.
 
     n runs over the negatives of a; S is the dot product of the embeddings as given, which the
@@ -25,14 +26,8 @@ class NPairPerPair(nn.Module):
 
     mean_over_anchors = True
 
-    def __init__(
-        self,
-        *,
-        l2: NotNegative = 0.005,
-        lengths: Annotated[Literal["squared", "plain"], Added()] = "squared",
-    ):
-        super().__init__()
-        self.l2, self.lengths = l2, lengths
+    l2: NotNegative = 0.005
+    lengths: Annotated[Literal["squared", "plain"], Added()] = "squared"
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

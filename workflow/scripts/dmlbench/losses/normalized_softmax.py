@@ -1,14 +1,15 @@
 """Normalized softmax loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import unit
-from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import own_and_others
 from dmlbench.values import Positive
 
 
-class NormalizedSoftmax(nn.Module):
+class NormalizedSoftmax(LossWithProxies):
     """Mean of the cross-entropy of the cosine similarities to the class proxies, over temperature.
 
     Source: Zhai and Wu 2018. roth2020 eq. 19 prints the denominator without the own class; the
@@ -20,10 +21,7 @@ class NormalizedSoftmax(nn.Module):
         temperature: divisor of the cosine similarities.
     """
 
-    def __init__(self, num_classes: int, embedding_dim: int, *, temperature: Positive = 0.05):
-        super().__init__()
-        self.temperature = temperature
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    temperature: Positive = 0.05
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

@@ -1,13 +1,11 @@
 """The original triplet loss: a softmax of two distances, squared."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._geometry import euclidean_distances
-from dmlbench.tuples import Triplets
+from dmlbench.losses._loss import LossOfDistances
 
 
-class OriginalTriplet(nn.Module):
+class OriginalTriplet(LossOfDistances):
     """Squared softmax weight of d(a, p) against d(a, n), averaged over triplets.
 
         L(a, p, n) = ( exp(d_ap) / (exp(d_ap) + exp(d_an)) )^2
@@ -17,11 +15,6 @@ class OriginalTriplet(nn.Module):
     Source: karaman2021, eq. 2.4 (Hoffer and Ailon 2015). The derivatives printed there (2.11,
     table 3.1) have (exp(d_ap) + exp(d_an))^2 as denominator; the power is 3.
     """
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
-        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
-        d = euclidean_distances(embeddings)
-        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
 
     def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
         """L for distances d_ap, d_an, d_pn, elementwise."""

@@ -1,14 +1,15 @@
 """ProxyAnchor loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import unit
-from dmlbench.losses._proxies import new_proxies, own_and_others_of_proxies, pull_to_proxies
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import own_and_others_of_proxies, pull_to_proxies
 from dmlbench.values import Positive
 
 
-class ProxyAnchor(nn.Module):
+class ProxyAnchor(LossWithProxies):
     """Each proxy softly pulls its far positives and pushes the near samples of other classes.
 
     Mean over the proxies w with a positive in the batch of
@@ -23,12 +24,8 @@ class ProxyAnchor(nn.Module):
         margin: similarity by which positives and negatives should differ from 0.
     """
 
-    def __init__(
-        self, num_classes: int, embedding_dim: int, *, alpha: Positive = 32, margin: float = 0.1
-    ):
-        super().__init__()
-        self.alpha, self.margin = alpha, margin
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    alpha: Positive = 32
+    margin: float = 0.1
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

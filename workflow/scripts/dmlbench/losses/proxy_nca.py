@@ -1,13 +1,14 @@
 """ProxyNCA loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import unit
-from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import own_and_others
 from dmlbench.values import Positive
 
 
-class ProxyNca(nn.Module):
+class ProxyNca(LossWithProxies):
     """Mean of -log(e^(scale w_y x) / sum_(j != y) e^(scale w_j x)), w and x of unit length.
 
     The own proxy is not in the denominator, so the loss may be negative.
@@ -21,10 +22,7 @@ class ProxyNca(nn.Module):
         scale: factor on the cosine similarities.
     """
 
-    def __init__(self, num_classes: int, embedding_dim: int, *, scale: Positive = 1):
-        super().__init__()
-        self.scale = scale
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    scale: Positive = 1
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

@@ -1,13 +1,13 @@
 """ProxyNCA loss on Euclidean distances."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import NEVER, products, unit
-from dmlbench.losses._proxies import new_proxies
+from dmlbench.losses._loss import LossWithProxies
 
 
-class ProxyNcaEuclidean(nn.Module):
+class ProxyNcaEuclidean(LossWithProxies):
     """Mean of -log(e^-|x - w_y| / sum_(j != y) e^-|x - w_j|), x and w of unit length.
 
     The own proxy is not in the denominator, so the loss may be negative; a distance of 0 has
@@ -17,10 +17,6 @@ class ProxyNcaEuclidean(nn.Module):
         num_classes: number of classes C.
         embedding_dim: size D of the embeddings.
     """
-
-    def __init__(self, num_classes: int, embedding_dim: int):
-        super().__init__()
-        self.proxies = new_proxies(num_classes, embedding_dim)
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

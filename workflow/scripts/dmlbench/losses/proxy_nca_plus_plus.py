@@ -1,14 +1,15 @@
 """ProxyNCA++ loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import unit
-from dmlbench.losses._proxies import new_proxies, own_and_others
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import own_and_others
 from dmlbench.values import Positive
 
 
-class ProxyNcaPlusPlus(nn.Module):
+class ProxyNcaPlusPlus(LossWithProxies):
     """Mean of -log of the softmax over all proxies of -|x - w|^2 / temperature, at the own proxy.
 
     x and w have unit length; the own proxy is in the denominator, unlike in `proxy_nca`.
@@ -20,10 +21,7 @@ class ProxyNcaPlusPlus(nn.Module):
         temperature: divisor of the squared distances.
     """
 
-    def __init__(self, num_classes: int, embedding_dim: int, *, temperature: Positive = 1 / 9):
-        super().__init__()
-        self.temperature = temperature
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    temperature: Positive = 1 / 9
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

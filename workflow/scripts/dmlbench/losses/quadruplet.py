@@ -1,15 +1,16 @@
 """Quadruplet loss."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances, indicator
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._quadruplets import quadruplet_hinge
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 
 
-class Quadruplet(nn.Module):
+class Quadruplet(Loss):
     """Mean of [d_ij - d_ik + margin]_+ over triplets, plus of [d_ij - d_lk + margin_2]_+.
 
     i and j share a class; k and l are of two other classes; d is the Euclidean distance of the
@@ -23,9 +24,8 @@ class Quadruplet(nn.Module):
         margin_2: by how much any negative pair should be farther apart than a positive pair.
     """
 
-    def __init__(self, *, margin: float = 1, margin_2: float = 0.5):
-        super().__init__()
-        self.margin, self.margin_2 = margin, margin_2
+    margin: float = 1
+    margin_2: float = 0.5
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all triplets."""

@@ -1,13 +1,14 @@
 """The ranking loss: a hinge on the difference of two distances."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 
 
-class Ranking(nn.Module):
+class Ranking(Loss):
     """Hinge on d(a, p) - d(a, n) + margin, averaged over triplets.
 
         L(a, p, n) = max(0, d_ap - d_an + margin)
@@ -21,9 +22,7 @@ class Ranking(nn.Module):
     Source: karaman2021, eq. 2.5.
     """
 
-    def __init__(self, *, margin: float = 0.01):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.01
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""

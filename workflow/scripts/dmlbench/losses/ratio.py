@@ -1,14 +1,12 @@
 """The ratio loss: a hinge on one minus a ratio of distances."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from dmlbench.losses._all_triplets import mean_over_triplets
-from dmlbench.losses._geometry import euclidean_distances
-from dmlbench.tuples import Triplets
+from dmlbench.losses._loss import LossOfDistances
 from dmlbench.values import Positive
 
 
-class Ratio(nn.Module):
+class Ratio(LossOfDistances):
     """Hinge on 1 - d(a, n) / (d(a, p) + margin), averaged over triplets.
 
         L(a, p, n) = max(0, 1 - d_an / (d_ap + margin))
@@ -22,14 +20,7 @@ class Ratio(nn.Module):
     table 3.1) are wrong for anchor and positive; the negative's is right.
     """
 
-    def __init__(self, *, margin: Positive = 0.01):
-        super().__init__()
-        self.margin = margin
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
-        """Mean over all valid triplets of embeddings [B, D], or over `tuples`."""
-        d = euclidean_distances(embeddings)
-        return mean_over_triplets(self.triplet_loss, d, labels, tuples)
+    margin: Positive = 0.01
 
     def triplet_loss(self, ap: Tensor, an: Tensor, pn: Tensor) -> Tensor:
         """L for distances d_ap, d_an, d_pn, elementwise."""

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, indicator
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._ranks import smooth_ranks
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Count, Positive
 
 
-class RecallAtKSurrogate(nn.Module):
+class RecallAtKSurrogate(Loss):
     """Mean over anchors with a positive, and over k, of 1 - smooth recall@k.
 
     Smooth recall@k is sum_j sigmoid((k - rank_j) / rank_temperature) over the positives j, divided
@@ -26,15 +27,9 @@ class RecallAtKSurrogate(nn.Module):
         ks: the k that are averaged.
     """
 
-    def __init__(
-        self,
-        *,
-        temperature: Positive = 0.01,
-        rank_temperature: Positive = 1,
-        ks: Sequence[Count] = (1, 2, 4, 8, 16),
-    ):
-        super().__init__()
-        self.temperature, self.rank_temperature, self.ks = temperature, rank_temperature, tuple(ks)
+    temperature: Positive = 0.01
+    rank_temperature: Positive = 1
+    ks: Sequence[Count] = (1, 2, 4, 8, 16)
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -1,14 +1,15 @@
 """Smooth-AP loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, indicator
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._ranks import smooth_ranks
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
 
-class SmoothAp(nn.Module):
+class SmoothAp(Loss):
     """Mean over anchors with a positive of 1 - AP, the average precision from smooth ranks.
 
     AP is the mean over positives of rank among the positives / rank among all; a rank is
@@ -20,9 +21,7 @@ class SmoothAp(nn.Module):
         temperature: of the sigmoid.
     """
 
-    def __init__(self, *, temperature: Positive = 0.01):
-        super().__init__()
-        self.temperature = temperature
+    temperature: Positive = 0.01
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

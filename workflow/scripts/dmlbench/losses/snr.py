@@ -1,15 +1,16 @@
 """Signal-to-noise triplet loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import widened
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._snr import snr_distances
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 from dmlbench.values import NotNegative
 
 
-class SNR(nn.Module):
+class SNR(Loss):
     """Mean over triplets of [r_ap - r_an + margin]_+, plus weight times the mean of |sum_m x_im|.
 
     r_ij = |x_i - x_j|^2 / |x_i|^2, noise over signal, of the embeddings as given; the second term
@@ -21,9 +22,8 @@ class SNR(nn.Module):
         weight: weight of the zero-mean term (lambda in the paper).
     """
 
-    def __init__(self, *, margin: float = 0.2, weight: NotNegative = 0.005):
-        super().__init__()
-        self.margin, self.weight = margin, weight
+    margin: float = 0.2
+    weight: NotNegative = 0.005
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all triplets."""

@@ -1,15 +1,16 @@
 """Signal-to-noise contrastive loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import indicator, widened
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._margin import mean_of_nonzero
 from dmlbench.losses._snr import snr_distances
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import NotNegative
 
 
-class SNRContrastive(nn.Module):
+class SNRContrastive(Loss):
     """Mean of [r - positive_margin]_+ over positive pairs, plus of [margin - r]_+ over negative.
 
     r_ij = var(x_i - x_j) / var(x_i) over the coordinates, noise over signal, of the embeddings as
@@ -22,9 +23,9 @@ class SNRContrastive(nn.Module):
         weight: weight of the mean of |sum_m x_im|, which pulls the coordinates to mean zero.
     """
 
-    def __init__(self, *, margin: float = 1, positive_margin: float = 0, weight: NotNegative = 0):
-        super().__init__()
-        self.margin, self.positive_margin, self.weight = margin, positive_margin, weight
+    margin: float = 1
+    positive_margin: float = 0
+    weight: NotNegative = 0
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

@@ -1,15 +1,16 @@
 """Signal-to-noise triplet loss of variances, averaged over the triplets that violate the margin."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import widened
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._snr import snr_distances
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 from dmlbench.values import NotNegative
 
 
-class SnrNonzero(nn.Module):
+class SnrNonzero(Loss):
     """Mean of [r_ap - r_an + margin]_+ above 0, plus weight times the mean of |sum_m x_im|.
 
     r_ij = Var(x_i - x_j) / Var(x_i), variances over the coordinates of the embeddings as given; the
@@ -22,9 +23,8 @@ class SnrNonzero(nn.Module):
         weight: weight of the zero-mean term.
     """
 
-    def __init__(self, *, margin: float = 0.2, weight: NotNegative = 0.005):
-        super().__init__()
-        self.margin, self.weight = margin, weight
+    margin: float = 0.2
+    weight: NotNegative = 0.005
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all triplets."""

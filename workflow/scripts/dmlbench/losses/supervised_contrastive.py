@@ -1,13 +1,14 @@
 """Supervised contrastive loss."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities, indicator, log_sum_exp
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Positive
 
 
-class SupervisedContrastive(nn.Module):
+class SupervisedContrastive(Loss):
     """Mean over anchors, and their positives, of -log softmax(S / temperature).
 
     S is the cosine similarity; the softmax of an anchor is over its positives and negatives.
@@ -19,9 +20,7 @@ class SupervisedContrastive(nn.Module):
         temperature: divisor of the similarities.
     """
 
-    def __init__(self, *, temperature: Positive = 0.1):
-        super().__init__()
-        self.temperature = temperature
+    temperature: Positive = 0.1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Pairs | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all pairs."""

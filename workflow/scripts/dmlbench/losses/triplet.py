@@ -1,13 +1,14 @@
 """Triplet loss on cosine similarities."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import cosine_similarities
+from dmlbench.losses._loss import Loss
 from dmlbench.losses._triplets import triplet_hinge
 from dmlbench.tuples import Triplets
 
 
-class Triplet(nn.Module):
+class Triplet(Loss):
     """Mean over the triplets of [S_an - S_ap + margin]_+, S the cosine similarity.
 
     Source: psomas2020 eq. 2.17. The study mines semi-hard negatives (eq. 2.20). On Euclidean
@@ -18,9 +19,7 @@ class Triplet(nn.Module):
         margin: by how much a positive should be more similar than a negative.
     """
 
-    def __init__(self, *, margin: float = 0.1):
-        super().__init__()
-        self.margin = margin
+    margin: float = 0.1
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Triplets | None = None) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B], over `tuples` or all triplets."""

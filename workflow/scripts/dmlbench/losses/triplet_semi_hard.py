@@ -1,14 +1,15 @@
 """Triplet loss over all semi-hard triplets of a batch."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dmlbench.losses._geometry import euclidean_distances, indicator
+from dmlbench.losses._loss import Loss
 from dmlbench.tuples import all_pairs
 from dmlbench.values import Positive
 
 
-class TripletSemiHard(nn.Module):
+class TripletSemiHard(Loss):
     """Mean of d_ap - d_an + margin over the triplets with d_ap < d_an < d_ap + margin.
 
     d is the Euclidean distance of the embeddings as given. A positive pair counts as often as it
@@ -20,9 +21,7 @@ class TripletSemiHard(nn.Module):
         margin: how much farther than the positive a negative may be.
     """
 
-    def __init__(self, *, margin: Positive = 0.1):
-        super().__init__()
-        self.margin = margin
+    margin: Positive = 0.1
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

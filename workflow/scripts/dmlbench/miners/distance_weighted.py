@@ -8,6 +8,7 @@ from torch import Tensor
 from dmlbench.errors import UserError
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added, Interval, Positive
 
@@ -15,7 +16,7 @@ RESOLUTION = 2**30
 """Weights are counted in units of an anchor's largest weight divided by this."""
 
 
-class DistanceWeighted:
+class DistanceWeighted(Part):
     """Each positive pair gets a negative drawn inversely to how common its distance is.
 
     P(n | a) is proportional to min(1/q(l), 1/q(d_an)) for d_an <= u and zero beyond, with l the
@@ -37,19 +38,15 @@ class DistanceWeighted:
         centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(
-        self,
-        *,
-        lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5,
-        upper_cutoff: Positive = 1.4,
-        positives: Literal["all", "one"] = "all",
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
+    lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5
+    upper_cutoff: Positive = 1.4
+    positives: Literal["all", "one"] = "all"
+    centered: Annotated[bool, Added(preferred=True)] = False
+
+    def __post_init__(self):
+        lower_cutoff, upper_cutoff = self.lower_cutoff, self.upper_cutoff
         if not upper_cutoff > lower_cutoff:
             raise UserError(f"upper_cutoff = {upper_cutoff}; allowed: above {lower_cutoff = }")
-        self.lower_cutoff = lower_cutoff
-        self.upper_cutoff = upper_cutoff
-        self.positives, self.centered = positives, centered
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

@@ -8,11 +8,12 @@ from torch import Tensor
 from dmlbench.miners._draw import draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.miners.distance_weighted import RESOLUTION, log_density
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added, Interval, Positive
 
 
-class DistanceWeightedOfBatch:
+class DistanceWeightedOfBatch(Part):
     """As `distance_weighted`, with weights relative to the largest one of the batch, in float32.
 
     That largest weight may be a positive pair's: in 512 dimensions a pair at the lower cutoff
@@ -30,15 +31,9 @@ class DistanceWeightedOfBatch:
         centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(
-        self,
-        *,
-        lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5,
-        upper_cutoff: Positive = 1.4,
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
-        self.lower_cutoff, self.upper_cutoff = lower_cutoff, upper_cutoff
-        self.centered = centered
+    lower_cutoff: Annotated[float, Interval(gt=0, lt=2)] = 0.5
+    upper_cutoff: Positive = 1.4
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair."""

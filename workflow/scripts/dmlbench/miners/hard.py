@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added
 
 
-class Hard:
+class Hard(Part):
     """Each anchor's farthest positive with its nearest negative, by Euclidean distance.
 
     On normalized embeddings these are the least similar positive and the most similar negative of
@@ -24,13 +25,8 @@ class Hard:
         centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(
-        self,
-        *,
-        positives: Literal["hardest", "all"] = "hardest",
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
-        self.positives, self.centered = positives, centered
+    positives: Literal["hardest", "all"] = "hardest"
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
+from dmlbench.part import Part
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Added
 
 
-class HardPairs:
+class HardPairs(Part):
     """All positive pairs of each anchor and an equal number of its nearest negatives.
 
     can2019, section 5.3, for the contrastive and margin losses. Distances are Euclidean; of
@@ -21,8 +22,7 @@ class HardPairs:
         centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(self, *, centered: Annotated[bool, Added(preferred=True)] = False):
-        self.centered = centered
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:
         """Embeddings [B, D] and labels [B] to the pairs that are kept."""

@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added, Interval, Positive
 
 
-class KaramanRegion:
+class KaramanRegion(Part):
     """For each anchor a and positive p, a random negative from the chosen regions around a.
 
     Circles of radius d_ap - margin, d_ap and d_ap + margin around the anchor, d the Euclidean
@@ -37,15 +38,9 @@ class KaramanRegion:
     loss `facenet_mined`.
     """
 
-    def __init__(
-        self,
-        *,
-        regions: Sequence[Annotated[int, Interval(ge=1, le=4)]] = (2,),
-        margin: Positive = 0.2,
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
-        self.regions = sorted(set(regions))
-        self.margin, self.centered = margin, centered
+    regions: Sequence[Annotated[int, Interval(ge=1, le=4)]] = (2,)
+    margin: Positive = 0.2
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair that has one."""
@@ -61,7 +56,7 @@ class KaramanRegion:
         nearest = torch.zeros_like(end)
         runs = {4: (nearest, hard), 3: (hard, semi_hard), 2: (semi_hard, easy), 1: (easy, end)}
 
-        chosen = [runs[region] for region in self.regions]
+        chosen = [runs[region] for region in sorted(set(self.regions))]
         count = sum(end - start for start, end in chosen)
         uniform = torch.rand(count.shape, dtype=torch.float64, device=count.device)
         drawn = torch.minimum((uniform * count).long(), count - 1)

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import similarities
+from dmlbench.part import Part
 from dmlbench.tuples import Pairs, all_pairs
 from dmlbench.values import Added, Interval
 
 
-class MultiSimilarity:
+class MultiSimilarity(Part):
     """Negatives nearly as similar as the hardest positive, and conversely for positives.
 
     A negative n of anchor a is kept when S_an > min_p S_ap - epsilon, a positive p when
@@ -26,14 +27,9 @@ class MultiSimilarity:
         centered: whether similarities are computed about the middle of the batch.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Annotated[float, Interval(ge=-2, le=2)] = 0.1,
-        itself: Annotated[bool, Added()] = False,
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
-        self.epsilon, self.itself, self.centered = epsilon, itself, centered
+    epsilon: Annotated[float, Interval(ge=-2, le=2)] = 0.1
+    itself: Annotated[bool, Added()] = False
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs:
         """Embeddings [B, D] and labels [B] to the pairs that are kept."""

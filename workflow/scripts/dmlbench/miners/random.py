@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._draw import choose_positives, draw_columns
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added
 
 
-class Random:
+class Random(Part):
     """Each anchor gets positives and negatives drawn uniformly: roth2020, appendix A.2.
 
     An anchor without a positive or without a negative gives no triplet. Draws come from torch's
@@ -25,13 +26,8 @@ class Random:
             another negative; here none is drawn twice.
     """
 
-    def __init__(
-        self,
-        *,
-        positives: Literal["all", "one"] = "one",
-        of: Annotated[Literal["anchor", "batch"], Added()] = "anchor",
-    ):
-        self.positives, self.of = positives, of
+    positives: Literal["all", "one"] = "one"
+    of: Annotated[Literal["anchor", "batch"], Added()] = "anchor"
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

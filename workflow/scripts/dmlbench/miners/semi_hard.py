@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import similarities
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added
 
 
-class SemiHard:
+class SemiHard(Part):
     """For each anchor a and positive p, the most similar negative that is less similar than p.
 
     n_ap = argmax over {n : S_ap > S_an} of S_an, with S the dot product: psomas2020, equation
@@ -22,8 +23,7 @@ class SemiHard:
         centered: whether similarities are computed about the middle of the batch.
     """
 
-    def __init__(self, *, centered: Annotated[bool, Added(preferred=True)] = False):
-        self.centered = centered
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each positive pair."""

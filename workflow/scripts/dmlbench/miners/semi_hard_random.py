@@ -7,11 +7,12 @@ from torch import Tensor
 
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added, PositiveOrInfinite
 
 
-class SemiHardRandom:
+class SemiHardRandom(Part):
     """For each anchor a and positive p, a random one of the negatives farther than p.
 
     The negative is drawn uniformly from {n : d_ap < d_an < d_ap + margin}, with d the Euclidean
@@ -28,18 +29,10 @@ class SemiHardRandom:
         centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(
-        self,
-        *,
-        margin: PositiveOrInfinite = float("inf"),
-        positives: Literal["all", "one"] = "one",
-        fallback: Annotated[Literal["none", "any"], Added()] = "none",
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
-        self.margin = margin
-        self.positives = positives
-        self.fallback = fallback
-        self.centered = centered
+    margin: PositiveOrInfinite = float("inf")
+    positives: Literal["all", "one"] = "one"
+    fallback: Annotated[Literal["none", "any"], Added()] = "none"
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to one negative for each chosen positive pair."""

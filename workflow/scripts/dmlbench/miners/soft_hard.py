@@ -7,11 +7,12 @@ from torch import Tensor
 
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
+from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
 from dmlbench.values import Added
 
 
-class SoftHard:
+class SoftHard(Part):
     """One triplet for each anchor, of a random hard positive and a random hard negative.
 
     The negative is drawn from those nearer than the farthest positive, {n : d_an < max_p d_ap},
@@ -27,13 +28,8 @@ class SoftHard:
         centered: whether distances are computed about the middle of the batch.
     """
 
-    def __init__(
-        self,
-        *,
-        fallback: Annotated[Literal["none", "any"], Added()] = "none",
-        centered: Annotated[bool, Added(preferred=True)] = False,
-    ):
-        self.fallback, self.centered = fallback, centered
+    fallback: Annotated[Literal["none", "any"], Added()] = "none"
+    centered: Annotated[bool, Added(preferred=True)] = False
 
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Triplets:
         """Embeddings [B, D] and labels [B] to at most one triplet for each anchor."""

@@ -2,10 +2,11 @@
 
 from torch import Tensor
 
+from dmlbench.part import Part
 from dmlbench.values import NotNegative
 
 
-class EmbeddingL2:
+class EmbeddingL2(Part):
     """weight / B times the sum of the squared norms of the embeddings.
 
     The term of generalized lifted structure and N-pair in roth2020 (equations 3 and 4, nu = 0.005)
@@ -17,8 +18,7 @@ class EmbeddingL2:
 
     acts_on = "embeddings"
 
-    def __init__(self, *, weight: NotNegative = 0.02):
-        self.weight = weight
+    weight: NotNegative = 0.02
 
     def __call__(self, embeddings: Tensor) -> Tensor:
         """The penalty (scalar) of embeddings [B, D], in float32 at least."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dmlbench.part import Part
 from dmlbench.values import Positive
 
 
@@ -40,7 +41,7 @@ class Mixture(NamedTuple):
         return self.weight * own + (1 - self.weight) * other
 
 
-class ManifoldMixup:
+class ManifoldMixup(Part):
     """Mixes the batch where it enters a random stage of the network.
 
     h = lambda h_i + (1 - lambda) h_partner(i) with lambda ~ Beta(alpha, alpha), one for a batch,
@@ -54,8 +55,7 @@ class ManifoldMixup:
 
     acts_on = "network"
 
-    def __init__(self, *, alpha: Positive = 2.0):
-        self.alpha = alpha
+    alpha: Positive = 2.0
 
     def draw(self, batch_size: int) -> Mixture:
         """A random mixture of a batch."""

@@ -1,11 +1,12 @@
 """Rho-regularization: at random, a negative and a positive are exchanged."""
 
+from dmlbench.part import Part
 from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets
 from dmlbench.values import Share
 
 
-class Rho:
+class Rho(Part):
     """With probability p_switch a tuple's positive and negative are exchanged.
 
     (a, p, n) becomes (a, n, p); a positive pair (a, p) becomes negative, and a random negative pair
@@ -28,8 +29,7 @@ class Rho:
 
     acts_on = "tuples"
 
-    def __init__(self, *, p_switch: Share = 0.35):
-        self.p_switch = p_switch
+    p_switch: Share = 0.35
 
     def __call__(self, tuples: Pairs | Triplets) -> Pairs | Triplets:
         """The tuples of a batch with some exchanged; their number stays the same."""

@@ -2,12 +2,13 @@
 
 import torch
 
+from dmlbench.part import Part
 from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets
 from dmlbench.values import Share
 
 
-class RhoAnchor:
+class RhoAnchor(Part):
     """With probability p_switch a triplet (a, p, n) becomes (a, a, p): nothing pulls, p is pushed.
 
     The behavior of the public code of roth2020, which made the printed numbers; the text's is
@@ -21,8 +22,7 @@ class RhoAnchor:
 
     acts_on = "tuples"
 
-    def __init__(self, *, p_switch: Share = 0.35):
-        self.p_switch = p_switch
+    p_switch: Share = 0.35
 
     def __call__(self, tuples: Pairs | Triplets) -> Pairs | Triplets:
         """The tuples of a batch with some switched."""

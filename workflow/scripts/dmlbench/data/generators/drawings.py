@@ -10,6 +10,7 @@ from typing import Annotated
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write, digest
+from dmlbench.part import Part
 from dmlbench.values import Count, Interval
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -21,7 +22,7 @@ _BOX = {"left": 0, "top": 0, "width": 16, "height": 16}
 """What Iconify's JSON means where neither an icon nor its set says it."""
 
 
-class Drawings:
+class Drawings(Part):
     """Renders icons on white; a class is a name that enough sets draw.
 
     Icons that a set hides and those of a skin tone are left out; aliases are not read. Fonts are
@@ -38,16 +39,10 @@ class Drawings:
         UserError: another version is installed, or none; a file that is not such JSON; another zip.
     """
 
-    def __init__(
-        self,
-        *,
-        renderer: str,
-        size: Annotated[int, Interval(ge=16, le=1024)] = 160,
-        designers: Count = 4,
-        sha256: str | None = None,
-    ):
-        self.size, self.designers = size, designers
-        self.renderer, self.sha256 = renderer, sha256
+    renderer: str
+    size: Annotated[int, Interval(ge=16, le=1024)] = 160
+    designers: Count = 4
+    sha256: str | None = None
 
     def draw(self, output: Path, *sets: Path) -> None:
         """Write one zip of PNGs, `<name>/<set>.png`, of sets as their packages have them."""

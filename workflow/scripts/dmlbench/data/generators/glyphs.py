@@ -12,13 +12,14 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from dmlbench.data.generators._characters import class_name, fonts
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
+from dmlbench.part import Part
 from dmlbench.values import Interval, Seed
 
 _OVERSAMPLING = 3
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-class Glyphs:
+class Glyphs(Part):
     """Draws characters of several scripts with the fonts that matplotlib ships.
 
     Each image has its own font, weight, slant, scale, rotation, shift, stroke, blur and noise.
@@ -35,20 +36,16 @@ class Glyphs:
         UserError: more characters than there are.
     """
 
-    def __init__(
-        self,
-        *,
-        characters: Annotated[int, Interval(ge=2)] = 200,
-        images_per_character: Annotated[int, Interval(ge=1, le=999)] = 20,
-        size: Annotated[int, Interval(ge=16, le=256)] = 28,
-        seed: Seed = 0,
-    ):
-        if characters > len(fonts()):
-            raise UserError(f"glyphs: characters is {characters}; allowed: 2 to {len(fonts())}")
-        self.characters = characters
-        self.images_per_character = images_per_character
-        self.size = size
-        self.seed = seed
+    characters: Annotated[int, Interval(ge=2)] = 200
+    images_per_character: Annotated[int, Interval(ge=1, le=999)] = 20
+    size: Annotated[int, Interval(ge=16, le=256)] = 28
+    seed: Seed = 0
+
+    def __post_init__(self):
+        if self.characters > len(fonts()):
+            raise UserError(
+                f"glyphs: characters is {self.characters}; allowed: 2 to {len(fonts())}"
+            )
 
     def draw(self, output: Path) -> None:
         """Write one zip of grayscale PNGs, `<number>_<class name>/<number>.png`.

@@ -9,13 +9,14 @@ from dmlbench.data.layouts import _cars196_lists as lists
 from dmlbench.data.layouts._lists import find, where
 from dmlbench.data.layouts._rows import COLUMNS
 from dmlbench.errors import UserError
+from dmlbench.part import Part
 from dmlbench.values import Added, CountOrZero
 
 _BOX = ["x1", "y1", "x2", "y2"]
 _WHOLE, _FIRST_98 = 16_185, 8_054
 
 
-class Cars196:
+class Cars196(Part):
     """Images in the order of the official list, cars_annos.mat, whatever the layout.
 
     The layouts are recognized by the images' names, and give the same index except for the columns
@@ -45,8 +46,7 @@ class Cars196:
             images whose first 98 classes do not have 8,054.
     """
 
-    def __init__(self, *, margin: Annotated[CountOrZero | None, Added()] = None):
-        self.margin = margin
+    margin: Annotated[CountOrZero | None, Added()] = None
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
         images = lists.images(archives)

@@ -12,6 +12,7 @@ from dmlbench.data.layouts._lists import need, places_of, subsets_of
 from dmlbench.data.layouts._rows import rows
 from dmlbench.data.layouts.subset_folders import ORDER
 from dmlbench.errors import UserError, check_known
+from dmlbench.part import Part
 from dmlbench.text_table import text_table
 from dmlbench.values import Added
 
@@ -20,7 +21,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _SIDES = ("left", "top", "right", "bottom")
 
 
-class Listed:
+class Listed(Part):
     """Each row of the list is an image: its path and its class; other images are left out.
 
     Paths are relative to the folder. A row without a class is left out, so that one list may have a
@@ -43,17 +44,11 @@ class Listed:
             subset, subsets of some rows only, a box without four numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        file: str = "labels.csv",
-        path: str = "path",
-        label: str = "label",
-        box: Annotated[str | None, Added()] = None,
-        group: Annotated[str | None, Added()] = None,
-    ):
-        self.file, self.path, self.label = file, path, label
-        self.box, self.group = box, group
+    file: str = "labels.csv"
+    path: str = "path"
+    label: str = "label"
+    box: Annotated[str | None, Added()] = None
+    group: Annotated[str | None, Added()] = None
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
         place = need(archives, self.file, "listed")

@@ -12,12 +12,13 @@ from dmlbench.data.layouts.subset_folders import ORDER
 from dmlbench.errors import UserError, check_known
 from dmlbench.image_folder import matrix_next_to
 from dmlbench.matrix_files import read_matrix
+from dmlbench.part import Part
 from dmlbench.text_table import check_filled, read_text_table
 
 IMAGES_ONLY = True
 
 
-class Vectors:
+class Vectors(Part):
     """The archive is a list, CSV or Parquet; each row of it is a vector, its class and its name.
 
     The vectors are the list's column of lists, or the rows of a matrix. A column `id`, if there is
@@ -34,8 +35,9 @@ class Vectors:
             picture that is absent, an unknown subset, vectors that `read_matrix` refuses.
     """
 
-    def __init__(self, *, file: str | None = None, label: str = "label", path: str | None = None):
-        self.file, self.label, self.path = file, label, path
+    file: str | None = None
+    label: str = "label"
+    path: str | None = None
 
     def __call__(self, archives: list[Archive]) -> pandas.DataFrame:
         (archive,) = archives

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas
 
+from dmlbench.part import Part
 from dmlbench.values import Seed
 
 FOLDS = 4
 
 
-class Closed:
+class Closed(Part):
     """Half of the images of every class test; a quarter of the others validate in each fold.
 
     Of 8n images of a class, 3n train, n validate and 4n test. They are drawn at random; if their
@@ -22,8 +23,7 @@ class Closed:
 
     open = False
 
-    def __init__(self, *, seed: Seed = 0):
-        self.seed = seed
+    seed: Seed = 0
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         shuffled = index.sample(frac=1, random_state=np.random.default_rng(self.seed))

@@ -5,10 +5,11 @@ import pandas
 
 from dmlbench.data.splits._classes import halves, roles
 from dmlbench.errors import UserError
+from dmlbench.part import Part
 from dmlbench.values import InnerShare, Seed
 
 
-class Fixed:
+class Fixed(Part):
     """The second half of the classes tests; a random share of the first half validates.
 
     With one seed, the classes of a smaller share are among those of a larger one.
@@ -25,9 +26,8 @@ class Fixed:
 
     open = True
 
-    def __init__(self, *, validation: InnerShare = 0.1, seed: Seed = 0):
-        self.validation = validation
-        self.seed = seed
+    validation: InnerShare = 0.1
+    seed: Seed = 0
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index)

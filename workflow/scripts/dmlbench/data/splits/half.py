@@ -6,12 +6,13 @@ import numpy as np
 import pandas
 
 from dmlbench.data.splits._classes import halves, roles
+from dmlbench.part import Part
 from dmlbench.values import Added, Seed
 
 _NONE = np.array([], dtype=int)
 
 
-class Half:
+class Half(Part):
     """The first half of the classes in the order of their labels trains, the rest tests.
 
     With an odd number of classes, the middle one is in the first half (81: 41 and 40).
@@ -24,14 +25,8 @@ class Half:
 
     open = True
 
-    def __init__(
-        self,
-        *,
-        draw: Annotated[Seed | None, Added()] = None,
-        swapped: Annotated[bool, Added()] = False,
-    ):
-        self.draw = draw
-        self.swapped = swapped
+    draw: Annotated[Seed | None, Added()] = None
+    swapped: Annotated[bool, Added()] = False
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         return roles(index, _NONE, halves(index, self.draw, swapped=self.swapped)[1])

@@ -4,12 +4,13 @@ import numpy as np
 import pandas
 
 from dmlbench.data.splits._classes import folds, halves
+from dmlbench.part import Part
 from dmlbench.values import Seed
 
 FOLDS = 10
 
 
-class Half10Fold:
+class Half10Fold(Part):
     """The second half of the classes tests; each class of the first validates in one fold.
 
     The classes are shuffled and cut into ten parts whose sizes differ by one at most.
@@ -22,8 +23,7 @@ class Half10Fold:
 
     open = True
 
-    def __init__(self, *, seed: Seed = 0):
-        self.seed = seed
+    seed: Seed = 0
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index)

@@ -5,12 +5,13 @@ from typing import Annotated
 import pandas
 
 from dmlbench.data.splits._classes import equal_parts, folds, halves
+from dmlbench.part import Part
 from dmlbench.values import Added, Seed
 
 FOLDS = 4
 
 
-class Half4Fold:
+class Half4Fold(Part):
     """The second half of the classes tests; of the first half, quarter i validates in fold i.
 
     All folds validate on the same number of classes, a quarter rounded down, and quarter i ends at
@@ -25,14 +26,8 @@ class Half4Fold:
 
     open = True
 
-    def __init__(
-        self,
-        *,
-        draw: Annotated[Seed | None, Added()] = None,
-        swapped: Annotated[bool, Added()] = False,
-    ):
-        self.draw = draw
-        self.swapped = swapped
+    draw: Annotated[Seed | None, Added()] = None
+    swapped: Annotated[bool, Added()] = False
 
     def __call__(self, index: pandas.DataFrame) -> pandas.DataFrame:
         first, second = halves(index, self.draw, swapped=self.swapped)

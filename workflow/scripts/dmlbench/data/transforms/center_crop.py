@@ -5,10 +5,11 @@ from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
+from dmlbench.part import Part
 from dmlbench.values import CropSize
 
 
-class CenterCrop:
+class CenterCrop(Part):
     """The square of `size` pixels in the middle, rounded as torchvision does.
 
     Args:
@@ -18,8 +19,7 @@ class CenterCrop:
         UserError: size larger than the images.
     """
 
-    def __init__(self, *, size: CropSize):
-        self.size = size
+    size: CropSize
 
     takes_ragged = True
 

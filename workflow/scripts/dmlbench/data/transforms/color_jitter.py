@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.errors import UserError
+from dmlbench.part import Part
 from dmlbench.values import Interval, NotNegative
 
 RANDOM = True
@@ -17,7 +18,7 @@ _LUMA = (0.2989, 0.587, 0.114)
 """Weights of red, green and blue in gray (ITU-R 601), rounded as torchvision does."""
 
 
-class ColorJitter:
+class ColorJitter(Part):
     """Changes the four by random factors, in a random order, separately for each image.
 
     As torchvision on float images: a factor is drawn from [1 - x, 1 + x] (not below 0), hue is
@@ -32,24 +33,20 @@ class ColorJitter:
         UserError: images with neither one channel nor three.
     """
 
-    def __init__(
-        self,
-        *,
-        brightness: NotNegative = 0.0,
-        contrast: NotNegative = 0.0,
-        saturation: NotNegative = 0.0,
-        hue: Annotated[float, Interval(ge=0, le=0.5)] = 0.0,
-    ):
-        self.spreads = (brightness, contrast, saturation, hue)
+    brightness: NotNegative = 0.0
+    contrast: NotNegative = 0.0
+    saturation: NotNegative = 0.0
+    hue: Annotated[float, Interval(ge=0, le=0.5)] = 0.0
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
         if images.shape[1] not in (1, 3):
             raise UserError(f"color_jitter: images have {images.shape[1]} channels; allowed: 1, 3")
         images = ToFloat()(images).clone()
         draws = fractions(2, len(CHANGES), len(images), generator=generator)
+        spreads = (self.brightness, self.contrast, self.saturation, self.hue)
         order, drawn = draws[0].argsort(axis=0), torch.from_numpy(draws[1]).float()
         for place in range(len(CHANGES)):
-            for number, (change, spread) in enumerate(zip(CHANGES, self.spreads, strict=True)):
+            for number, (change, spread) in enumerate(zip(CHANGES, spreads, strict=True)):
                 rows = torch.from_numpy((order[place] == number).nonzero()[0])
                 if spread == 0 or len(rows) == 0 or (images.shape[1] == 1 and number >= 2):
                     continue

@@ -6,12 +6,13 @@ from torch.nn.functional import affine_grid, grid_sample
 
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
+from dmlbench.part import Part
 from dmlbench.values import Angle, Positive, Range, Share
 
 RANDOM = True
 
 
-class RandomAffine:
+class RandomAffine(Part):
     """Rotates, scales and shifts each image about its center; bilinear, the border repeated.
 
     Args:
@@ -20,16 +21,9 @@ class RandomAffine:
         scale: the smallest and the largest factor, both positive.
     """
 
-    def __init__(
-        self,
-        *,
-        degrees: Angle = 0.0,
-        translate: Share = 0.0,
-        scale: Range[Positive] = (1.0, 1.0),
-    ):
-        self.degrees = degrees
-        self.translate = translate
-        self.scale = tuple(scale)
+    degrees: Angle = 0.0
+    translate: Share = 0.0
+    scale: Range[Positive] = (1.0, 1.0)
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
         images = ToFloat()(images)

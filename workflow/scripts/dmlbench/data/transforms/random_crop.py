@@ -6,12 +6,13 @@ from torch import Generator, Tensor
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.errors import UserError
+from dmlbench.part import Part
 from dmlbench.values import CropSize
 
 RANDOM = True
 
 
-class RandomCrop:
+class RandomCrop(Part):
     """A square of `size` pixels of each image, every place in it equally likely.
 
     Args:
@@ -23,8 +24,7 @@ class RandomCrop:
 
     takes_ragged = True
 
-    def __init__(self, *, size: CropSize):
-        self.size = size
+    size: CropSize
 
     def __call__(self, images: Tensor | Ragged, generator: Generator | None = None) -> Tensor:
         images = Ragged.of(images)

@@ -6,20 +6,20 @@ from torch import Generator, Tensor
 from dmlbench.data._threads import on_threads
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
+from dmlbench.part import Part
 from dmlbench.values import Share
 
 RANDOM = True
 
 
-class RandomHorizontalFlip:
+class RandomHorizontalFlip(Part):
     """Flips each image left to right with a probability; bytes become floats on the way.
 
     Args:
         probability: 0 to 1.
     """
 
-    def __init__(self, *, probability: Share = 0.5):
-        self.probability = probability
+    probability: Share = 0.5
 
     def __call__(self, images: Tensor, generator: Generator | None = None) -> Tensor:
         flipped = uniform(images, 0.0, 1.0, generator) < self.probability

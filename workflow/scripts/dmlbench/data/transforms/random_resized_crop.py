@@ -6,6 +6,7 @@ from torch import Generator, Tensor
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms._resampling import resized
+from dmlbench.part import Part
 from dmlbench.values import Count, Positive, PositiveShare, Range
 
 RANDOM = True
@@ -13,7 +14,7 @@ RANDOM = True
 _TRIES = 10
 
 
-class RandomResizedCrop:
+class RandomResizedCrop(Part):
     """Crops a random box of each image and resizes it, antialiased bilinear, to a square.
 
     The box is drawn as torchvision draws it: area and logarithm of the aspect ratio uniform, ten
@@ -27,14 +28,9 @@ class RandomResizedCrop:
 
     takes_ragged = True
 
-    def __init__(
-        self,
-        *,
-        size: Count,
-        scale: Range[PositiveShare] = (0.08, 1.0),
-        ratio: Range[Positive] = (3 / 4, 4 / 3),
-    ):
-        self.size, self.scale, self.ratio = size, tuple(scale), tuple(ratio)
+    size: Count
+    scale: Range[PositiveShare] = (0.08, 1.0)
+    ratio: Range[Positive] = (3 / 4, 4 / 3)
 
     def __call__(self, images: Tensor | Ragged, generator: Generator | None = None) -> Tensor:
         images = Ragged.of(images)

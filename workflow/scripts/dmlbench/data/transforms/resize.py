@@ -7,10 +7,11 @@ from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._resampling import resized
+from dmlbench.part import Part
 from dmlbench.values import Added, Count
 
 
-class Resize:
+class Resize(Part):
     """Resizes each image, antialiased bilinear, so that its shorter side has `size` pixels.
 
     The longer side keeps the proportion, rounded down as torchvision does.
@@ -22,10 +23,8 @@ class Resize:
 
     takes_ragged = True
 
-    def __init__(
-        self, *, size: Count, aspect: Annotated[Literal["kept", "square"], Added()] = "kept"
-    ):
-        self.size, self.aspect = size, aspect
+    size: Count
+    aspect: Annotated[Literal["kept", "square"], Added()] = "kept"
 
     def __call__(
         self, images: Tensor | Ragged, generator: Generator | None = None
