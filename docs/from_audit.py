@@ -6,13 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 HOME = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HOME / "workflow" / "scripts"))
+sys.path[:0] = [str(HOME / "docs"), str(HOME / "workflow" / "scripts")]
 
-from dmlbench.marked_text import write_marked  # noqa: E402
-from dmlbench.statistics.audit import RULES, audit_frame, read_document  # noqa: E402
-from dmlbench.statistics.audit.check import BLAMED, CERTAIN, NOTE, SURE  # noqa: E402
-from dmlbench.statistics.audit.defects import defects_of, findings_of, says  # noqa: E402
-from dmlbench.statistics.audit.precision import (  # noqa: E402
+from audit_precision import (  # noqa: E402
     CORRECTED,
     SEED,
     Precision,
@@ -21,6 +17,10 @@ from dmlbench.statistics.audit.precision import (  # noqa: E402
     read_checked,
     read_places,
 )
+from dmlbench.marked_text import write_marked  # noqa: E402
+from dmlbench.statistics.audit import RULES, audit_frame, read_document  # noqa: E402
+from dmlbench.statistics.audit.check import BLAMED, CERTAIN, NOTE, SURE  # noqa: E402
+from dmlbench.statistics.audit.defects import defects_of, findings_of, says  # noqa: E402
 from dmlbench.words import counted  # noqa: E402
 
 REFERENCE = HOME / "config" / "reference"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 HOME = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HOME / "workflow" / "scripts"))
+sys.path[:0] = [str(HOME / "docs"), str(HOME / "workflow" / "scripts")]
 
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.catalogs.read import read_mapping  # noqa: E402
@@ -19,20 +19,20 @@ from dmlbench.statistics.generalizability import (  # noqa: E402
     CLASSES,
     NEITHER,
     NETWORK,
+    Estimate,
     agreements,
     by_run,
 )
 from dmlbench.statistics.margins import with_margins  # noqa: E402
-from dmlbench.statistics.orders import (  # noqa: E402
+from dmlbench.statistics.placement import read_placed  # noqa: E402
+from orders import (  # noqa: E402
     PAIR,
-    Estimate,
     expected_right,
     judged_pairs,
     mean_of_pairs,
     power,
     rank_correlation,
 )
-from dmlbench.statistics.placement import read_placed  # noqa: E402
 
 PAGE = HOME / "docs" / "findings" / "orders.md"
 REFERENCE, PUBLISHED = HOME / "config" / "reference", HOME / "results" / "published"

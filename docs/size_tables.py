@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 
 import pandas as pd
-from dmlbench.statistics.orders import rank_correlation
+from orders import rank_correlation
 from published_scores import by_size, of_pairs, printed_sizes, repeated
 from score_tables import markdown, ranked, signed, spread, table
 

@@ -25,16 +25,10 @@ from dmlbench.statistics.audit import (
     whole_queries,
 )
 from dmlbench.statistics.audit.check import AGREES, BLAMED, CERTAIN, FORMULA, SURE
-from dmlbench.statistics.audit.precision import (
-    SIZE,
-    Precision,
-    precision,
-    read_checked,
-    read_places,
-)
 from dmlbench.statistics.printed import read_printed
 from project import REPOSITORY, script_of_docs
 
+pages = script_of_docs("audit_precision")
 REFERENCE = Path(__file__).parents[2] / "config" / "reference"
 STUDIES = ["can2019", "karaman2021", "musgrave2020", "psomas2020", "roth2020"]
 PLACES = REFERENCE / "audit_places.csv"
@@ -92,20 +86,20 @@ def test_a_misprinted_formula_is_one_defect_and_blames_no_number(frames):
 
 def test_every_defect_was_checked_and_stands(frames):
     defects = set(pd.concat(frames.values())["defect"]) - {""}
-    checked = read_checked(REFERENCE / "audit_checked.csv")
+    checked = pages.read_checked(REFERENCE / "audit_checked.csv")
     assert set(checked["defect"]) == defects
     assert checked["defect"].is_unique
     assert checked["reason"].str.len().min() > 10
-    found = precision(defects, checked)
+    found = pages.precision(defects, checked)
     assert found.stand == found.checked == len(defects), "correct the rule, or drop the entry"
     with pytest.raises(UserError, match="'another' was not checked by hand"):
-        precision(["another"], checked)
+        pages.precision(["another"], checked)
 
 
 def test_the_drawn_places_were_checked_and_only_those_that_stand_are_found(frames):
-    places = read_places(PLACES)
+    places = pages.read_places(PLACES)
     drawn = places[places["stands"] != ""]
-    assert len(drawn) == SIZE
+    assert len(drawn) == pages.SIZE
     assert drawn["reason"].str.len().min() > 10
     assert (places[places["stands"] == ""]["reason"] == "").all()
     every = pd.concat(frames.values())
@@ -122,15 +116,15 @@ def test_places_have_verdicts_where_the_seed_draws_them(tmp_path):
     places["stands"] = [*places["stands"][1:], places["stands"][0]]
     places.to_csv(tmp_path / "places.csv", index=False)
     with pytest.raises(UserError, match="a verdict for each of 60 drawn places and no other"):
-        read_places(tmp_path / "places.csv")
+        pages.read_places(tmp_path / "places.csv")
     places.drop(columns="sure").to_csv(tmp_path / "places.csv", index=False)
     with pytest.raises(UserError, match="allowed: columns"):
-        read_places(tmp_path / "places.csv")
+        pages.read_places(tmp_path / "places.csv")
 
 
 @pytest.mark.parametrize(("stand", "checked"), [(60, 60), (0, 9), (57, 60), (3, 7), (1, 1)])
 def test_an_interval_is_where_binomial_tails_are_a_fortieth(stand, checked):
-    low, high = Precision(stand, checked).interval()
+    low, high = pages.Precision(stand, checked).interval()
 
     def chance(counts, share):
         return sum(comb(checked, k) * share**k * (1 - share) ** (checked - k) for k in counts)

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.marked_text import read_marked
-from dmlbench.statistics.orders import (
-    expected_right,
-    judged_pairs,
-    mean_of_pairs,
-    power,
-    rank_correlation,
-)
 from hypothesis import given
 from hypothesis import strategies as st
 from project import REPOSITORY, script_of_docs
 from scipy import stats
 
+orders = script_of_docs("orders")
+judged_pairs, mean_of_pairs = orders.judged_pairs, orders.mean_of_pairs
+expected_right, power, rank_correlation = (
+    orders.expected_right,
+    orders.power,
+    orders.rank_correlation,
+)
 REFERENCE = REPOSITORY / "config" / "reference"
 SCORES = st.lists(st.integers(0, 30), min_size=4, max_size=9)
 

@@ -24,7 +24,6 @@ from scipy.stats import rankdata
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.statistics.correlation import centered, expanded_interval
-from dmlbench.statistics.orders import Estimate
 
 RUN = ["network", "dataset", "split"]
 
@@ -58,6 +57,15 @@ FEWEST = 3
 """Losses below which nothing is said of other losses."""
 
 _DRAWS, _TOGETHER = 10_000, 200
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval, and how many methods or pairs it is from."""
+
+    value: float
+    low: float
+    high: float
+    number: int
 
 
 class Share(NamedTuple):

@@ -20,6 +20,7 @@ from dmlbench.statistics.generalizability import (
     NEITHER,
     NETWORK,
     RUN,
+    Estimate,
     correlations,
     covariances,
     mean_of,
@@ -27,7 +28,6 @@ from dmlbench.statistics.generalizability import (
     relations,
     values_of,
 )
-from dmlbench.statistics.orders import Estimate
 from dmlbench.statistics.other_classes import Prior, of_splits
 from dmlbench.statistics.paired import holm
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
-
 from dmlbench.errors import UserError
+from scipy.special import betaincinv
 
 CORRECTED = 10
 """Findings that were no mistakes. Their rules or entries were corrected or dropped before the

@@ -6,26 +6,16 @@ like these, in the same tables.
 """
 
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
-
 from dmlbench.errors import UserError
+from dmlbench.statistics.generalizability import Estimate
+from scipy.special import ndtr
 
 PAIR = ["table", "one", "other"]
 _Z = 1.959964
 """The two-sided 95 % point of the standard normal distribution."""
-
-
-class Estimate(NamedTuple):
-    """A number with its 95 % interval, and how many methods or pairs it is from."""
-
-    value: float
-    low: float
-    high: float
-    number: int
 
 
 def rank_correlation(first: pd.Series, second: pd.Series) -> Estimate:
