@@ -12,4 +12,5 @@ class Part:
     """
 
     def __init_subclass__(cls):
+        super().__init_subclass__()
         dataclass(kw_only=True, eq=False, repr=False)(cls)

@@ -8,6 +8,7 @@ every public class of a file is a part, named by the class. A package may have n
 import ast
 import functools
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -155,14 +156,35 @@ def class_of(package: str, name: str) -> ast.ClassDef:
 def method_of(package: str, name: str, method: str) -> ast.FunctionDef | None:
     """A method of a part, its own or that of the class of its package from which it derives.
 
-    What the constructor of a class in a file with an underscore takes is no option: parts give it.
+    What the constructor of a class that is no part takes is no option: parts give it.
     """
-    return _method(class_of(package, name), file_of(package, name), method)
+
+    def own(part: ast.ClassDef) -> ast.FunctionDef | None:
+        functions = (node for node in part.body if isinstance(node, ast.FunctionDef))
+        return next((function for function in functions if function.name == method), None)
+
+    return _inherited(class_of(package, name), file_of(package, name), own, method == "__init__")
 
 
-def _method(part: ast.ClassDef, file: Path, name: str) -> ast.FunctionDef | None:
-    if own := _function(part, name):
-        return own
+def fields_of(package: str, name: str) -> list[ast.AnnAssign]:
+    """The annotated fields of a part; if it has none, of the part from which it derives."""
+
+    def own(part: ast.ClassDef) -> list[ast.AnnAssign]:
+        return [node for node in part.body if isinstance(node, ast.AnnAssign)]
+
+    return _inherited(class_of(package, name), file_of(package, name), own, parts_alone=True) or []
+
+
+def _inherited(
+    part: ast.ClassDef, file: Path, own: Callable[[ast.ClassDef], Any], parts_alone: bool
+) -> Any:
+    """What a class has itself, or the first class of its package from which it derives.
+
+    Args:
+        parts_alone: whether classes that are no parts of this package do not count.
+    """
+    if found := own(part):
+        return found
     bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
     for node in _tree(file).body:
         if isinstance(node, ast.ImportFrom) and bases & {each.name for each in node.names}:
@@ -170,17 +192,13 @@ def _method(part: ast.ClassDef, file: Path, name: str) -> ast.FunctionDef | None
             if not other.is_file():
                 # A part of the user's derives from one of the library.
                 other = _LIBRARY.parent.joinpath(*node.module.split(".")).with_suffix(".py")
-            if not other.is_file() or (name == "__init__" and other.stem.startswith("_")):
+            is_part = other.parent.name == file.parent.name and not other.stem.startswith("_")
+            if not other.is_file() or (parts_alone and not is_part):
                 continue
             for base in _tree(other).body:
                 if isinstance(base, ast.ClassDef) and base.name in bases:
-                    return _method(base, other, name)
+                    return _inherited(base, other, own, parts_alone)
     return None
-
-
-def _function(part: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    functions = (node for node in part.body if isinstance(node, ast.FunctionDef))
-    return next((function for function in functions if function.name == name), None)
 
 
 def is_class_of(name: str, class_name: str) -> bool:

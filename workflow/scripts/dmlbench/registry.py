@@ -23,6 +23,7 @@ from dmlbench.part_files import (
     available,
     class_of,
     constant,
+    fields_of,
     file_of,
     is_class_of,
     method_of,
@@ -98,9 +99,9 @@ def options(package: str, name: str) -> dict[str, Option]:
         keys = [(argument.arg, argument.annotation) for argument in signature.args.kwonlyargs]
         declared = zip(keys, signature.args.kw_defaults, strict=True)
     else:
-        body = class_of(package, name).body
-        fields = [node for node in body if isinstance(node, ast.AnnAssign)]
-        declared = [((field.target.id, field.annotation), field.value) for field in fields]
+        declared = [
+            ((field.target.id, field.annotation), field.value) for field in fields_of(package, name)
+        ]
     found = {
         key: _option(f"{package}/{name}", key, annotation, default)
         for (key, annotation), default in declared

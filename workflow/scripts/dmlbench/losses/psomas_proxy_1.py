@@ -2,19 +2,20 @@
 
 from typing import Annotated, Literal
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from dmlbench.losses._geometry import unit
 from dmlbench.losses._gram import log_sum_exp_of_others
-from dmlbench.losses._proxies import absent_classes, new_proxies, pull_to_proxies
+from dmlbench.losses._loss import LossWithProxies
+from dmlbench.losses._proxies import absent_classes, pull_to_proxies
 from dmlbench.values import Added, Positive
 
 VERSION = 2
 FORMERLY = {"psomas_proxy_1_absent": {"negatives": "absent"}}
 
 
-class PsomasProxy1(nn.Module):
+class PsomasProxy1(LossWithProxies):
     """Proxies softly pull their far positives and push each other.
 
     Mean over the proxies w with a positive in the batch of
@@ -32,18 +33,9 @@ class PsomasProxy1(nn.Module):
         negatives: the other proxies v: "all", or those of classes "absent" from the batch.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        embedding_dim: int,
-        *,
-        alpha: Positive = 32,
-        margin: float = 0.1,
-        negatives: Annotated[Literal["all", "absent"], Added()] = "all",
-    ):
-        super().__init__()
-        self.alpha, self.margin, self.negatives = alpha, margin, negatives
-        self.proxies = new_proxies(num_classes, embedding_dim)
+    alpha: Positive = 32
+    margin: float = 0.1
+    negatives: Annotated[Literal["all", "absent"], Added()] = "all"
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Loss (scalar) of embeddings [B, D] with labels [B]."""

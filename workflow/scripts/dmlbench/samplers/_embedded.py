@@ -1,17 +1,17 @@
 """Shared code of samplers that distill a large pool of embedded images into a batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from dmlbench.errors import UserError
 from dmlbench.samplers._batch import LearnsFromEmbeddings
-from dmlbench.samplers._checks import batch_within, checked_labels
-from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.samplers._checks import batch_within
 from dmlbench.samplers._memory import EmbeddingMemory
+from dmlbench.samplers._of_labels import OfLabels
 
 
-class EmbeddedSampler(LearnsFromEmbeddings):
+class EmbeddedSampler(OfLabels, LearnsFromEmbeddings):
     """Batches chosen by embedding from a random pool of images: roth2020, section 3.2.
 
     Each batch draws a pool of `pool_size` images (or all, if there are fewer) from the memory and
@@ -35,28 +35,20 @@ class EmbeddedSampler(LearnsFromEmbeddings):
         UserError: a pool smaller than a batch, or groups that do not fill a batch.
     """
 
-    def __init__(
-        self,
-        labels: Sequence[int],
-        batch_size: int,
-        seed: int,
-        *,
-        pool_size: int,
-        group_size: int,
-    ):
-        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
-        self.images = len(self.by_class.images)
-        self.batch_size = batch_within(self.images, batch_size)
-        self.pool_size = min(pool_size, self.images)
-        self.seed = seed
+    pool_size: int
+    group_size: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        batch_size, group_size = batch_within(self.images, self.batch_size), self.group_size
+        if self.pool_size < batch_size:
+            raise UserError(f"pool_size = {self.pool_size}; allowed: at least {batch_size = }")
+        self.pool_size = min(self.pool_size, self.images)
         self.memory = EmbeddingMemory(self.images)
-        if pool_size < batch_size:
-            raise UserError(f"pool_size = {pool_size}; allowed: at least {batch_size = }")
-        self.group_size = group_size
         groups = int((self.by_class.sizes // group_size).sum())
-        if self.batch_size % group_size or self.groups_per_batch > groups:
+        if batch_size % group_size or self.groups_per_batch > groups:
             raise UserError(
-                f"batch_size = {self.batch_size} with {group_size = }; allowed: a multiple of it, "
+                f"batch_size = {batch_size} with {group_size = }; allowed: a multiple of it, "
                 f"of at most the {groups} groups of a class that there are"
             )
 

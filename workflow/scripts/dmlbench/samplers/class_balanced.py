@@ -1,15 +1,15 @@
 """P x K batches without replacement: P classes of K images, no image twice in an epoch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from dmlbench.samplers._checks import checked_labels, classes_per_batch
-from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.samplers._checks import classes_per_batch
+from dmlbench.samplers._of_labels import OfLabels
 from dmlbench.values import Count
 
 
-class ClassBalanced:
+class ClassBalanced(OfLabels):
     """Batches of P = batch_size / K distinct classes with K images each.
 
     In each epoch, every class's images are shuffled and divided into groups of K; a batch takes one
@@ -25,14 +25,13 @@ class ClassBalanced:
         images_per_class: K; batch_size is a multiple of it.
     """
 
-    def __init__(
-        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: Count = 5
-    ):
-        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
-        self.per_batch = classes_per_batch(batch_size, images_per_class, len(self.by_class.classes))
-        self.images_per_class = images_per_class
-        self.seed = seed
-        self.groups = np.maximum(self.by_class.sizes // images_per_class, 1)
+    images_per_class: Count = 5
+
+    def __post_init__(self):
+        super().__post_init__()
+        each, classes = self.images_per_class, len(self.by_class.classes)
+        self.per_batch = classes_per_batch(self.batch_size, each, classes)
+        self.groups = np.maximum(self.by_class.sizes // each, 1)
         self.batches = _most_batches(self.groups, self.per_batch)
 
     def __len__(self) -> int:

@@ -1,7 +1,5 @@
 """P x K batches with replacement: all batches and images drawn independently."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from dmlbench.samplers.spc import Spc
@@ -18,10 +16,7 @@ class ClassBalancedWithReplacement(Spc):
         images_per_class: K; batch_size is a multiple of it.
     """
 
-    def __init__(
-        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: Count = 5
-    ):
-        super().__init__(labels, batch_size, seed, images_per_class=images_per_class)
+    images_per_class: Count = 5
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Image indices of a batch: int64 [P, K]."""

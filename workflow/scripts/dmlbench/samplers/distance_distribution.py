@@ -1,6 +1,5 @@
 """DDM: the batch whose distances are distributed most like those of a pool."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -27,20 +26,10 @@ class DistanceDistribution(EmbeddedSampler):
         bins: bins of the histograms.
     """
 
-    def __init__(
-        self,
-        labels: Sequence[int],
-        batch_size: int,
-        seed: int,
-        *,
-        pool_size: Count = 1024,
-        group_size: Annotated[Count, Added()] = 1,
-        candidates: Count = 10,
-        bins: Count = 50,
-    ):
-        super().__init__(labels, batch_size, seed, pool_size=pool_size, group_size=group_size)
-        self.candidates = candidates
-        self.bins = bins
+    pool_size: Count = 1024
+    group_size: Annotated[Count, Added()] = 1
+    candidates: Count = 10
+    bins: Count = 50
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         groups = np.arange(pool.shape[0] * pool.shape[1]).reshape(pool.shape[:2])

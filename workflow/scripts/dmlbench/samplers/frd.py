@@ -1,6 +1,5 @@
 """FRD: the batch whose embeddings' mean and covariance are nearest to those of a pool."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -26,18 +25,9 @@ class Frd(EmbeddedSampler):
         candidates: m.
     """
 
-    def __init__(
-        self,
-        labels: Sequence[int],
-        batch_size: int,
-        seed: int,
-        *,
-        pool_size: Count = 1024,
-        group_size: Annotated[Count, Added()] = 1,
-        candidates: Count = 10,
-    ):
-        super().__init__(labels, batch_size, seed, pool_size=pool_size, group_size=group_size)
-        self.candidates = candidates
+    pool_size: Count = 1024
+    group_size: Annotated[Count, Added()] = 1
+    candidates: Count = 10
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         pool = pool.astype(np.float64)

@@ -1,6 +1,5 @@
 """GC: the batch that covers a pool best, point by point."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -26,16 +25,8 @@ class GreedyCoreset(EmbeddedSampler):
             The first image of a group stands for it.
     """
 
-    def __init__(
-        self,
-        labels: Sequence[int],
-        batch_size: int,
-        seed: int,
-        *,
-        pool_size: Count = 1024,
-        group_size: Annotated[Count, Added()] = 1,
-    ):
-        super().__init__(labels, batch_size, seed, pool_size=pool_size, group_size=group_size)
+    pool_size: Count = 1024
+    group_size: Annotated[Count, Added()] = 1
 
     def choose(self, rng: np.random.Generator, pool: np.ndarray) -> np.ndarray:
         pool = pool[:, 0]

@@ -1,17 +1,17 @@
 """PROFS: batches around one representative of each class, kept for M iterations."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from dmlbench.samplers._batch import Batch
-from dmlbench.samplers._checks import checked_labels, classes_per_batch
-from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.samplers._checks import classes_per_batch
+from dmlbench.samplers._of_labels import OfLabels
 from dmlbench.values import Count, Positive
 
 
-class Profs:
+class Profs(OfLabels):
     """Batches of P = batch_size / I classes: each its representative and I - 1 random others.
 
     can2019, Algorithm 1 and section 5.4.1. Batch s of the training belongs to projection s // M,
@@ -39,32 +39,22 @@ class Profs:
         iterations_per_projection: M itself, as in figure 2.
     """
 
-    def __init__(
-        self,
-        labels: Sequence[int],
-        batch_size: int,
-        seed: int,
-        *,
-        images_per_class: Count = 2,
-        rho: Positive = 6.0,
-        iterations_per_projection: Count | None = None,
-    ):
-        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
-        self.classes = len(self.by_class.classes)
-        self.per_batch = classes_per_batch(batch_size, images_per_class, self.classes)
-        self.images_per_class = images_per_class
-        self.batch_size = batch_size
-        self.seed = seed
-        self.representative_positions = np.arange(0, batch_size, images_per_class)
-        if iterations_per_projection is None:
+    images_per_class: Count = 2
+    rho: Positive = 6.0
+    iterations_per_projection: Count | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.classes, each = len(self.by_class.classes), self.images_per_class
+        self.per_batch = classes_per_batch(self.batch_size, each, self.classes)
+        self.representative_positions = np.arange(0, self.batch_size, each)
+        if self.iterations_per_projection is None:
             # rho / p, with whole numbers multiplied first: 6 * 2 * 100 / 128 has no rounding.
-            iterations_per_projection = math.ceil(
-                rho * images_per_class * self.classes / batch_size
-            )
-        self.iterations_per_projection = iterations_per_projection
+            mean = self.rho * each * self.classes / self.batch_size
+            self.iterations_per_projection = math.ceil(mean)
 
     def __len__(self) -> int:
-        return max(len(self.by_class.images) // self.batch_size, 1)
+        return max(self.images // self.batch_size, 1)
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of one epoch, the I images of a class adjacent."""

@@ -30,7 +30,7 @@ class ProfsHncm(Profs, LearnsFromEmbeddings):
     Args: as in `Profs`.
     """
 
-    centers: Callable[[], Tensor] | None = None
+    centers = None
 
     @cached_property
     def memory(self) -> EmbeddingMemory:

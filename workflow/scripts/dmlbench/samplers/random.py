@@ -1,22 +1,22 @@
 """Random batches: every image at most once in an epoch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from dmlbench.samplers._checks import batch_within, checked_labels
+from dmlbench.samplers._checks import batch_within
+from dmlbench.samplers._of_labels import OfLabels
 
 
-class Random:
+class Random(OfLabels):
     """Batches of a random order of all N images: N // batch_size batches, the rest left out.
 
     Each epoch is a new order, so that other images are left out each time.
     """
 
-    def __init__(self, labels: Sequence[int], batch_size: int, seed: int):
-        self.images = len(checked_labels(labels, batch_size, seed))
-        self.batch_size = batch_within(self.images, batch_size)
-        self.seed = seed
+    def __post_init__(self):
+        super().__post_init__()
+        self.batch_size = batch_within(self.images, self.batch_size)
 
     def __len__(self) -> int:
         return self.images // self.batch_size

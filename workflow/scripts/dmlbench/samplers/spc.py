@@ -1,15 +1,15 @@
 """SPC-n: n samples per class, batches independent of each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from dmlbench.samplers._checks import checked_labels, classes_per_batch
-from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.samplers._checks import classes_per_batch
+from dmlbench.samplers._of_labels import OfLabels
 from dmlbench.values import Count
 
 
-class Spc:
+class Spc(OfLabels):
     """Batches of batch_size / n distinct random classes with n random images each.
 
     roth2020, section 3.2. Batches are independent: within a batch an image occurs once (a class
@@ -20,17 +20,15 @@ class Spc:
         images_per_class: n (2, 4 and 8 in roth2020); batch_size is a multiple of it.
     """
 
-    def __init__(
-        self, labels: Sequence[int], batch_size: int, seed: int, *, images_per_class: Count = 2
-    ):
-        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
-        self.per_batch = classes_per_batch(batch_size, images_per_class, len(self.by_class.classes))
-        self.images_per_class = images_per_class
-        self.batch_size = batch_size
-        self.seed = seed
+    images_per_class: Count = 2
+
+    def __post_init__(self):
+        super().__post_init__()
+        classes = len(self.by_class.classes)
+        self.per_batch = classes_per_batch(self.batch_size, self.images_per_class, classes)
 
     def __len__(self) -> int:
-        return max(len(self.by_class.images) // self.batch_size, 1)
+        return max(self.images // self.batch_size, 1)
 
     def epoch(self, number: int) -> Iterator[np.ndarray]:
         """The batches of one epoch: int64 [batch_size], the n images of a class adjacent."""

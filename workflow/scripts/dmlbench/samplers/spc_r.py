@@ -1,15 +1,15 @@
 """SPC-R: random batches that hold at least one positive pair."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from dmlbench.errors import UserError
-from dmlbench.samplers._checks import batch_within, checked_labels
-from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.samplers._checks import batch_within
+from dmlbench.samplers._of_labels import OfLabels
 
 
-class SpcR:
+class SpcR(OfLabels):
     """batch_size - 1 random images, and last another image of one of their classes.
 
     roth2020, section 3.2: the number of classes in a batch varies, and at least one triplet can be
@@ -21,17 +21,18 @@ class SpcR:
         UserError: no class has two images, or batch_size < 2.
     """
 
-    def __init__(self, labels: Sequence[int], batch_size: int, seed: int):
-        self.by_class = ImagesByClass(checked_labels(labels, batch_size, seed))
-        self.batch_size = batch_within(len(self.by_class.images), batch_size)
-        self.seed = seed
-        if batch_size < 2:
-            raise UserError(f"batch_size = {batch_size}; allowed: at least 2, for a positive pair")
+    def __post_init__(self):
+        super().__post_init__()
+        self.batch_size = batch_within(self.images, self.batch_size)
+        if self.batch_size < 2:
+            raise UserError(
+                f"batch_size = {self.batch_size}; allowed: at least 2, for a positive pair"
+            )
         if self.by_class.sizes.max() < 2:
             raise UserError("labels give every class one image; allowed: a class of two or more")
 
     def __len__(self) -> int:
-        return len(self.by_class.images) // self.batch_size
+        return self.images // self.batch_size
 
     def epoch(self, number: int) -> Iterator[np.ndarray]:
         """The batches of one epoch: int64 [batch_size], the added positive last."""
@@ -40,9 +41,8 @@ class SpcR:
             yield self._batch(rng)
 
     def _batch(self, rng: np.random.Generator) -> np.ndarray:
-        images = len(self.by_class.images)
         while True:
-            drawn = rng.choice(images, self.batch_size - 1, replace=False)
+            drawn = rng.choice(self.images, self.batch_size - 1, replace=False)
             classes = self.by_class.class_of[drawn]
             left = self.by_class.sizes - np.bincount(classes, minlength=len(self.by_class.sizes))
             anchors = classes[left[classes] > 0]
