@@ -1,42 +1,43 @@
 """Drawing a trial's values by one of Optuna's samplers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import optuna
 from optuna.samplers import BaseSampler
 
+from dmlbench.part import Part
 from dmlbench.plan.catalogs.ranges import Parameter, Value
 from dmlbench.search.distributions import Values, distribution_of
 from dmlbench.training.seeds import derived_seed
 
 
-class Drawn:
+class Drawn(Part):
     """A strategy that draws values by a sampler of Optuna.
 
-    Args:
+    Attributes:
         parameters: place -> its values.
         seed: the search's; each trial's own seed is derived from it.
         search: digest of the search.
         own_draws: whether two searches over the same values draw different ones.
-        sampler_of: a sampler by its seed.
     """
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Parameter],
-        seed: int,
-        search: str,
-        own_draws: bool,
-        sampler_of: Callable[[int], BaseSampler],
-    ):
-        self.parameters = parameters
-        self.seed = derived_seed(seed, search) if own_draws else seed
-        self.sampler_of = sampler_of
+    parameters: Mapping[str, Parameter]
+    seed: int
+    search: str
+    own_draws: bool
+
+    def __post_init__(self):
+        if self.own_draws:
+            self.seed = derived_seed(self.seed, self.search)
+
+    def sampler(self, seed: int) -> BaseSampler:
+        """A sampler by its seed."""
+        raise NotImplementedError
 
     def propose(self, study: optuna.Study) -> Values:
         """The next trial's values; the study is not changed."""
         trials = study.get_trials()
-        sampler = self.sampler_of(derived_seed(self.seed, "search", len(trials)))
+        sampler = self.sampler(derived_seed(self.seed, "search", len(trials)))
         # A copy in memory: a sampler writes its draws into the study.
         copy = optuna.create_study(direction="maximize", sampler=sampler)
         copy.add_trials(trials)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 import optuna
 from optuna.trial import TrialState
 
+from dmlbench.part import Part
 from dmlbench.plan.catalogs.ranges import Parameter, Value
 from dmlbench.search.distributions import Values, values_of
 from dmlbench.search.trials import best_of
-from dmlbench.values import Count
+from dmlbench.values import Count, Fact
 
 
-class Coordinate:
+class Coordinate(Part):
     """Tries all values of one parameter after the other, each time keeping the best.
 
     Source: psomas2020 section 5.2. While the values of one parameter are tried, those before it
@@ -29,24 +30,17 @@ class Coordinate:
         passes: how often every parameter is searched; a pass without a change is the last.
     """
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Parameter],
-        spec_values: Mapping[str, Value],
-        *,
-        start: Mapping[str, bool | float | str] | None = None,
-        passes: Count = 1,
-    ):
-        self.parameters = parameters
-        self.start = {**spec_values, **(start or {})}
-        self.passes = passes
+    parameters: Fact[Mapping[str, Parameter]]
+    spec_values: Fact[Mapping[str, Value]]
+    start: Mapping[str, bool | float | str] | None = None
+    passes: Count = 1
 
     def propose(self, study: optuna.Study) -> Values | None:
         """The next untried value of the parameter that is being searched."""
         tried = [
             (values_of(trial, self.parameters), trial) for trial in study.get_trials(deepcopy=False)
         ]
-        current = dict(self.start)
+        current = {**self.spec_values, **(self.start or {})}
         for place in self._order():
             line = [current | {place: value} for value in self.parameters[place].values]
             on_line = [trial for values, trial in tried if values in line]

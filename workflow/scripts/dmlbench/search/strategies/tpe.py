@@ -1,11 +1,9 @@
 """The tree-structured Parzen estimator."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from optuna.samplers import TPESampler
 
-from dmlbench.plan.catalogs.ranges import Parameter
 from dmlbench.search.strategies._draw import Drawn
 from dmlbench.values import Added, Count, CountOrZero
 
@@ -18,29 +16,19 @@ class Tpe(Drawn):
     seed, its number and the trials before it: with one worker a search is reproducible.
 
     Args:
-        parameters: place -> its values.
-        seed: of the draws.
-        search: digest of the search.
         startup_trials: number of first trials, whose values are drawn at random.
         candidates: how many draws the most promising is picked from.
         own_draws: whether two searches over the same values draw different ones.
     """
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Parameter],
-        seed: int,
-        search: str,
-        *,
-        startup_trials: CountOrZero = 10,
-        candidates: Count = 24,
-        own_draws: Annotated[bool, Added()] = False,
-    ):
-        settings = {"n_startup_trials": startup_trials, "n_ei_candidates": candidates}
-        super().__init__(
-            parameters,
-            seed,
-            search,
-            own_draws,
-            lambda seed: TPESampler(multivariate=True, seed=seed, **settings),
+    startup_trials: CountOrZero = 10
+    candidates: Count = 24
+    own_draws: Annotated[bool, Added()] = False
+
+    def sampler(self, seed: int) -> TPESampler:
+        return TPESampler(
+            multivariate=True,
+            seed=seed,
+            n_startup_trials=self.startup_trials,
+            n_ei_candidates=self.candidates,
         )
