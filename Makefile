@@ -191,7 +191,7 @@ sources: .venv/ready ## write the tables of docs/official.md from the catalogs a
 
 .PHONY: margins
 margins: .venv/ready ## write config/reference/*/margins.csv from the printed numbers again
-	@PYTHONPATH=workflow/scripts $(BIN)/python -m dmlbench.statistics.margins $(dir $(wildcard config/reference/*/margins.yaml))
+	@$(BIN)/python benchmarks/margins.py $(dir $(wildcard config/reference/*/margins.yaml))
 
 .PHONY: claims
 claims: .venv/ready ## write the tables of docs/claims.md from the printed numbers and results/published again

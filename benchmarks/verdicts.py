@@ -30,12 +30,7 @@ from dmlbench.plan.catalogs.rows import NOTHING  # noqa: E402
 from dmlbench.plan.studies.margins import read_sources  # noqa: E402
 from dmlbench.statistics.aggregation import no_scores  # noqa: E402
 from dmlbench.statistics.audit import COLUMNS as AUDIT_COLUMNS  # noqa: E402
-from dmlbench.statistics.margins import (  # noqa: E402
-    COLUMN,
-    SEEDS,
-    with_margins,
-    without_effect,
-)
+from dmlbench.statistics.margins import COLUMN, with_margins, without_effect  # noqa: E402
 from dmlbench.statistics.placement import KEY, read_placed  # noqa: E402
 from dmlbench.statistics.verdicts import (  # noqa: E402
     DIFFERS,
@@ -43,6 +38,7 @@ from dmlbench.statistics.verdicts import (  # noqa: E402
     REPRODUCED,
     verdicts,
 )
+from margins import SEEDS  # noqa: E402
 
 REFERENCE = REPOSITORY / "config" / "reference"
 STUDIES = ("psomas2020", "roth2020", "can2019", "karaman2021", "musgrave2020")

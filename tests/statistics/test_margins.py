@@ -1,18 +1,21 @@
 """Noise and margins: the committed ones are those of the printed numbers; others by hand."""
 
-from pathlib import Path
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.plan.studies.mapping import When
 from dmlbench.plan.studies.margins import Control, read_sources
-from dmlbench.statistics.margins import COLUMNS, margins_of, nearest, read_margins, with_margins
-from dmlbench.statistics.noise import alike, noise_of
+from dmlbench.statistics.margins import COLUMNS, nearest, read_margins, with_margins
 from dmlbench.statistics.placement import KEY, read_placed
+from project import REPOSITORY
 from scipy import stats
 
-REFERENCE = Path(__file__).parents[2] / "config" / "reference"
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+from margins import alike, margins_of, noise_of
+
+REFERENCE = REPOSITORY / "config" / "reference"
 PAPERS = sorted(path.parent.name for path in REFERENCE.glob("*/margins.yaml"))
 
 

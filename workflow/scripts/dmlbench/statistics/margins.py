@@ -6,81 +6,35 @@ the method: `nearest` is how near the next of them is.
 """
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
-from dmlbench.files import atomic_write
 from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.plan.studies.margins import Control, read_sources
-from dmlbench.statistics.equivalence import ALPHA
-from dmlbench.statistics.noise import cell_of, noise_of
-from dmlbench.statistics.placement import KEY, read_placed
 
 COLUMN = [*EXPERIMENT, "role", "metric"]
 """The coordinates of a column: all printed numbers that one order of methods ranks."""
 
 COLUMNS = [*COLUMN, "numbers", "spread", "noise", "error", "freedom", "margin", "source"]
 
-SEEDS = 5
-"""How many runs of ours show that a true number is the same, by the margin that noise allows."""
-
-MATTERS = 0.2
-"""The smallest difference that matters, in standard deviations between the numbers of a column.
-
-Source: J. Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988: a small effect.
-"""
-
 CONFUSED = 0.05
 """The largest share of other methods' numbers that may be nearer than a margin."""
 
-_FILE = "margins.csv"
-
-
-def margins_of(folder: Path) -> pd.DataFrame:
-    """The margins of a document, from its printed numbers and margins.yaml.
-
-    Returns:
-        `COLUMNS`, one row per column, in the unit of the metric: how many `numbers` it has and
-        their standard deviation, `spread`; the `noise` of one run, the standard `error` of a
-        printed number, and their degrees of `freedom`; `margin`, the larger of a fifth of the
-        spread and of what five runs need to show with 90 % probability that a true number is the
-        same. Unknown values are missing.
-
-    Raises:
-        UserError: as `noise.noise_of`.
-    """
-    cells = read_placed(sorted(folder.glob("table_*.csv")))
-    cells = cells[cells["why"] == ""].drop_duplicates(KEY)
-    grouped = cells.groupby(COLUMN, sort=True)
-    margins = grouped.agg(
-        numbers=("number", "size"), spread=("number", "std"), runs=("runs", "median")
-    ).reset_index()
-    margins = margins.merge(noise_of(folder), how="left", on=["dataset", "metric"])
-    runs = margins["runs"].replace(np.inf, read_sources(folder).noise.intervals_of or 1)
-    margins["error"] = np.maximum(margins["noise"] / runs**0.5, margins["rerun"])
-    total = np.sqrt(margins["noise"] ** 2 / SEEDS + margins["error"] ** 2)
-    # One tail for the test, one for a true number to pass it in nine of ten cases.
-    quantile = 2 * stdtrit(margins["freedom"].astype(float), 1 - ALPHA)
-    margins["margin"] = np.fmax(quantile * total, MATTERS * margins["spread"])
-    return margins[COLUMNS]
-
-
-def write_margins(folder: str | os.PathLike) -> None:
-    """Write the margins of a folder of printed numbers next to them."""
-    folder = Path(folder)
-    with atomic_write(folder / _FILE) as unfinished:
-        margins_of(folder).to_csv(unfinished, index=False, float_format="%.4g")
+FILE = "margins.csv"
 
 
 def read_margins(folder: str | os.PathLike) -> pd.DataFrame:
-    """The margins of a folder of printed numbers, as `margins_of` gives them."""
+    """The margins of a folder of printed numbers: `COLUMNS`, one row per column.
+
+    How many `numbers` a column has and their standard deviation, `spread`; the `noise` of one run,
+    the standard `error` of a printed number, and their degrees of `freedom`; `margin`. All are in
+    the unit of the metric; unknown values are missing. benchmarks/margins.py computes them.
+    """
     texts = dict.fromkeys([*COLUMN, "source"], str) | {"embedding_dim": "Int64"}
-    margins = pd.read_csv(Path(folder) / _FILE, dtype=texts, keep_default_na=False, na_values="")
+    margins = pd.read_csv(Path(folder) / FILE, dtype=texts, keep_default_na=False, na_values="")
     empty = [column for column in texts if column != "embedding_dim"]
     return margins.assign(**{column: margins[column].fillna("") for column in empty})
 
@@ -153,6 +107,13 @@ def without_effect(
     return matches
 
 
-if __name__ == "__main__":
-    for each in sys.argv[1:]:
-        write_margins(each)
+def cell_of(cell: dict) -> dict:
+    """The columns of a placed cell that filters of printed cells look at."""
+    return {
+        "table": cell["table"].removeprefix("table_"),
+        "method": cell["printed_method"],
+        "variant": cell["printed_variant"],
+        "dataset": cell["dataset"],
+        "split": cell["role"],
+        "metric": cell["metric"],
+    }

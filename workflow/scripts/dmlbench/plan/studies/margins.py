@@ -1,6 +1,6 @@
 """What a document's margins are computed from: config/reference/<study>/margins.yaml.
 
-`statistics.noise` and `statistics.margins` compute them.
+benchmarks/margins.py computes them; `controls` are read for verdicts as well.
 """
 
 from pathlib import Path

@@ -1,5 +1,12 @@
-"""A document's own noise: how far its numbers move if the same is trained again."""
+"""A document's own noise and margins, from its printed numbers: config/reference/*/margins.csv.
 
+    python benchmarks/margins.py config/reference/psomas2020
+
+The noise is how far its numbers move if the same is trained again.
+"""
+
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,20 +14,70 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from dmlbench.evaluation.names import split_at_k
-from dmlbench.plan.studies.mapping import When
-from dmlbench.plan.studies.margins import Sources, read_sources
-from dmlbench.statistics.placement import KEY, read_placed
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
-COLUMNS = ["dataset", "metric", "noise", "rerun", "freedom", "source"]
+from dmlbench.evaluation.names import split_at_k  # noqa: E402
+from dmlbench.files import atomic_write  # noqa: E402
+from dmlbench.plan.studies.mapping import When  # noqa: E402
+from dmlbench.plan.studies.margins import Sources, read_sources  # noqa: E402
+from dmlbench.statistics.equivalence import ALPHA  # noqa: E402
+from dmlbench.statistics.margins import COLUMN, COLUMNS, FILE, cell_of  # noqa: E402
+from dmlbench.statistics.placement import KEY, read_placed  # noqa: E402
+
+NOISE = ["dataset", "metric", "noise", "rerun", "freedom", "source"]
+SEEDS = 5
+"""How many runs of ours show that a true number is the same, by the margin that noise allows."""
+
+MATTERS = 0.2
+"""The smallest difference that matters, in standard deviations between the numbers of a column.
+
+Source: J. Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988: a small effect.
+"""
 _BY = ["dataset", "metric"]
+
+
+def margins_of(folder: Path) -> pd.DataFrame:
+    """The margins of a document, from its printed numbers and margins.yaml.
+
+    Returns:
+        `COLUMNS`, one row per column, in the unit of the metric: how many `numbers` it has and
+        their standard deviation, `spread`; the `noise` of one run, the standard `error` of a
+        printed number, and their degrees of `freedom`; `margin`, the larger of a fifth of the
+        spread and of what five runs need to show with 90 % probability that a true number is the
+        same. Unknown values are missing.
+
+    Raises:
+        UserError: as `noise_of`.
+    """
+    cells = read_placed(sorted(folder.glob("table_*.csv")))
+    cells = cells[cells["why"] == ""].drop_duplicates(KEY)
+    grouped = cells.groupby(COLUMN, sort=True)
+    margins = grouped.agg(
+        numbers=("number", "size"), spread=("number", "std"), runs=("runs", "median")
+    ).reset_index()
+    margins = margins.merge(noise_of(folder), how="left", on=["dataset", "metric"])
+    runs = margins["runs"].replace(np.inf, read_sources(folder).noise.intervals_of or 1)
+    margins["error"] = np.maximum(margins["noise"] / runs**0.5, margins["rerun"])
+    total = np.sqrt(margins["noise"] ** 2 / SEEDS + margins["error"] ** 2)
+    # One tail for the test, one for a true number to pass it in nine of ten cases.
+    quantile = 2 * stdtrit(margins["freedom"].astype(float), 1 - ALPHA)
+    margins["margin"] = np.fmax(quantile * total, MATTERS * margins["spread"])
+    return margins[COLUMNS]
+
+
+def write_margins(folder: str | os.PathLike) -> None:
+    """Write the margins of a folder of printed numbers next to them."""
+    folder = Path(folder)
+    with atomic_write(folder / FILE) as unfinished:
+        margins_of(folder).to_csv(unfinished, index=False, float_format="%.4g")
 
 
 def noise_of(folder: Path) -> pd.DataFrame:
     """The noise of a document, from its printed numbers.
 
     Returns:
-        `COLUMNS`, one row per data set and metric of its placed numbers, in points: `noise`, the
+        `NOISE`, one row per data set and metric of its placed numbers, in points: `noise`, the
         standard deviation of one run; `rerun`, that of a printed mean that is made again, 0 if
         unknown; `freedom`, degrees of freedom of the larger of the two; `source`, in words.
         A recall_at_k without a source takes that of the next smaller k, because it falls with k.
@@ -39,7 +96,7 @@ def noise_of(folder: Path) -> pd.DataFrame:
         own = pd.concat([own, borrowed.assign(source=source)]).drop_duplicates(_BY)
     wanted = cells[_BY].drop_duplicates()
     noise = wanted.merge(own, how="left", on=_BY).sort_values(_BY)
-    noise = _from_smaller_k(noise, own)[COLUMNS].reset_index(drop=True)
+    noise = _from_smaller_k(noise, own)[NOISE].reset_index(drop=True)
     noise["source"] = noise["source"].fillna("")
     return noise.astype(dict.fromkeys(["noise", "rerun", "freedom"], float))
 
@@ -56,18 +113,6 @@ def alike(cells: pd.DataFrame, filters: Sequence[When], by: Sequence[str]) -> li
     return groups
 
 
-def cell_of(cell: dict) -> dict:
-    """The columns of a placed cell that filters of printed cells look at."""
-    return {
-        "table": cell["table"].removeprefix("table_"),
-        "method": cell["printed_method"],
-        "variant": cell["printed_variant"],
-        "dataset": cell["dataset"],
-        "split": cell["role"],
-        "metric": cell["metric"],
-    }
-
-
 def _cells(folder: Path) -> pd.DataFrame:
     cells = read_placed(sorted(folder.glob("table_*.csv")))
     return cells[cells["why"] == ""].drop_duplicates([*KEY, "number"])
@@ -81,7 +126,7 @@ def _own(cells: pd.DataFrame, sources: Sources) -> pd.DataFrame:
         parts.append(_intervals(cells, sources.intervals_of))
     if sources.repeats:
         parts.append(_repeats(cells, sources.repeats))
-    noise = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
+    noise = pd.concat(parts) if parts else pd.DataFrame(columns=NOISE)
     if not sources.twins:
         return noise
     twins = _twins(cells, sources.twins)
@@ -172,4 +217,9 @@ def _pooled(deviations: pd.Series) -> float:
 
 def _frame(pooled: pd.DataFrame, freedom: pd.Series, source: str) -> pd.DataFrame:
     kept = pooled[["noise"]].assign(rerun=0.0, freedom=freedom, source=source)
-    return kept.reset_index()[COLUMNS]
+    return kept.reset_index()[NOISE]
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:]:
+        write_margins(each)
