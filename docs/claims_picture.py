@@ -10,12 +10,20 @@ from dmlbench.statistics.claims.summary import counts
 from matplotlib.figure import Figure
 
 COLORS = {
-    of.SUPPORTED: "#11693a",
+    of.SUPPORTED: "#1d7a48",
     of.EQUIVALENT: "#7aa6c2",
     of.INCONCLUSIVE: "#e8c66a",
-    of.decisions.CONTRADICTED: "#a8321f",
+    of.decisions.CONTRADICTED: "#7a1c10",
 }
-"""The verdicts that decide something, or could, from left to right."""
+"""The verdicts that decide something, or could, from left to right; no two are as light."""
+
+SIGNS = {
+    of.SUPPORTED: "✓",
+    of.decisions.CONTRADICTED: "✗",
+    of.EQUIVALENT: "≈",
+    of.INCONCLUSIVE: "?",
+    of.NOT_PRINTED: "–",
+}
 
 
 @style.house()
@@ -39,10 +47,17 @@ def picture(frames: Sequence[pd.DataFrame]) -> Figure:
         left = 0
         for verdict, color in COLORS.items():
             first = place == places[0]
-            axes.barh(place, shown[verdict], left=left, color=color, label=verdict if first else "")
-            if shown[verdict]:
-                at, ink = left + shown[verdict] / 2, style.legible_on(color)
-                axes.text(at, place, shown[verdict], ha="center", va="center", color=ink)
+            axes.barh(
+                place,
+                shown[verdict],
+                left=left,
+                color=color,
+                label=f"{SIGNS[verdict]} {verdict}" if first else "",
+            )
+            if count := shown[verdict]:
+                at, ink = left + count / 2, style.legible_on(color)
+                words = f"{SIGNS[verdict]} {count}" if count > 3 else str(count)
+                axes.text(at, place, words, ha="center", va="center", color=ink)
             left += shown[verdict]
     names = [
         f"{study}, {evidence}" if head else evidence

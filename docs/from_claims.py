@@ -1,4 +1,4 @@
-"""Write the claims' tables and picture, and what README and results show of them: `make claims`."""
+"""Write the claims' tables and picture, and what results.md shows of them: `make claims`."""
 
 import sys
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ HOME = DOCS.parent
 sys.path[:0] = [str(DOCS), str(HOME / "workflow" / "scripts")]
 
 import pandas as pd  # noqa: E402 (the library is on the path only now)
-from claims_picture import picture  # noqa: E402
+from claims_picture import SIGNS, picture  # noqa: E402
 from dmlbench.errors import UserError  # noqa: E402
 from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan.studies.claims import FILE, StandIn, read_claims  # noqa: E402
@@ -46,13 +46,6 @@ FINDINGS = {
 }
 """The claims that each paper is known for, in a few words."""
 
-SIGNS = {
-    "supported": "✓",
-    "contradicted": "✗",
-    "equivalent": "≈",
-    "inconclusive": "?",
-    "not printed": "–",
-}
 ARMS = ("arms that can learn", "trained")
 """What else was run on some data, in the order in which it is shown."""
 
@@ -69,12 +62,13 @@ def judged() -> dict[str, pd.DataFrame]:
     return {file.parent.name: verdicts(file.parent) for file in files}
 
 
-def texts(found: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Page -> the text between its markers."""
+def texts(found: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], str]:
+    """Page of docs/ and name of its markers -> the text between them."""
     return {
-        "README.md": grid(found),
-        "docs/results.md": findings(found),
-        "docs/claims.md": tables(found),
+        ("results.md", "signs"): grid(found),
+        ("results.md", "from_claims"): findings(found),
+        ("claims.md", "from_claims"): tables(found),
+        ("claims.md", "from_review"): review(),
     }
 
 
@@ -123,12 +117,12 @@ def findings(found: Mapping[str, pd.DataFrame]) -> str:
 
 def grid(found: Mapping[str, pd.DataFrame]) -> str:
     """A sign for each of these verdicts; each claim links to its paper's."""
-    columns = ["", "in print", *DATA]
+    columns = ["claim", "in print", *DATA]
     lines = [f"| {' | '.join(columns)} |", "|:--" + "|:-:" * (len(columns) - 1) + "|"]
     for study, claims in FINDINGS.items():
         for each, words in claims.items():
             own = _claim(found, study, each)
-            cells = [f"{words} ([{study}](docs/claims.md#{study}))"]
+            cells = [f"{words} ([{study}](claims.md#{study}))"]
             cells.append(SIGNS[own.loc[PRINTED].verdict])
             cells += [
                 " ".join(
@@ -201,7 +195,6 @@ def _stand_ins(study: str) -> list[str]:
 
 if __name__ == "__main__":
     found = judged()
-    for page, text in texts(found).items():
-        write_marked(HOME / page, "from_claims", text)
-    write_marked(HOME / "docs/claims.md", "from_review", review())
+    for (page, name), text in texts(found).items():
+        write_marked(DOCS / page, name, text)
     style.save(picture(list(found.values())), svg=PICTURE)

@@ -7,6 +7,7 @@ unless its column says otherwise.
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -36,6 +37,7 @@ from finding_tables import (  # noqa: E402
     which_loss,
 )
 from published_scores import last_epoch  # noqa: E402
+from record_tables import MADE, made, printed_shares, profs_cost, speed  # noqa: E402
 from score_tables import MEAN, Column, published, spread, table  # noqa: E402
 from size_tables import size_gains, size_orders, sizes  # noqa: E402
 
@@ -258,7 +260,10 @@ TABLES: dict[str, Callable[[], str]] = {
         "roth2020_grocery_batches", SUBSETS, "r_precision"
     ),
     "memory": lambda: rows_of("cross_batch_memory", "over_small", drop="Contrastive, "),
-}
+    "profs_cost": profs_cost,
+    "printed_shares": printed_shares,
+    "speed": speed,
+} | {f"made_{page}": partial(made, page) for page in MADE["page"].unique()}
 """Name between the comments -> its table."""
 
 

@@ -45,7 +45,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 def test_the_start_fits_and_shows_no_search_without_a_server(site):
     (start,) = (
-        text for page, text in site.items() if page.name == "index.html" and "Four doors" in text
+        text for page, text in site.items() if page.name == "index.html" and "My pictures" in text
     )
     assert 'toggle("from-file", location.protocol === "file:")' in start
     block = re.search(r"^```\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.M | re.S)[1]
