@@ -8,7 +8,7 @@
 Studies of these sizes (ten losses, two embedding sizes, seeds) are planned in separate folders,
 each call in a separate process that is ended at ten minutes of CPU time, 15 minutes or 10 GB; an
 ended call is not made at a larger size. CPU seconds count all threads; other load affects them less
-than seconds. Writes results/benchmarks/planning.json and prints the tables of docs/scaling.md.
+than seconds. Writes results/benchmarks/planning.json and its tables in docs/scaling.md.
 """
 
 import argparse
@@ -25,6 +25,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan  # noqa: E402
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan import paths  # noqa: E402
 from dmlbench.plan.graph.index import RunIndex  # noqa: E402
 from limited import CPU_LIMIT, MB, MEMORY_LIMIT, SECONDS_LIMIT, SNAKEMAKE, call  # noqa: E402
@@ -33,6 +34,7 @@ from pretended import pretend_done, pretend_recorded  # noqa: E402
 from scheduling import schedule_jobs  # noqa: E402
 from storage import estimate_run, weigh_runs  # noqa: E402
 
+PAGE = REPOSITORY / "docs" / "scaling.md"
 RUNS = (100, 1_000, 10_000, 100_000)
 RUNS_A_BATCH = 1_000
 DONE, TOUCH = "all, everything done", "all, `--touch --forceall`"
@@ -206,7 +208,7 @@ def main() -> None:
         report["scheduling"] = schedule_jobs(options.account)
         report["storage"] = weigh_runs(options.results) + estimate_run("resnet50", 512, EMBEDDED)
     write_report(options.output, report)
-    print(tables(report))
+    write_marked(PAGE, "planning", tables(report))
 
 
 if __name__ == "__main__":

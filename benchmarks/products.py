@@ -6,7 +6,7 @@
 Twenty runs on drawn glyphs train. The runs of further seeds are their copies, with scores of their
 own. Snakemake then makes every file of the study, one job at a time, and the process of each job
 says at its end what it used. CPU seconds count all threads and include the start, about a second.
-Writes results/benchmarks/products.json and prints its table.
+Writes results/benchmarks/products.json and its table in docs/scaling.md.
 """
 
 import argparse
@@ -26,10 +26,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 
 from dmlbench import plan, provenance  # noqa: E402
+from dmlbench.marked_text import write_marked  # noqa: E402
 from dmlbench.plan import paths  # noqa: E402
 from dmlbench.plan.specs.run import Run  # noqa: E402
 from machine import machine, write_report  # noqa: E402
-from planning import markdown, project  # noqa: E402
+from planning import PAGE, markdown, project  # noqa: E402
 from process_costs import make  # noqa: E402
 
 RUNS = (100, 1_000, 10_000)
@@ -137,7 +138,7 @@ def main() -> None:
         "jobs": jobs_of(options.runs),
     }
     write_report(options.output, report)
-    print(table(report["jobs"]))
+    write_marked(PAGE, "products", table(report["jobs"]))
 
 
 if __name__ == "__main__":
