@@ -106,28 +106,30 @@ def test_what_the_call_at_work_has_begun_is_running(demo, tmp_path):
     assert f"  running  train {trainings[3].what}" in lines
 
 
-def test_the_list_of_targets_has_all_of_them(demo):
-    lines = overview.targets(demo, gpu=False)
-    names = [line.split()[0] for line in lines]
-    targets = ["demo", "demo_tournament", "demo_table_recall", "demo_figure_unseen_characters"]
-    assert set(targets) < set(names)
-    assert {"agreement", "all", "data_all", "status"} < set(names)
-    (line,) = (line for line in lines if line.startswith("  demo_figure_unseen_characters"))
-    assert "0 of 2 runs; left: about a minute" in line
+def test_help_is_one_screen_and_begins_with_what_to_call():
+    lines = overview.targets(every_study(), gpu=False)
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("snakemake TARGET -nq ")
+    text = " ".join(" ".join(lines).split())
+    for study in every_study().studies:
+        assert re.search(rf"\b{study}\b", text), study
+    assert "0 of" not in text
+    assert re.search(r"published, \d+: .*psomas2020_birds\b", text)
 
 
-def test_searches_are_listed_as_they_are_written_in_their_file(demo):
-    lines = [line for line in overview.targets(demo, gpu=False) if line.startswith("search_")]
-    (several,) = (
-        line for line in lines if "_heads_{dataset}_{method}_{embedding_dim}_{split} " in line
-    )
-    assert " 180 searches, by the values in " in several
-    # Every search is one of a line.
-    patterns = [re.sub(r"\\{\w+\\}", r"\\w+", re.escape(line.split()[0])) for line in lines]
-    known = re.compile("|".join(patterns))
-    assert all(known.fullmatch(f"search_{name}") for name in demo.searches)
-    counts = [re.search(r"(\d+) searches, by", line) for line in lines]
-    assert sum(int(found[1]) if found else 1 for found in counts) == len(demo.searches)
+def test_what_has_begun_is_shown_with_its_state(demo, tmp_path):
+    made(tmp_path, [next(s for s in of_study(demo, "demo") if s.rule == "train")])
+    (line,) = (line for line in overview.targets(demo, gpu=False) if line.startswith("demo "))
+    assert "0 of 22 runs; left: " in line
+
+
+def test_the_status_of_one_study_lists_its_targets(demo):
+    lines = overview.status(demo, gpu=False, only="demo")
+    names = {line.split()[0] for line in lines if line}
+    assert {"demo_tournament", "demo_table_recall", "demo_figure_unseen_characters"} < names
+    (line,) = (line for line in lines if line.startswith("demo_figure_unseen_characters"))
+    assert "0 of 2 runs; left: " in line
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def test_an_unknown_target_says_what_to_do(configured):
     line = str(unknown_target(loaded, "min", ["mine", "mine_tournament"]))
     assert "unknown target 'min'; did you mean 'mine' or 'mine_tournament'?" in line
     assert f"a new study is a file {configured.folder}/studies/min.yaml" in line
-    assert line.endswith("`snakemake --cores 1 help` lists all targets")
+    assert line.endswith("`snakemake --cores 1 help` lists studies")
     assert "a new study" not in str(unknown_target(loaded, "mine_table_6", []))
 
 

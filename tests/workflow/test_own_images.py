@@ -98,9 +98,7 @@ def test_a_folder_becomes_a_trained_scored_and_reported_study(project):
     assert re.search(r"<dt>Images</dt><dd>96 of 16 classes</dd>", page)
     said = r"Training (adds|loses) .* points \[.*\] of R@1 (over|against) the network's own"
     assert re.search(said, page)
-    assert lines_of(project, "my_pictures_status")[2:] == [
-        "my_pictures: done, 12 of 12 runs scored"
-    ]
+    assert lines_of(project, "my_pictures_status")[2] == "my_pictures: done, 12 of 12 runs scored"
 
     # Its disk is unplugged: only what needs the images stops.
     (project.folder / PICTURES).rename(project.folder / "unplugged")

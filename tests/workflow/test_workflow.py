@@ -118,7 +118,7 @@ def test_progress_knows_the_outputs_and_logs_of_all_jobs(finished):
         assert (finished.results / stage.output).exists(), stage
         assert (finished.results / stage.log).exists(), stage
     assert "toy: done, 3 of 3 runs scored" in finished.snakemake("status")
-    assert "  toy_table_recall " in finished.snakemake("help")
+    assert "toy_table_recall " in finished.snakemake("toy_status")
 
 
 def test_scores_are_complete(finished):

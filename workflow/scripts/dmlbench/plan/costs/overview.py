@@ -1,84 +1,96 @@
 """The lines of `snakemake help` and `snakemake status`."""
 
+import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dmlbench.errors import UserError
-from dmlbench.plan.catalogs.read import read_mapping
-from dmlbench.plan.catalogs.search_lists import expanded
 from dmlbench.plan.costs import costs
 from dmlbench.plan.costs.estimates import Estimator
 from dmlbench.plan.costs.progress import Progress, of_study, of_view
 from dmlbench.plan.specs import published_runs
-from dmlbench.plan.specs.config_folder import SEARCHES
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.views import pages, views
 from dmlbench.results_lock import claimed_by
 
 _TITLE = 48
+_WIDTH = 98
+_CALLS = (
+    "snakemake TARGET -nq              what it would train and download, and how long that takes",
+    "snakemake --cores all TARGET      make it (--profile profiles/gpu: a GPU, slurm: a cluster)",
+    "snakemake --cores 1 STUDY_status  how far a study is, and the targets of its tables, figures",
+)
 _OTHERS = {
     "all": "every study",
     "agreement": "a verdict on every printed number of the papers",
     "audit": "the printed numbers of the papers, checked",
     "claims": "a verdict on every claim of the papers",
     "data_all": "every data set, fetched and indexed",
-    "help": "this list",
-    "reproduced_<study>": "a share of a published study's runs, trained again and compared",
-    "status": "what is done and missing; <study>_status: of one",
+    "experiment_NAME": "an entry of config/experiments.yaml",
+    "reproduced_STUDY": "a share of a published study's runs, trained again and compared",
+    "search_NAME": "an entry of config/searches.yaml",
+    "status": "what has begun: running, failed, missing, time left",
     "verify": "whether the files are those that the studies would write now",
     "unused": "results that no study names any more",
 }
 
 
 def targets(plan: Plan, *, gpu: bool) -> list[str]:
-    """Every target by name: title, state, and remaining time.
+    """What to call, what has begun, and every study by name: one screen.
 
     Args:
         gpu: whether trainings will run on a GPU.
     """
     results = Path(plan.configuration.pathvars.results)
     model = Estimator(plan, results, gpu=gpu)
-    rows, broken = [], dict(plan.broken)
+    begun, broken = [], dict(plan.broken)
     for study in plan.studies:
         try:
-            rows += _of_study(plan, model, study, results)
+            progress = Progress(results, of_study(plan, study))
+            if progress.has_begun:
+                begun.append((study, plan.studies[study].title, _state(plan, model, progress)))
         except UserError as error:
             broken[study] = str(error)
-    rows += [(study, "cannot be used", problem) for study, problem in broken.items()]
-    rows += _searches(plan)
-    rows += [(f"experiment_{name}", entry.title, "") for name, entry in plan.experiments.items()]
-    rows += [(name, title, "") for name, title in _OTHERS.items()]
-    width = max(len(name) for name, _, _ in rows)
+    named = {study for study, *_ in begun} | set(broken)
+    others = [study for study in plan.studies if study not in named]
+    published = [study for study in others if study in published_runs.published_studies(plan)]
+    rows = [(name, title, "") for name, title in _OTHERS.items()]
     return [
-        *(
-            f"{name:<{width}}  {_short(title):<{_TITLE}}  {state}".rstrip()
-            for name, title, state in rows
-        ),
+        *_CALLS,
+        "",
+        *_aligned([*rows, *begun]),
+        *_listed("published", published),
+        *_listed("others", [study for study in others if study not in published]),
+        *(f"{study}: cannot be used: {problem}" for study, problem in broken.items()),
         *plan.warnings_of_absent_images(),
     ]
 
 
-def _searches(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Entries as written: of thousands of searches most differ in a data set, size or split."""
-    for file in (folder / SEARCHES for folder in (plan.folder, *plan.own)):
-        for name, entry in read_mapping(file).items() if file.exists() else ():
-            searches = expanded({name: entry})
-            several = f"{len(searches)} searches, by the values in {file}"
-            yield f"search_{name}", str(entry["title"]), several if len(searches) > 1 else ""
+def _aligned(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    width = max(len(name) for name, _, _ in rows)
+    return [
+        f"{name:<{width}}  {_short(title):<{_TITLE}}  {state}".rstrip()
+        for name, title, state in rows
+    ]
 
 
-def _of_study(plan: Plan, model: Estimator, study: str, results: Path) -> list[tuple]:
-    """Name, title and state of a study and of each of its views."""
-    progress = Progress(results, of_study(plan, study))
-    rows = [(study, plan.studies[study].title, _state(plan, model, progress))]
+def _listed(what: str, studies: Sequence[str]) -> list[str]:
+    """Names of studies in lines."""
+    text = f"{what}, {len(studies)}: {', '.join(studies)}"
+    return ["", *textwrap.wrap(text, _WIDTH, subsequent_indent="  ")] if studies else []
+
+
+def _targets_of(plan: Plan, study: str, results: Path, *, gpu: bool) -> list[str]:
+    """Target, title and state of each view of a study."""
+    model, rows = Estimator(plan, results, gpu=gpu), []
     if (target := f"{study}_claims") in pages.targets(plan, study):
-        rows.append((f"  {target}", "a verdict on every claim, with what has run so far", ""))
+        rows.append((target, "a verdict on every claim, with what has run so far", ""))
     for name, view in views.views(plan, study).items():
         progress = Progress(results, of_view(plan, study, name))
         title = getattr(view, "title", "Tournament")
-        rows.append((f"  {_target(study, name)}", title, _state(plan, model, progress)))
-    return rows
+        rows.append((_target(study, name), title, _state(plan, model, progress)))
+    return _aligned(rows) if rows else []
 
 
 def status(plan: Plan, *, gpu: bool, only: str | None = None) -> list[str]:
@@ -98,6 +110,7 @@ def status(plan: Plan, *, gpu: bool, only: str | None = None) -> list[str]:
         try:
             if only or Progress(results, of_study(plan, study)).has_begun:
                 lines += ["", *of_one(plan, study, gpu=gpu)]
+                lines += ["", *_targets_of(plan, study, results, gpu=gpu)] if only else []
             else:
                 untouched.append(study)
         except UserError as error:
@@ -139,8 +152,8 @@ def of_one(plan: Plan, study: str, *, gpu: bool) -> Iterator[str]:
 def _state(plan: Plan, model: Estimator, progress: Progress) -> str:
     if not progress.missing:
         return "done"
-    trainings = progress.ahead(plan)._replace(others={})
-    time = costs.left(costs.costs(model, trainings)) if trainings.trainings else ""
+    ahead = progress.ahead(plan)
+    time = costs.left(costs.costs(model, ahead)) if ahead.trainings else ""
     embedded, runs = progress.done("embed")
     begun = f"{embedded} of {runs} runs" if runs else "not done"
     failed = progress.begun["failed"] and f", {len(progress.begun['failed'])} failed"

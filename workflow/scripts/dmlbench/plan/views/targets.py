@@ -38,7 +38,7 @@ def unknown_target(plan: Plan, name: str, targets: Iterable[str]) -> UserError:
         else (f"a new study is a file {folder / name}.yaml; ")
     )
     return UserError(
-        f"unknown target {name!r}; {hint}{study}`snakemake --cores 1 help` lists all targets"
+        f"unknown target {name!r}; {hint}{study}`snakemake --cores 1 help` lists studies"
     )
 
 
