@@ -94,6 +94,23 @@ def test_the_truth_is_found_with_many_seeds(effects, parts, expected):
     assert found.estimate == pytest.approx(np.mean(effects), abs=0.3)
 
 
+@pytest.mark.parametrize(
+    ("effects", "parts", "decides"),
+    [
+        ([5, 2, 5, 5], {}, "triplet, new less none: "),
+        ([5, 5, 5, -5], {}, "n_pair, new less none: -"),
+        ([-5, -5, 5, -5], {"need": "any"}, "margin, new less none: "),
+        ([5, 5, 5, -5], {"need": "mean"}, ""),
+        ([5, 5, 5, -5], {"need": 0.75}, ""),
+    ],
+)
+def test_the_comparison_that_decides_is_named_with_its_interval(effects, parts, decides):
+    evidence = scores(effects, seeds=30, noise=0.5, random=np.random.default_rng(1))
+    found = verdict(claim(**parts), evidence).decides
+    assert found.startswith(decides)
+    assert bool(found) == bool(decides) == found.endswith("]")
+
+
 def test_few_noisy_seeds_decide_nothing_and_say_how_many_would():
     evidence = scores([0.5] * 4, seeds=3, noise=2.0, random=np.random.default_rng(2))
     found = verdict(claim(), evidence)

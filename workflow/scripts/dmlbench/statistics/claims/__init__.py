@@ -34,7 +34,7 @@ PRINTED, OURS = "printed", "ours"
 COLUMNS = ["study", "claim", "says", "place", "line", "evidence", "data", "differs"]
 COLUMNS += [*Verdict._fields, "because", "note"]
 TEXTS = ["study", "claim", "says", "place", "evidence", "data", "differs", "verdict", "because"]
-TEXTS += ["unit", "one_by_one", "note"]
+TEXTS += ["unit", "one_by_one", "decides", "note"]
 """The columns that are text; empty where there is nothing to say."""
 
 

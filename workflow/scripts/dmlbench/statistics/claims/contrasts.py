@@ -51,6 +51,29 @@ def comparisons(claim: Claim, cells: Sequence[Cell]) -> list[Comparison]:
     return _averaged(claim.over, pairs)
 
 
+def called(each: Comparison, built: Sequence[Comparison], *, hidden: Sequence[str] = ()) -> str:
+    """What tells a comparison from the others of its claim: `margin, sop less contrastive`.
+
+    Args:
+        hidden: coordinates that are not named, as other data have none of these.
+    """
+    arms = [one[0].arm[0][0] for one in built]
+    varies = {name for name, *values in zip(Cell._fields, *arms, strict=True) if len({*values}) > 1}
+    varies -= set(hidden)
+    arm, control = each[0].arm[0][0], (each[0].control or ((None,),))[0][0]
+    if control is None:
+        return _told(arm, varies)
+    own = {
+        name for name, one, other in zip(Cell._fields, arm, control, strict=True) if one != other
+    }
+    return f"{_told(arm, varies | own)} less {_told(control, own)}"
+
+
+def _told(cell: Cell, names: set[str]) -> str:
+    values = (value for name, value in zip(Cell._fields, cell, strict=True) if name in names)
+    return ", ".join(value or "none" for value in values)
+
+
 def _averaged(over: Sequence[str], pairs: Sequence[Pair]) -> list[Comparison]:
     """Pairs that differ in nothing but some coordinates, together."""
     anywhere = dict.fromkeys(over, "")

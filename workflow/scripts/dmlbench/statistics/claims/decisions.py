@@ -173,6 +173,21 @@ def combined(shown: Sequence[str], need: str | float) -> str:
     return INCONCLUSIVE
 
 
+def deciding(tests: Sequence[Tests], need: str | float, verdict: str) -> int | None:
+    """Which of several comparisons decides: the weakest of all that are needed, or the best of any.
+
+    None where it takes several, or one is all there are.
+    """
+    if len(tests) < 2 or need not in ("all", "any"):
+        return None
+    if verdict == CONTRADICTED and need == "all":
+        return int(np.nanargmin([np.fmin(each.fails, each.same) for each in tests]))
+    holds = [each.holds for each in tests]
+    if np.isnan(holds).all():
+        return None
+    return int(np.nanargmax(holds) if need == "all" else np.nanargmin(holds))
+
+
 def place_among(shown: Sequence[str], first: int, last: int) -> str:
     """The verdict on the place of an arm among its controls.
 

@@ -148,6 +148,8 @@ def _told(verdict) -> str:
         told.append(f"{verdict.holds:.0f} of {verdict.comparisons:.0f}")
     if verdict.one_by_one and not pd.isna(verdict.one_by_one):
         told.append(f"one by one: {verdict.one_by_one}")
+    if verdict.decides and not pd.isna(verdict.decides):
+        told.append(f"decided by {verdict.decides}")
     if not pd.isna(verdict.repeats_needed):
         needed = verdict.repeats_needed
         told.append(f"{needed:.0f} seeds needed" if needed <= 1000 else "over 1000 seeds needed")

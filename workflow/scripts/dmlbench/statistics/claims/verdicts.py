@@ -10,15 +10,16 @@ import pandas as pd
 
 from dmlbench.plan.studies.claims import Cell, Claim, Gain
 from dmlbench.statistics.claims import decisions
-from dmlbench.statistics.claims.contrasts import Comparison, Pair, comparisons
+from dmlbench.statistics.claims.contrasts import Comparison, Pair, called, comparisons
 from dmlbench.statistics.claims.decisions import (
     EQUIVALENT,
     INCONCLUSIVE,
     SUPPORTED,
     Shown,
     Tests,
+    deciding,
 )
-from dmlbench.statistics.claims.evidence import Evidence, Weights
+from dmlbench.statistics.claims.evidence import Elsewhere, Evidence, Weights
 from dmlbench.statistics.claims.sums import (
     scales_of,
     selections_of,
@@ -30,6 +31,8 @@ from dmlbench.statistics.equivalence import Difference, detectable_difference, r
 from dmlbench.statistics.other_classes import LOSS, SEED
 
 _ERROR = ("error", "freedom")
+_OF_PRINT = ("table", "dataset", "network", "embedding_dim")
+"""Coordinates of a printed cell that scores on other data do not have."""
 
 NOT_RUN, NOT_PRINTED, OUT_OF_SCOPE = "not run", "not printed", "out of scope"
 VERDICTS = (
@@ -72,6 +75,8 @@ class Verdict(NamedTuple):
         repeats: the fewest behind a number; 0 if unknown.
         repeats_needed: how many seeds would decide; missing if it is decided or unknown.
         one_by_one: of a claim about means over places, its verdict at each place alone, counted.
+        decides: of a claim about all or any of several comparisons, the one that decides it, with
+            its difference and interval.
         verdict: one of `VERDICTS`.
     """
 
@@ -87,6 +92,7 @@ class Verdict(NamedTuple):
     repeats: int
     repeats_needed: float
     one_by_one: str
+    decides: str
     verdict: str
 
 
@@ -127,7 +133,9 @@ def judge(
     if claim.need != "mean":
         shown = [Shown(one, *tests) for one, tests in zip(estimates, chosen, strict=True)]
     low, high = together.interval()
-    verdict = _verdict(claim, arms, [_tests(claim, each, smallest) for each in shown])
+    tests = [_tests(claim, each, smallest) for each in shown]
+    verdict = _verdict(claim, arms, tests)
+    decides = None if claim.kind == "place" else deciding(tests, claim.need, verdict)
     needed = np.nan
     if verdict == INCONCLUSIVE and evidence.unit(whole) == SEED:
         needed = _repeats_needed(claim, parts, evidence, smallest)
@@ -144,6 +152,9 @@ def judge(
         repeats=min(evidence.repeats(cell) for weights in parts for cell in weights),
         repeats_needed=needed,
         one_by_one="",
+        decides=""
+        if decides is None
+        else _described(shown[decides], arms[decides][0], built, evidence),
         verdict=verdict,
     )
 
@@ -212,6 +223,16 @@ def one_by_one(
     ]
     counted = [(found.count(verdict), verdict) for verdict in VERDICTS[:4]]
     return ", ".join(f"{count} {verdict}" for count, verdict in counted if count)
+
+
+def _described(
+    shown: Shown, each: Comparison, built: Sequence[Comparison], evidence: Evidence
+) -> str:
+    """A comparison with its difference, and its interval if it has one."""
+    low, high = shown.interval()
+    interval = f" [{low:.2f}, {high:.2f}]" if high > low else ""
+    hidden = _OF_PRINT if isinstance(evidence, Elsewhere) else ()
+    return f"{called(each, built, hidden=hidden)}: {shown.difference.value:.2f}{interval}"
 
 
 def _detected(estimates: Sequence[Difference]) -> float:
@@ -309,6 +330,7 @@ def _of_correlations(
         repeats=min(map(evidence.repeats, cells)),
         repeats_needed=np.nan,
         one_by_one="",
+        decides="",
         verdict=decisions.combined(decisions.outcomes(tests, claim.need), claim.need),
     )
 
@@ -325,5 +347,6 @@ def _points(claim: Claim, each: Comparison, evidence: Evidence) -> list[tuple[Ce
 
 def _nothing(of: int, smallest: float, absent: str) -> Verdict:
     unknown = dict.fromkeys(["estimate", "low", "high", "detects", "repeats_needed"], np.nan)
-    nothing = {"comparisons": 0, "holds": 0, "unit": "", "repeats": 0, "one_by_one": ""}
+    nothing = dict.fromkeys(["comparisons", "holds", "repeats"], 0)
+    nothing |= dict.fromkeys(["unit", "one_by_one", "decides"], "")
     return Verdict(**nothing, **unknown, of=of, smallest=smallest, verdict=absent)
