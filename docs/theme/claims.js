@@ -65,7 +65,7 @@ function start(page) {
   const choices = (key) => [...new Set(rows.map((row) => row[key]))].sort();
   const select = (key) => `<label>${HEADS[key]} <select name="${key}"><option value="">all</option>${choices(key).map((each) => `<option>${each}</option>`).join("")}</select></label>`;
   const box = document.createElement("form");
-  box.id = "claims";
+  box.id = "verdicts";
   box.innerHTML = `${["paper", "verdict", "data"].map(select).join(" ")} <label>words <input name="words" type="search"></label> <output></output>
     <div class="md-typeset__scrollwrap" tabindex="0" role="region" aria-label="claims"><table><thead><tr>${Object.entries(HEADS)
       .map(([key, words]) => `<th aria-sort="none"><button type="button" name="${key}">${words}</button></th>`).join("")}</tr></thead><tbody></tbody></table></div>`;
