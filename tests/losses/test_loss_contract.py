@@ -7,6 +7,7 @@ import pytest
 import torch
 from dmlbench.errors import UserError
 from dmlbench.losses import available, build_loss
+from dmlbench.losses.proxy_anchor import ProxyAnchor
 from loss_batches import EMBEDDING_DIM, LABELS, NUM_CLASSES, batch, value_and_gradients
 
 OPTIONS = {
@@ -70,6 +71,10 @@ def test_the_kinds_are_a_loss_without_facts_with_both_and_with_classes_alone():
         (True, True),
         (True, False),
     ]
+
+
+def test_classes_and_size_may_be_given_by_place():
+    assert ProxyAnchor(7, 5, margin=0.2).proxies.shape == (7, 5)
 
 
 @pytest.mark.parametrize("name", KINDS)

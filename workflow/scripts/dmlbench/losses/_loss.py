@@ -1,5 +1,7 @@
 """Losses whose options are their fields."""
 
+from dataclasses import field
+
 from torch import Tensor, nn
 
 from dmlbench.losses._all_triplets import mean_over_triplets
@@ -12,7 +14,7 @@ from dmlbench.tuples import Triplets
 class Loss(Part, nn.Module):
     """A module whose options are its fields (`dmlbench.part`)."""
 
-    def __new__(cls, **options):
+    def __new__(cls, *facts, **options):
         loss = super().__new__(cls)
         # A dataclass does not call it.
         nn.Module.__init__(loss)
@@ -36,8 +38,8 @@ class LossWithProxies(Loss):
         proxies: [C, D].
     """
 
-    num_classes: int
-    embedding_dim: int
+    num_classes: int = field(kw_only=False)
+    embedding_dim: int = field(kw_only=False)
 
     def __post_init__(self):
         self.proxies = new_proxies(self.num_classes, self.embedding_dim)
