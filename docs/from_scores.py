@@ -36,6 +36,7 @@ from finding_tables import (  # noqa: E402
     triplet_losses_of_ten_seeds,
     which_loss,
 )
+from order_tables import order_agreement, order_by_cells, order_means, order_shares  # noqa: E402
 from published_scores import last_epoch  # noqa: E402
 from record_tables import MADE, made, printed_shares, profs_cost, speed  # noqa: E402
 from score_tables import MEAN, Column, published, spread, table  # noqa: E402
@@ -90,6 +91,10 @@ PROFS = {
 }
 SUBSETS = {"all seven": "shares", "the five": "shares_of_five", "the three": "shares_of_three"}
 TABLES: dict[str, Callable[[], str]] = {
+    "order_shares": order_shares,
+    "order_agreement": order_agreement,
+    "order_by_cells": order_by_cells,
+    "order_means": order_means,
     "which_heads": lambda: which_loss(
         {data: f"psomas2020_{data}" for data in ("birds", "cars")}, "psomas2020_birds"
     ),
