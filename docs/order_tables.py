@@ -1,7 +1,6 @@
 """What losses have of their own on several networks and data sets, from published tables."""
 
 import pandas as pd
-
 from score_tables import markdown, published_table, signed
 
 STUDY = "losses_backbones_data"

@@ -17,7 +17,6 @@ from dmlbench.plan.catalogs.places import place_value
 from dmlbench.plan.catalogs.where import Where
 from project import REPOSITORY, every_study
 from published_scores import by_seed
-from scipy import stats
 from test_authors import GIVEN, along_the_sphere
 
 DIFFERENCES = yaml.safe_load((Path(__file__).parent / "differences.yaml").read_text())
@@ -210,10 +209,8 @@ def test_a_head_over_outputs_begins_2_8_times_as_long(loaded):
     assert round(ratio, 1) == 2.8
 
 
-def test_profs_less_one_iteration_is_what_the_page_says():
+def test_one_iteration_per_projection_loses_most_of_what_profs_loses():
     scores = by_seed("can2019_omniglot_sweeps", "recall_at_1")
-    less = scores["profs", "margin"] - scores["profs,iterations=1", "margin"]
-    half = stats.t.ppf(0.975, len(less) - 1) * less.std() / math.sqrt(len(less))
-    interval = f"{less.mean():.1f} [{less.mean() - half:.1f}, {less.mean() + half:.1f}]"
-    page = REPOSITORY / "docs" / "findings" / "projections.md"
-    assert f"PROFS less M = 1 is {interval}" in page.read_text()
+    lost = scores["", "margin"] - scores["profs", "margin"]
+    with_one = scores["", "margin"] - scores["profs,iterations=1", "margin"]
+    assert with_one.mean() > lost.mean() / 2 > 0

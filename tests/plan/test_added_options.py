@@ -51,6 +51,16 @@ def adding(monkeypatch):
     forget()
 
 
+def part_of_its_package(part, tree):
+    """Whether it derives from another part, whose options it has."""
+    bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
+    return any(
+        bases & {each.name for each in node.names} and "._" not in node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+    )
+
+
 def with_option(tree, name, option):
     """The source of a part with another keyword-only argument."""
     tree = copy.deepcopy(tree)
@@ -60,18 +70,14 @@ def with_option(tree, name, option):
         if isinstance(node, ast.ClassDef) and node.name.lower() == name.replace("_", "")
     )
     (more,) = ast.parse(f"def __init__(self, *, {option}): pass").body
-    own = part_files._function(part, "__init__")
-    bases = {base.id for base in part.bases if isinstance(base, ast.Name)}
-    inherits = any(
-        bases & {each.name for each in node.names} and "._" not in node.module
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-    )
-    if own is None and not inherits:
-        part.body.append(more)
-    elif own is not None:
+    own = next((node for node in part.body if isinstance(node, ast.FunctionDef)), None)
+    if own is not None and own.name == "__init__":
         own.args.kwonlyargs += more.args.kwonlyargs
         own.args.kw_defaults += more.args.kw_defaults
+    elif any(isinstance(node, ast.AnnAssign) for node in part.body):
+        part.body += ast.parse(option).body
+    elif not part_of_its_package(part, tree):
+        part.body.append(more)
     return tree
 
 
@@ -189,7 +195,7 @@ def test_an_added_option_needs_a_default(monkeypatch, adding):
         tree = read(file)
         if file.stem == "contrastive":
             part = next(node for node in tree.body if isinstance(node, ast.ClassDef))
-            part_files._function(part, "__init__").args.kw_defaults[-1] = None
+            part.body[-1].value = None
         return tree
 
     monkeypatch.setattr(part_files, "_tree", without_default)

@@ -1,6 +1,7 @@
 """What every batch sampler is given, and the images of each class."""
 
 from collections.abc import Sequence
+from dataclasses import field
 
 from dmlbench.part import Part
 from dmlbench.samplers._checks import checked_labels
@@ -17,9 +18,9 @@ class OfLabels(Part):
         by_class, images: the images of each class, and how many there are.
     """
 
-    labels: Sequence[int]
-    batch_size: int
-    seed: int
+    labels: Sequence[int] = field(kw_only=False)
+    batch_size: int = field(kw_only=False)
+    seed: int = field(kw_only=False)
 
     def __post_init__(self):
         self.by_class = ImagesByClass(checked_labels(self.labels, self.batch_size, self.seed))

@@ -1,6 +1,7 @@
 """Drawing a trial's values by one of Optuna's samplers."""
 
 from collections.abc import Mapping
+from dataclasses import field
 
 import optuna
 from optuna.samplers import BaseSampler
@@ -21,10 +22,9 @@ class Drawn(Part):
         own_draws: whether two searches over the same values draw different ones.
     """
 
-    parameters: Mapping[str, Parameter]
-    seed: int
-    search: str
-    own_draws: bool
+    parameters: Mapping[str, Parameter] = field(kw_only=False)
+    seed: int = field(kw_only=False)
+    search: str = field(kw_only=False)
 
     def __post_init__(self):
         if self.own_draws:
