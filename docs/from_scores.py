@@ -38,7 +38,7 @@ from finding_tables import (  # noqa: E402
 )
 from order_tables import order_agreement, order_by_cells, order_means, order_shares  # noqa: E402
 from published_scores import last_epoch  # noqa: E402
-from record_tables import MADE, made, printed_shares, profs_cost, speed  # noqa: E402
+from record_tables import MADE, encodings, made, printed_shares, profs_cost, speed  # noqa: E402
 from score_tables import MEAN, Column, published, spread, table  # noqa: E402
 from size_tables import size_gains, size_orders, sizes  # noqa: E402
 
@@ -91,6 +91,7 @@ PROFS = {
 }
 SUBSETS = {"all seven": "shares", "the five": "shares_of_five", "the three": "shares_of_three"}
 TABLES: dict[str, Callable[[], str]] = {
+    "encodings": encodings,
     "order_shares": order_shares,
     "order_agreement": order_agreement,
     "order_by_cells": order_by_cells,

@@ -26,6 +26,19 @@ def made(page: str) -> str:
     return markdown(rows, "study").replace("---:", ":--")
 
 
+def encodings() -> str:
+    """How far the same birds in another encoding move scores, in points: least and most."""
+    rows = {}
+    for encoding, found in _record("encodings")["encodings"].items():
+        if encoding != "ours":
+            moved = pd.DataFrame(found["shifts"].values())
+            rows[encoding] = {
+                title: f"{moved[metric].min():+.1f} to {moved[metric].max():+.1f}"
+                for title, metric in (("R@1", "recall_at_1"), ("MAP@R", "map_at_r"))
+            }
+    return markdown(rows, "stored again as")
+
+
 def speed() -> str:
     """What dmlbench and what others need for the same work, as benchmarks recorded it."""
     training = _record("training-amd-epyc-avx512")
