@@ -156,7 +156,7 @@ def test_published_runs_of_our_encoding_are_compared_with_those_of_the_official_
     assert project.planned(*call)["train"] == 2
 
     project.snakemake("--quiet", "all", *call)
-    page = (results / "studies/mine/tables/less.md").read_text()
+    page = (results / "studies/mine/tables/less.md").read_text().replace("\\_", "_")
     assert "another encoding moves scores (recall_at_1: 0.00 points" in page
     narrow = halves(results)
     assert set(narrow) == {"Triplet †", "Margin"}
