@@ -10,7 +10,7 @@ import optuna
 import torch
 from dmlbench import part_files, registry
 from dmlbench.evaluation import score
-from dmlbench.files import damage_is_named, full_disk_is_a_user_error
+from dmlbench.files import damage_is_named, limits_are_named
 from dmlbench.presentation import report
 from dmlbench.samplers import Batch
 from dmlbench.search.trials import Trials
@@ -70,7 +70,7 @@ def _():
 
 @situation("…: the disk is full")
 def _(folder):
-    with full_disk_is_a_user_error(folder):
+    with limits_are_named(folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

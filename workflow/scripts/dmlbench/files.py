@@ -13,7 +13,14 @@ from pathlib import Path
 from dmlbench import locks
 from dmlbench.errors import DamagedError, UserError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FULL = "the disk is full; free some space and run again"
+_OPEN = "too many files are open; raise `ulimit -n`, and run again"
+_LIMITS = {
+    **{errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EMFILE: _OPEN, errno.ENFILE: _OPEN},
+    errno.EFBIG: "is larger than files may be; raise `ulimit -f`, and run again",
+    errno.ENOMEM: "memory is used up; run fewer jobs at once",
+}
+"""Errors of the system that say nothing about a file's content -> what a message says."""
 
 
 @contextlib.contextmanager
@@ -24,11 +31,11 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     Partial files of killed processes are removed by the next writer of the same file.
 
     Raises:
-        UserError: the disk, or the user's share of it, is full.
+        UserError: the disk, or the user's share of it, is full, or another limit is reached.
     """
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.unfinished")
-    with full_disk_is_a_user_error(path):
+    with limits_are_named(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(path.parent, glob.escape(path.name))
         try:
@@ -70,14 +77,14 @@ def _to_disk(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def full_disk_is_a_user_error(path: str | os.PathLike) -> Iterator[None]:
-    """Turn the error of a full disk or quota into one line that names the file."""
+def limits_are_named(path: str | os.PathLike) -> Iterator[None]:
+    """Turn the error of a full disk, a quota or another limit into one line that names the file."""
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in _LIMITS:
             raise
-        raise UserError(f"{path}: the disk is full; free some space and run again") from error
+        raise UserError(f"{path}: {_LIMITS[error.errno]}") from error
 
 
 @contextlib.contextmanager
@@ -89,13 +96,17 @@ def damage_is_named(path: str | os.PathLike, *errors: type[Exception]) -> Iterat
 
     Raises:
         DamagedError: the file is there but cannot be read.
+        UserError: a limit of the system keeps it from being read.
     """
-    try:
-        yield
-    except (FileNotFoundError, PermissionError):
-        raise
-    except (OSError, EOFError, ValueError, *errors) as error:
-        raise DamagedError(path, error) from error
+    with limits_are_named(path):
+        try:
+            yield
+        except (FileNotFoundError, PermissionError):
+            raise
+        except (OSError, EOFError, ValueError, *errors) as error:
+            if getattr(error, "errno", None) in _LIMITS:
+                raise
+            raise DamagedError(path, error) from error
 
 
 def digest(path: str | os.PathLike, kind: str = "sha256") -> str:

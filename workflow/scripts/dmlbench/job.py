@@ -10,7 +10,7 @@ from pathlib import Path
 from dmlbench import own_parts, provenance, results_lock
 from dmlbench.digits import use_avx2
 from dmlbench.errors import DamagedError, UserError
-from dmlbench.files import full_disk_is_a_user_error
+from dmlbench.files import limits_are_named
 from dmlbench.garbage import leave_garbage_at_exit
 from dmlbench.leavable_stream import LeavableStream
 
@@ -87,7 +87,7 @@ def _logged(paths: Sequence[str]) -> Iterator[None]:
         return
     path = paths[0]
     with (
-        full_disk_is_a_user_error(path),
+        limits_are_named(path),
         open(path, "w", buffering=1, encoding="utf-8") as log,
         contextlib.redirect_stdout(log),
         contextlib.redirect_stderr(log),

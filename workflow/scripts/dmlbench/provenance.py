@@ -41,7 +41,7 @@ def write(record: Record, folder: str | os.PathLike) -> None:
         UserError: the disk is full; the file of records is a link, or another user's.
     """
     path = Path(folder, FILE)
-    with files.full_disk_is_a_user_error(path), shared_files.shared_file(path) as file:
+    with files.limits_are_named(path), shared_files.shared_file(path) as file:
         # Some network file systems have no locks.
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -215,7 +215,7 @@ def _of_bytes(path: str, *version: int) -> str:
 @functools.lru_cache(maxsize=1 << 17)
 def _parsed(path: str, *version: int) -> Records:
     try:
-        with open(path, "rb") as file:
+        with files.limits_are_named(path), open(path, "rb") as file:
             return parsed(file.read())
     except OSError as error:
         return Records({}, error.strerror)

@@ -14,7 +14,7 @@ import urllib3
 
 from dmlbench.data.archives import DAMAGED, Archive
 from dmlbench.errors import UserError
-from dmlbench.files import digest, full_disk_is_a_user_error
+from dmlbench.files import digest, limits_are_named
 
 _ATTEMPTS = 4
 _FIRST_WAIT = 1.0
@@ -89,7 +89,7 @@ def download(
         # What is packed again has another size.
         most = bytes or at_most if hashes == published else None
         try:
-            with full_disk_is_a_user_error(output):
+            with limits_are_named(output):
                 _fetch_checked(source, hashes, official, bytes, output, most)
             return
         except _SourceError as failure:

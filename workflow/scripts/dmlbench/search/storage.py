@@ -14,7 +14,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from dmlbench import locks
 from dmlbench.errors import UserError
-from dmlbench.files import full_disk_is_a_user_error
+from dmlbench.files import limits_are_named
 from dmlbench.shared_files import end_of_last_line, read_shared, rewrite, shared_file
 
 _CHECKSUM, _AFTER = "crc32", "after"
@@ -103,7 +103,7 @@ class _Journal(JournalFileBackend):
 
     def append_logs(self, logs: list[dict]) -> None:
         with (
-            full_disk_is_a_user_error(self.path),
+            limits_are_named(self.path),
             locks.held(self.lock),
             shared_file(self.path) as file,
         ):
