@@ -62,9 +62,9 @@ def test_interrupted_after_every_iteration_it_still_comes_to_its_end(
     tmp_path, toy_data, monkeypatch
 ):
     undisturbed = train(tmp_path / "undisturbed", toy_data, DRAWING)
-    for _ in range(12):
+    for each in range(12):
         with monkeypatch.context() as patch:
-            signal_after(patch, 1, signal.SIGUSR1)
+            signal_after(patch, 1, [signal.SIGUSR1, signal.SIGINT][each % 2])
             with pytest.raises(UserError, match="interrupted at epoch"):
                 train(tmp_path / "stopped", toy_data, DRAWING)
     assert equal(train(tmp_path / "stopped", toy_data, DRAWING), undisturbed)
@@ -91,7 +91,7 @@ def test_a_signal_during_an_evaluation_ends_it(tmp_path, toy_data, monkeypatch):
 
 
 def test_signals_while_a_checkpoint_is_written_change_nothing(tmp_path, toy_data, monkeypatch):
-    """Both signals at every stage of each write: of the first epoch's, and of the last one's."""
+    """All signals at every stage of each write: of the first epoch's, and of the last one's."""
 
     def hit(function):
         def wrapped(*arguments):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dmlbench.distributed import rank
 
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 
 
 class Interrupted(BaseException):
@@ -16,9 +16,9 @@ class Interrupted(BaseException):
 class Interruption:
     """In this context a signal to stop is recorded, and the code continues until it checks.
 
-    Schedulers send SIGTERM, and on request SIGUSR1, some time before they kill. Further signals
-    change nothing, so that one during the writing of a checkpoint does no harm. Enter it in the
-    main thread.
+    Ctrl-C is SIGINT; schedulers send SIGTERM, and on request SIGUSR1, some time before they kill.
+    Further signals change nothing, so that one during the writing of a checkpoint does no harm.
+    Enter it in the main thread.
     """
 
     def __init__(self):
