@@ -211,6 +211,19 @@ def test_the_inputs_of_earlier_records_are_compared_as_they_were_recorded(tmp_pa
     assert difference(path, [index])[0].startswith("inputs")
 
 
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini"])
+def test_a_folder_of_pictures_that_was_looked_at_is_the_same(tmp_path, name):
+    folder = tmp_path / "neighbors"
+    folder.mkdir()
+    (folder / "1.png").write_bytes(b"1")
+    recorded(folder)
+    (folder / name).write_bytes(b"small pictures")
+    assert provenance.check(folder) == provenance.digest(folder)
+    (folder / "1.png").write_bytes(b"2")
+    with pytest.raises(DamagedError):
+        provenance.check(folder)
+
+
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_a_folder_under_another_name_is_noticed(tmp_path, is_earlier):
     """With its records: all files are those that were written, elsewhere."""

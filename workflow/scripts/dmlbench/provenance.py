@@ -33,6 +33,9 @@ _PUBLISHED = "results/published/"
 _LISTED = 32
 """The most inputs that a line lists one by one."""
 
+_ADDED = {"thumbs.db", "desktop.ini"}
+"""What Windows adds to a folder of pictures that is looked at."""
+
 
 def write(record: Record, folder: str | os.PathLike) -> None:
     """Add a record to a folder; it replaces earlier records of the same files.
@@ -126,11 +129,12 @@ def remedy(records: str | os.PathLike) -> str:
 def digest(path: str | os.PathLike) -> str:
     """Hexadecimal SHA-256 digest of a file, or of the names and digests of a folder's files.
 
-    Hidden files of a folder do not count: Snakemake adds one. An unchanged file is read once per
-    process.
+    Files that are hidden, or that Windows adds to a folder of pictures, do not count: Snakemake
+    adds one, too. An unchanged file is read once per process.
     """
     if os.path.isdir(path):
-        inside = sorted(each for each in Path(path).rglob("[!.]*") if each.is_file())
+        found = (each for each in Path(path).rglob("[!.]*") if each.name.lower() not in _ADDED)
+        inside = sorted(each for each in found if each.is_file())
         named = [f"{each.relative_to(path).as_posix()} {digest(each)}" for each in inside]
         return _sha256("\n".join(named))
     status = shared_files.regular_status(path)
