@@ -1,4 +1,4 @@
-"""Faults of what a call finds around it: another library, one core, a locale, strange servers."""
+"""Faults of what a call finds around it: another library, limits, a locale, strange servers."""
 
 import contextlib
 import http.server
@@ -8,7 +8,8 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
-from laboratory import TARGETS, Lab, Outcome
+from laboratory import TARGETS, Lab, Outcome, Said
+from project import dmlbench, local_environment
 
 _ANSWERS = {
     "an endless body": (200, {}),
@@ -39,6 +40,33 @@ def narrow(lab: Lab, number: int, chance: random.Random) -> Outcome:
     with lab.broken() as broken:
         target = broken.remove(record, folder)
         return lab.judged(broken, [broken.call("--", target, cores="1")], record.rule)
+
+
+def limited(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """A job may open few files, or write small ones alone; then it may."""
+    record, folder = lab.job("limited files", number, chance)
+    what, limit = [("files", chance.randrange(8, 48)), ("size", chance.randrange(1 << 13))][
+        number % 2
+    ]
+    with lab.broken() as broken:
+        target = broken.remove(record, folder)
+        said = [broken.call("--", target, **{what: str(limit)}), broken.call("--", target)]
+        return lab.judged(broken, said, f"{record.rule}, {what}: {limit}")
+
+
+def homes(lab: Lab, number: int, chance: random.Random) -> Outcome:
+    """The home folder cannot be made; the command says what to set, with which a job runs."""
+    record, folder = lab.job("no home", number, chance)
+    with lab.broken() as broken:
+        target = broken.remove(record, folder)
+        own = {"HOME": f"{broken.folder}/Snakefile/home", "XDG_CACHE_HOME": ""}
+        said = dmlbench(broken.folder, "run", "toy", env=local_environment() | own)
+        if f"no folder {own['HOME']}/.cache; set XDG_CACHE_HOME" not in said.stderr:
+            return Outcome("silent", f"{record.rule}: {said.stderr[-500:]}")
+        own["XDG_CACHE_HOME"] = str(broken.folder / "cache")
+        again = broken.call("--", target, environment=own)
+        line = f"dmlbench: {said.stderr.strip()}"
+        return lab.judged(broken, [Said(said.returncode, line), again], record.rule)
 
 
 def locales(lab: Lab, number: int, chance: random.Random) -> Outcome:

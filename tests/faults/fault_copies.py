@@ -66,18 +66,6 @@ def backups(lab: Lab, number: int, chance: random.Random) -> Outcome:
         return lab.judged(broken, broken.ended(), f"of {rule}", expected)
 
 
-def dates(lab: Lab, number: int, chance: random.Random) -> Outcome:
-    """Results are copied without their times, to another clone."""
-    with lab.broken(clone=True) as broken:
-        files = sorted(path for path in broken.results.rglob("*") if path.is_file())
-        chance.shuffle(files)
-        for place, path in enumerate(files):
-            os.utime(path, (1e9 + 60 * place,) * 2)
-        if not broken.plans_nothing():
-            return Outcome("silent", "results are made again")
-        return lab.judged(broken, [broken.call("--", *TARGETS)], "in random order")
-
-
 def images(lab: Lab, number: int, chance: random.Random) -> Outcome:
     """An archive has other pictures after the index was made, and before pack."""
     record, folder = lab.jobs["download"][0]

@@ -15,10 +15,11 @@ from pathlib import Path
 import psutil
 import yaml
 from dmlbench import provenance
-from fault_calls import forced, libraries, locales, narrow, servers
-from fault_copies import backups, dates, forgeries, images, workers
+from fault_calls import forced, homes, libraries, limited, locales, narrow, servers
+from fault_copies import backups, forgeries, images, workers
 from fault_disks import full_disks, read_only_disks, slow_disks
 from fault_files import flips, journals, links, looks, misplaced, records, strange_records
+from fault_harmless import harmless
 from lab_study import STUDY
 from laboratory import (
     TARGETS,
@@ -180,6 +181,7 @@ def _values(node: object, place: tuple) -> Iterator[tuple[tuple, object]]:
 
 
 KINDS = {
+    "false alarm": harmless,
     "kill": kills,
     "bit flip": flips,
     "damaged journal": journals,
@@ -188,7 +190,6 @@ KINDS = {
     "forged content": forgeries,
     "another run's folder": misplaced,
     "older backup": backups,
-    "copy without dates": dates,
     "changed images": images,
     "planted link": links,
     "read-only results": looks,
@@ -199,6 +200,8 @@ KINDS = {
     "four workers": workers,
     "strange server": servers,
     "locale": locales,
+    "no home": homes,
+    "limited files": limited,
     "one core": narrow,
     "full disk": full_disks,
     "read-only disk": read_only_disks,

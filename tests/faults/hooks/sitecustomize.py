@@ -4,14 +4,18 @@ LAB_TRACE: a folder in which each process leaves the modules of the library that
 LAB_SLOW: the most seconds that a write to the disk takes longer.
 LAB_CLOCK: the clock jumps forward or back by so many seconds.
 LAB_CORES: the process may use one core alone.
+LAB_FILES, LAB_SIZE: a job may have so many files open, or write files of so many bytes.
 """
 
 import atexit
 import itertools
 import os
 import random
+import resource
 import sys
 import time
+
+IS_JOB = "snakemake" not in sys.orig_argv
 
 
 def trace(folder):
@@ -22,7 +26,7 @@ def trace(folder):
             file.write("".join(f"{each.partition('/dmlbench/')[2]}\n" for each in files if each))
 
     # Jobs alone: Snakemake itself loads the plan.
-    if "snakemake" not in sys.orig_argv:
+    if IS_JOB:
         atexit.register(leave)
 
 
@@ -50,3 +54,6 @@ if "LAB_CLOCK" in os.environ:
     jump(float(os.environ["LAB_CLOCK"]))
 if "LAB_CORES" in os.environ:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+for name, limit in {"FILES": resource.RLIMIT_NOFILE, "SIZE": resource.RLIMIT_FSIZE}.items():
+    if IS_JOB and f"LAB_{name}" in os.environ:
+        resource.setrlimit(limit, (int(os.environ[f"LAB_{name}"]), resource.getrlimit(limit)[1]))
