@@ -100,8 +100,9 @@ def _undo_an_edit(broken: Broken, chance: random.Random) -> None:
 
 
 def _texts(broken: Broken) -> list[Path]:
-    found = [(broken.folder / _LIBRARY).rglob("*.py"), (broken.folder / "config").rglob("*.yaml")]
-    return [path for paths in found for path in paths]
+    """The library, catalogs and studies: other files of `config` are inputs, byte by byte."""
+    library, config = broken.folder / _LIBRARY, broken.folder / "config"
+    return [*library.rglob("*.py"), *config.glob("*.yaml"), *config.glob("studies/*.yaml")]
 
 
 _HARMLESS: dict[str, Callable[[Broken, random.Random], None]] = {
