@@ -1,5 +1,6 @@
 """A signal to stop ends a training within the iteration, and the next call loses nothing."""
 
+import functools
 import os
 import re
 import signal
@@ -58,6 +59,22 @@ def test_interrupted_at_any_iteration_it_ends_with_the_same_weights(
         assert same[0] == same[1]
 
 
+@pytest.fixture
+def on_ctrl_c():
+    """What Ctrl-C does can be set, and is as before afterwards."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield functools.partial(signal.signal, signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_training_in_the_background_ignores_ctrl_c_as_its_shell_has_asked(on_ctrl_c):
+    on_ctrl_c(signal.SIG_IGN)
+    with Interruption() as interruption:
+        os.kill(os.getpid(), signal.SIGINT)
+        interruption.check()
+
+
+@pytest.mark.usefixtures("on_ctrl_c")
 def test_interrupted_after_every_iteration_it_still_comes_to_its_end(
     tmp_path, toy_data, monkeypatch
 ):
@@ -90,6 +107,7 @@ def test_a_signal_during_an_evaluation_ends_it(tmp_path, toy_data, monkeypatch):
     assert history(tmp_path / "stopped") == history(tmp_path / "undisturbed")
 
 
+@pytest.mark.usefixtures("on_ctrl_c")
 def test_signals_while_a_checkpoint_is_written_change_nothing(tmp_path, toy_data, monkeypatch):
     """All signals at every stage of each write: of the first epoch's, and of the last one's."""
 

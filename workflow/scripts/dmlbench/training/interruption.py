@@ -27,7 +27,9 @@ class Interruption:
     def __enter__(self) -> "Interruption":
         # Of several processes, the first alone stops: the others end with it.
         handler = self._note if rank() == 0 else signal.SIG_IGN
-        self._previous = {number: signal.signal(number, handler) for number in SIGNALS}
+        # A shell that runs a call in the background has it ignore Ctrl-C.
+        heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+        self._previous = {number: signal.signal(number, handler) for number in heard}
         return self
 
     def __exit__(self, *_) -> None:
