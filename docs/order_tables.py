@@ -12,7 +12,9 @@ def order_shares() -> str:
     found = published_table(STUDY, "shares")
     found = found[found["panel"] == found["panel"].iloc[0]]
     rows = {
-        row["Source"]: {title: _share(row, metric) for title, metric in METRICS.items()}
+        row["Source"]: {
+            title: _interval(row, f"{metric}_share", metric, 1) for title, metric in METRICS.items()
+        }
         for _, row in found.iterrows()
     }
     return markdown(rows, "share of the variance, percent")
@@ -33,7 +35,7 @@ def order_by_cells() -> str:
     found = published_table(STUDY, "by_cells")
     rows = {
         row["Mean over"]: {
-            f"{title}, {said}": _correlation(row, f"{metric}_{place}")
+            f"{title}, {said}": _interval(row, f"{metric}_{place}", f"{metric}_{place}", 2)
             for title, metric in METRICS.items()
             for place, said in (("new", "a new cell"), ("own", "own order"))
         }
@@ -54,10 +56,8 @@ def order_means() -> str:
     return markdown(rows)
 
 
-def _share(row: pd.Series, metric: str) -> str:
-    share, low, high = (row[f"{metric}_{end}"] for end in ("share", "low", "high"))
-    return f"{share:.1f} [{low:.1f}, {high:.1f}]"
-
-
-def _correlation(row: pd.Series, stem: str) -> str:
-    return f"{row[stem]:.2f} [{row[f'{stem}_low']:.2f}, {row[f'{stem}_high']:.2f}]"
+def _interval(row: pd.Series, stem: str, ends: str, decimals: int) -> str:
+    value, low, high = (
+        f"{row[column]:.{decimals}f}" for column in (stem, f"{ends}_low", f"{ends}_high")
+    )
+    return f"{value} [{low}, {high}]"

@@ -55,6 +55,7 @@ def _eager(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer
     names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
     methods = {name: inspect.unwrap(getattr(optimizer, name)) for name in names}
     methods["step"] = torch.no_grad()(inspect.unwrap(optimizer.step))
+    # torch wraps a step without this mark in its profiler and hooks, which nobody here uses.
     methods["step"].hooked = True
     return type(optimizer.__name__, (optimizer,), methods)
 
