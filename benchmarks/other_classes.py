@@ -1,20 +1,20 @@
 """How often an interval that some classes gave holds what other classes of the same kind give.
 
     python benchmarks/other_classes.py birds results/data/cub200_160-*    # 30 CPU minutes
-    python benchmarks/other_classes.py birds results/data/cub200_160-* --partitions 1
+    python benchmarks/other_classes.py cars results/data/cars196_160-*    # as many
 
 The classes of a data set are divided into two populations that share none. In each, three halves
 and their swaps train and test heads of 128 dimensions on the features of the frozen network, with
 losses and miners as the studies have them, and values that are the medians over splits of the
 published searches. A 95 % interval for other classes that one population gives must hold the
 difference that the other one gives, whose own error counts. So an interval of half-width h is asked
-for sqrt(2) h. Birds are also divided by genus, the last word of a class's name: then no genus is in
-both populations.
+for sqrt(2) h. Birds are also divided by genus, the last word of a class's name, and cars by maker,
+the first: then no genus or maker is in both populations.
 
-The features and images.parquet are in the folder of the data set, which a run of the study
-psomas2020_birds makes. Each population's scores are kept in `--work`, and the next call continues
-there. Writes results/benchmarks/other-classes.json and the table of docs/intervals.md, and prints
-it.
+The features of EfficientNet-Lite0 and images.parquet are in the folder of the data set, which a run
+of psomas2020_birds or psomas2020_cars makes. Each population's scores are kept in `--work`, and the
+next call continues there. Writes results/benchmarks/other-classes.json and the table of
+docs/intervals.md, and prints it.
 """
 
 import argparse
@@ -68,9 +68,13 @@ ITERATIONS = 300
 
 HALVES = 3
 INDEPENDENT, OF_SPLITS = "splits as independent (t)", "shared classes (`of_splits`)"
-OF_CLASSES, OF_GENERA = "scores of classes (`of_classes`)", "the same, clustered by genus"
-KINDS = {"classes": "drawn classes", "genera": "drawn genera"}
+OF_CLASSES, CLUSTERED = "scores of classes (`of_classes`)", "the same, clustered by genus or maker"
+KINDS = {"classes": "drawn classes", "genera": "drawn genera", "makers": "drawn makers"}
 """What is divided into two populations -> in words."""
+
+GROUPS = {"birds": "genera", "cars": "makers"}
+GROUP_WORD = {"birds": -1, "cars": 0}
+"""Data -> which word of a class's name says its genus or maker."""
 
 
 class Data(NamedTuple):
@@ -79,22 +83,23 @@ class Data(NamedTuple):
     Attributes:
         features: float32 [images, F].
         labels: of the images, from 0 to the number of classes.
-        genus: of each class.
+        group: of each class, the genus of a bird or the maker of a car.
     """
 
     features: np.ndarray
     labels: np.ndarray
-    genus: np.ndarray
+    group: np.ndarray
 
 
-def read_data(folder: Path) -> Data:
+def read_data(name: str, folder: Path) -> Data:
     index = pd.read_parquet(folder / "images.parquet")
-    (file,) = folder.glob("features-*.safetensors")
+    (file,) = folder.glob("features-efficientnet_lite0-*.safetensors")
     stored = load_file(file)
     by_image = index.set_index("image_id").loc[stored["image_id"]]
     names = by_image.drop_duplicates("label").sort_values("label")["class_name"]
-    genus = names.str.replace(r"[^A-Za-z]+", " ", regex=True).str.split().str[-1]
-    return Data(stored["features"], by_image["label"].to_numpy(), genus.to_numpy())
+    words = names.str.replace(r"[^A-Za-z]+", " ", regex=True).str.split()
+    group = words.str[GROUP_WORD[name]].str.lower()
+    return Data(stored["features"], by_image["label"].to_numpy(), group.to_numpy())
 
 
 def published_values(data: str) -> dict[str, dict[str, float]]:
@@ -112,12 +117,12 @@ def published_values(data: str) -> dict[str, dict[str, float]]:
 
 
 def populations(data: Data, kind: str, random) -> tuple[np.ndarray, np.ndarray]:
-    """Two sets of classes of equal, even size that share no class, or no genus."""
-    classes = len(data.genus)
+    """Two sets of classes of equal, even size that share no class, or no group."""
+    classes = len(data.group)
     if kind == "classes":
         drawn, size = random.permutation(classes), classes // 4 * 2
         return drawn[:size], drawn[size : 2 * size]
-    groups = [np.flatnonzero(data.genus == name) for name in np.unique(data.genus)]
+    groups = [np.flatnonzero(data.group == name) for name in np.unique(data.group)]
     sides: tuple[list, list] = ([], [])
     for group in sorted((groups[each] for each in random.permutation(len(groups))), key=len)[::-1]:
         min(sides, key=len).extend(group)
@@ -193,15 +198,15 @@ def scored(data: Data, splits: Sequence, weight: torch.Tensor, bias: torch.Tenso
 
     NaN where a class was not tested; as `statistics.classes.read_classes` has it.
     """
-    found = np.full((len(splits), len(data.genus), len(METRICS)), np.nan)
+    found = np.full((len(splits), len(data.group), len(METRICS)), np.nan)
     for run, (_, test) in enumerate(splits):
         images = np.flatnonzero(np.isin(data.labels, test))
         embedded = torch.from_numpy(data.features[images]) @ weight[run] + bias[run]
         result = evaluate(embedded.numpy(), data.labels[images], metrics=list(METRICS))
         labels = data.labels[images][result.row]
-        queries = np.bincount(labels, minlength=len(data.genus))[test]
+        queries = np.bincount(labels, minlength=len(data.group))[test]
         for column, metric in enumerate(METRICS):
-            sums = np.bincount(labels, result.per_query[metric], minlength=len(data.genus))
+            sums = np.bincount(labels, result.per_query[metric], minlength=len(data.group))
             found[run, test, column] = 100 * sums[test] / queries.mean()
     return found
 
@@ -226,12 +231,12 @@ def collect(data: Data, name: str, kind: str, partition: int, work: Path) -> lis
     return found
 
 
-def estimates(scores: np.ndarray, genus: np.ndarray) -> dict[str, list[Difference]]:
+def estimates(scores: np.ndarray, group: np.ndarray) -> dict[str, list[Difference]]:
     """The difference of each pair of losses by each recipe.
 
     Args:
         scores: of one metric, [losses, runs, classes].
-        genus: of each class.
+        group: of each class.
     """
     of_runs = np.nanmean(scores, axis=2)
     pairs = list(itertools.combinations(range(len(scores)), 2))
@@ -246,18 +251,18 @@ def estimates(scores: np.ndarray, genus: np.ndarray) -> dict[str, list[Differenc
             (INDEPENDENT, naive),
             (OF_SPLITS, of_splits(runs, prior=prior)),
             (OF_CLASSES, crossed),
-            (OF_GENERA, clustered(crossed, cells, genus)),
+            (CLUSTERED, clustered(crossed, cells, group)),
         ):
             found.setdefault(recipe, []).append(each)
     return found
 
 
-def clustered(crossed: Difference, cells: np.ndarray, genus: np.ndarray) -> Difference:
-    """The estimate of `of_classes`, with an error by which classes of one genus vary together."""
+def clustered(crossed: Difference, cells: np.ndarray, group: np.ndarray) -> Difference:
+    """The estimate of `of_classes`, with an error by which classes of one group vary together."""
     tested = ~np.isnan(cells).all(axis=0)
     effects = np.nanmean(cells[:, tested] - np.nanmean(cells, axis=1, keepdims=True), axis=0)
     effects -= effects.mean()
-    sums = pd.Series(effects).groupby(genus[tested]).sum()
+    sums = pd.Series(effects).groupby(group[tested]).sum()
     groups, classes = len(sums), len(effects)
     inflation = (
         (sums**2).sum() / (groups - 1) * groups / ((effects**2).sum() / (classes - 1) * classes)
@@ -270,7 +275,7 @@ def calibrated(data: Data, partitions: Sequence[list[np.ndarray]]) -> list[dict]
     rows = []
     for column, metric in enumerate(METRICS):
         own = [
-            [estimates(side[..., column], data.genus) for side in partition]
+            [estimates(side[..., column], data.group) for side in partition]
             for partition in partitions
         ]
         for recipe in own[0][0]:
@@ -334,8 +339,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.work.mkdir(parents=True, exist_ok=True)
-    data = read_data(options.folder)
-    kinds = KINDS if options.data == "birds" else ["classes"]
+    data = read_data(options.data, options.folder)
+    kinds = ["classes", GROUPS[options.data]]
     measured = {kind: [] for kind in kinds}
     for partition in range(options.partitions):
         for kind in kinds:

@@ -216,7 +216,7 @@ def test_intervals_for_other_classes_are_measured_where_the_truth_is_known(disjo
     drawn = [scores_of_populations(disjoint, random, genus, of_genus=of_genus) for _ in range(25)]
     rows = {row["recipe"]: row for row in disjoint.calibrated(data, drawn)}
     assert rows[disjoint.INDEPENDENT]["holds"] < 0.9
-    assert rows[disjoint.OF_GENERA]["holds"] > 0.9
+    assert rows[disjoint.CLUSTERED]["holds"] > 0.9
     # Classes of a genus that vary together are no sample of single ones.
     assert (rows[disjoint.OF_CLASSES]["holds"] > 0.9) == (of_genus == 0)
 
@@ -232,7 +232,7 @@ def test_classes_that_are_each_a_genus_have_the_same_error(disjoint):
 def test_published_intervals_hold_what_other_classes_give(disjoint):
     parts = json.loads(disjoint.OUTPUT.read_text())["parts"]
     assert {(part["data"], part["populations"]) for part in parts} >= {
-        ("birds", kind) for kind in disjoint.KINDS
+        (data, kind) for data, group in disjoint.GROUPS.items() for kind in ("classes", group)
     }
     assert disjoint.table(parts) in disjoint.PAGE.read_text()
     for row in (row for part in parts for row in part["rows"]):
