@@ -59,15 +59,15 @@ class LossesOverCells(Mark):
             of = cells[cells.dataset == dataset].set_index(["network", "method"])
             self._cells(panels[dataset], of, means.index, looks)
             style.heading(panels[dataset], self._broken(dataset))
-            panels[dataset].set_xlabel("other classes", color=style.SOFT)
-        label = f"{self.name(self.metric)} less the mean of all losses"
-        label += ", in points" if quantity(self.metric).percent else ""
-        figure.supxlabel(label, x=0.02, ha="left", fontsize=9)
+            panels[dataset].set_xlabel("for other classes", color=style.SOFT)
+        unit = ", in points" if quantity(self.metric).percent else ""
         self.headed(
-            figure, "Whisker: 95% interval for what is named below; filled where it excludes 0."
+            figure,
+            f"{self.name(self.metric)} less the mean of all losses{unit}, with 95% intervals; "
+            "filled: 0 is excluded.",
         )
         handles = panels[datasets[0]].get_legend_handles_labels()
-        figure.legend(*handles, loc="lower right", ncols=len(looks), borderaxespad=0.1)
+        figure.legend(*handles, loc="outside lower right", ncols=len(looks), borderaxespad=0.1)
         return figure
 
     def _broken(self, key: str) -> str:
@@ -78,7 +78,7 @@ class LossesOverCells(Mark):
         axes.set_yticks(range(len(names)), names, color=style.INK)
         axes.set_ylim(len(names) - 0.5, -0.5)
         style.heading(axes, "All cells")
-        axes.set_xlabel("other networks\nand data sets", color=style.SOFT)
+        axes.set_xlabel("for other networks\nand data sets", color=style.SOFT)
 
     def _cells(
         self, axes, cells: pd.DataFrame, methods: Sequence[str], looks: Mapping[str, dict]
