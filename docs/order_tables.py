@@ -3,7 +3,7 @@
 import pandas as pd
 from score_tables import markdown, published_table, signed
 
-STUDY = "losses_backbones_data"
+STUDY = "losses_three_backbones"
 METRICS = {"R@1": "recall_at_1", "MAP@R": "map_at_r"}
 
 
