@@ -45,8 +45,8 @@ include: "rules/collect.smk"
 
 onstart:
     try:
-        # Read-only calls need no claim.
-        if not only_looks():
+        # Read-only calls need no claim, and verdicts none that another call has.
+        if not (only_looks() or only_judges() and claimed_by(RESULTS)):
             claim(RESULTS)
             slurm.cancel_what_was_left(RESULTS)
             RUNS.write()

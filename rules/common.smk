@@ -17,7 +17,7 @@ LIBRARY = HOME / "workflow" / "scripts"
 sys.path.insert(0, str(LIBRARY))
 
 from dmlbench import plan, snakemake_parts
-from dmlbench.results_lock import claim
+from dmlbench.results_lock import claim, claimed_by
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import collect_seldom, leave_garbage_at_exit
 from dmlbench.import_path import let_jobs_import_from

@@ -13,6 +13,13 @@ def only_looks():
     return not any(job.output for job in workflow.dag.needrun_jobs())
 
 
+def only_judges():
+    """Whether this call writes only verdicts on what there is, which another call need not wait for."""
+    verdicts = ("audit", "agreement", "claims")
+    jobs = workflow.dag.needrun_jobs()
+    return all(job.rule.name.partition("_")[0] in verdicts for job in jobs if job.output)
+
+
 def asked_for(study):
     """Whether this call makes all of a study."""
     return bool(asked_targets() & {study, "all"})
@@ -56,6 +63,7 @@ def so_far(study, files):
     return [file for file in files if whole or Path(file.replace("<results>", RESULTS)).exists()]
 
 
+@functools.cache
 def scored_so_far(study):
     """Rows of a study's long table with their files of scores, as far as these exist."""
     rows = [(row, file.below("<results>")) for row, file in score_files.selected(PLAN, study)]

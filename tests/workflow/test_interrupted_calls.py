@@ -70,8 +70,10 @@ def test_the_same_command_continues_wherever_calls_were_killed(finished, tmp_pat
             assert "is at work here; wait for it" in line
             assert "Traceback" not in output
         assert bytes_of(finished.results) == held
-        # Planning only reads: it needs no claim.
+        # Planning only reads: it needs no claim. Verdicts on what there is need none that is held.
         assert "train" in finished.planned(finished.target)
+        assert "defects in" in finished.snakemake("audit")
+        assert (finished.results / "audit" / "all.csv").exists()
     with killed_at(finished, "embed"):
         pass
     finished.snakemake(finished.target)
