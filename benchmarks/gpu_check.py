@@ -166,6 +166,7 @@ def main() -> None:
         unfinished.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
     limits = sum(finding.verdict != "" for finding in found)
     print(f"{limits - len(missed)} of {limits} limits kept in {seconds:.0f} s; written to {output}")
+    print(f"for the hours of studies on it, in config/config.yaml: gpu_check: {output}")
     for finding in missed:
         print(f"missed: {finding.line}")
     sys.exit(bool(missed))

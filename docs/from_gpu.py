@@ -1,7 +1,5 @@
 """Write the table of training steps in docs/gpu.md from what a GPU measured; `make gpu-page`."""
 
-import json
-import re
 import sys
 from pathlib import Path
 
@@ -9,28 +7,24 @@ HOME = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HOME / "workflow" / "scripts"))
 
 from dmlbench.marked_text import write_marked  # noqa: E402
+from dmlbench.plan.costs import timed_gpu  # noqa: E402
 
 MEASURED = ("gpu-nvidia-h200.json", "gpu-nvidia-h200-steps.json")
 """In results/benchmarks; a later run's number counts."""
 PAGE = HOME / "docs" / "gpu.md"
 PRECISIONS = ("float32", "tf32", "bfloat16")
-STEP = re.compile(r"(?P<network>\S+) (?P<pixels>\d+)px x(?P<batch>\d+) (?P<precision>\S+) eager")
 
 
 def measured() -> dict[str, float]:
     """What was measured -> its value."""
-    files = [HOME / "results" / "benchmarks" / name for name in MEASURED]
-    findings = [each for file in files for each in json.loads(file.read_text())["findings"]]
-    return {each["what"]: each["value"] for each in findings if each["value"] is not None}
+    return timed_gpu.measured(*(HOME / "results" / "benchmarks" / name for name in MEASURED))
 
 
 def table() -> str:
     """Images per second of each network and batch, by precision."""
     rates: dict[tuple[str, int, int], dict[str, float]] = {}
-    for what, rate in measured().items():
-        if step := STEP.fullmatch(what):
-            where = (step["network"], int(step["pixels"]), int(step["batch"]))
-            rates.setdefault(where, {})[step["precision"]] = rate
+    for step, rate in timed_gpu.steps(measured()).items():
+        rates.setdefault(step[:3], {})[step.precision] = rate
     lines = [
         "| network | pixels | batch | float32 | TF32 | bfloat16 |",
         "|---|---:|---:|---:|---:|---:|",

@@ -39,7 +39,7 @@ def test_all_of_it_runs_at_toy_size(tmp_path):
         *("loss share", "library", "input", "evaluation", "together"),
     }
     assert not [found for found in report["findings"] if found["verdict"] == "MISSED"]
-    assert len(done.stdout.splitlines()) == len(report["findings"]) + 1
+    assert len(done.stdout.splitlines()) == len(report["findings"]) + 2
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The time of a training: fitted to those that ran, or from operations and speeds."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import step_memory
 import torch
 import yaml
 from dmlbench import registry
+from dmlbench.errors import UserError
 from dmlbench.networks.work import as_text
 from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.costs import costs
 from dmlbench.plan.costs.estimates import Estimator, Prior, Work, fit
+from dmlbench.plan.costs.timed_gpu import timed_gpu
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from project import load_studies, script_of_docs
+from project import REPOSITORY, load_studies, script_of_docs
 from torch.utils.flop_counter import FlopCounterMode
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -142,3 +146,54 @@ def test_the_prior_is_what_was_timed():
             for batch, milliseconds in steps.items():
                 expected = timing.step + batch * timing.image
                 assert milliseconds == pytest.approx(expected, rel=0.02), (network, precision)
+
+
+def checked(tmp_path, **rates):
+    """A file of `make gpu-check`, with a rate for each step and product."""
+    found = [{"what": what, "value": value} for what, value in rates.items()]
+    found.append({"what": "bninception 224px x180 float32 eager", "value": None})
+    file = tmp_path / "gpu-small.json"
+    file.write_text(json.dumps({"device": "NVIDIA Small", "findings": found}))
+    return file
+
+
+def test_estimates_are_about_the_gpu_that_was_checked_here(tmp_path):
+    # By hand: steps take 40 + 2 ms for each of 32 and 100 images.
+    timed = {f"resnet50 224px x{b} float32 eager": 1000 * b / (40 + 2 * b) for b in (32, 100)}
+    file = checked(tmp_path, **timed, **{"product of 8192, float32": 10.0})
+    results = {"results": str(tmp_path)}
+    thesis = load_studies("psomas2020", gpu_check=str(file), pathvars=results)
+    model = Estimator(thesis, tmp_path, gpu=True)
+    spec = a_spec("resnet50", batch_size=50, pixels=224)
+    found = model._before_any_has_run("resnet50", spec, 1000, gpu=True)
+    assert found.seconds == pytest.approx(PRIOR.gpu.start + 20 * (0.040 + 50 * 0.002))
+    assert found.source == "as timed on one NVIDIA Small"
+    # ResNet-18 was not timed: its operations, at 40 % of what large products reach.
+    other = a_spec("resnet18", batch_size=50, pixels=224)
+    work = PRIOR.networks["resnet18"].multiply_adds
+    seconds = PRIOR.gpu.start + 20 * 0.040 + 1000 * 6e9 * work / 4e12
+    found = model._before_any_has_run("resnet18", other, 1000, gpu=True)
+    assert found.seconds == pytest.approx(seconds)
+    rows = {thesis.run(row): row for row in thesis.rows("psomas2020")}
+    *_, total = costs.lines(thesis, costs.Ahead(rows), gpu=True)
+    assert re.search(r"trainings.*: about [\d,]+ hours", total)
+
+
+def test_the_h200_of_a_dry_run_is_the_one_that_was_checked():
+    benchmarks = REPOSITORY / "results" / "benchmarks"
+    found = timed_gpu(benchmarks / "gpu-nvidia-h200-steps.json", PRIOR.gpu)
+    assert found.title == PRIOR.gpu.title
+    assert set(PRIOR.gpu.networks) - {"googlenet_torchvision"} <= set(found.networks)
+    for network in found.networks:
+        one, other = (device.networks[network].float32 for device in (found, PRIOR.gpu))
+        for batch in (32, 128):
+            assert one.step + batch * one.image == pytest.approx(
+                other.step + batch * other.image, rel=0.05
+            ), network
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"device": "NVIDIA Small", "findings": []}'])
+def test_a_file_that_is_no_check_of_a_gpu_is_named(tmp_path, text):
+    (tmp_path / "gpu.json").write_text(text)
+    with pytest.raises(UserError, match=r"gpu_check: .*gpu\.json; allowed: a file that `make gpu"):
+        timed_gpu(tmp_path / "gpu.json", PRIOR.gpu)

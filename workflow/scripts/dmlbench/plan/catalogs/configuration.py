@@ -96,6 +96,7 @@ class Configuration(Model):
 
     Attributes:
         own: folders of the user, read after `config/`; names or patterns from the working folder.
+        gpu_check: a file of `make gpu-check` on the GPU that trains, on which estimates then rest.
         gpu_memory: billions of bytes that one GPU of this machine holds; unknown if not given.
         same_digits: whether CPUs use only instructions that all of them have.
         studies: files of `studies/`, without suffix; all of them if not given.
@@ -110,6 +111,7 @@ class Configuration(Model):
     data: Data = Data()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     runs_per_gpu: PositiveInt = 1
+    gpu_check: str | None = None
     gpu_memory: PositiveFloat | None = None
     same_digits: bool = False
     environment: Literal["cpu", "gpu"] = "cpu"

@@ -8,13 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import PositiveFloat, PositiveInt
 
 from dmlbench.errors import UserError
 from dmlbench.machine import usable_cores
 from dmlbench.plan import paths
 from dmlbench.plan.catalogs.choices import Identifier, Model
 from dmlbench.plan.catalogs.read import read_yaml
+from dmlbench.plan.costs.devices import Device, StepTime
+from dmlbench.plan.costs.timed_gpu import timed_gpu
 from dmlbench.plan.specs import searches
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.specs.run import ANY_FOLDER
@@ -25,60 +27,6 @@ _FORWARD = 1 / 3
 
 _MOST = 500
 """Benchmark files of a rule that are read; each costs milliseconds of planning."""
-
-
-class StepTime(Model):
-    """Milliseconds of a training step: `step` whatever its batch, and `image` for each image."""
-
-    step: NonNegativeFloat = 0
-    image: NonNegativeFloat
-
-
-class StepTimes(Model):
-    """Steps of a network on images with sides of `pixels`, in the precisions that were timed."""
-
-    pixels: PositiveInt
-    float32: StepTime
-    tf32: StepTime | None = None
-    bfloat16: StepTime | None = None
-
-
-class HeadTime(Model):
-    """Milliseconds to train a head on one image's features: `image`, and for each `dimension`."""
-
-    image: NonNegativeFloat
-    dimension: PositiveFloat
-
-
-class Device(Model):
-    """A GPU, or one core of a CPU, on which steps were timed.
-
-    Attributes:
-        title: with its number, such as `one NVIDIA H200`.
-        start: seconds of a training before its first step.
-        step: milliseconds that a step takes at least, for networks that were not timed.
-        flops: operations per second in float32, which those reach.
-        faster: how many times faster those train in other precisions.
-        head: of all frozen networks; by its operations if not given.
-    """
-
-    title: str
-    start: PositiveFloat
-    step: NonNegativeFloat = 0
-    flops: PositiveFloat
-    faster: dict[Literal["tf32", "bfloat16"], PositiveFloat] = {}
-    head: HeadTime | None = None
-    networks: dict[Identifier, StepTimes]
-
-    def timed(self, network: str, spec: Spec) -> StepTime | None:
-        """What a step of a training took; None if nothing like it was timed."""
-        if spec.network.frozen is not None:
-            head = self.head
-            return head and StepTime(image=head.image + head.dimension * spec.embedding_dim)
-        times = self.networks.get(network)
-        time = getattr(times, spec.precision, None)
-        area = (spec.pixels / times.pixels) ** 2 if times else 1
-        return time and StepTime(step=time.step, image=time.image * area)
 
 
 class Work(Model):
@@ -122,6 +70,9 @@ class Estimator:
     def __init__(self, plan: Plan, results: Path, *, gpu: bool):
         self.plan, self.results, self.gpu = plan, results, gpu
         self.prior = read_yaml(plan.folder / "costs.yaml", Prior)
+        if file := plan.configuration.gpu_check:
+            here = timed_gpu(Path(file), self.prior.gpu)
+            self.prior = self.prior.model_copy(update={"gpu": here})
         for file in (own / "costs.yaml" for own in plan.own):
             if file.exists():
                 counted = read_yaml(file, dict[Literal["networks"], dict[Identifier, Work]])
