@@ -5,8 +5,12 @@ from collections import Counter
 
 import pytest
 from dmlbench import plan
-from dmlbench.plan.costs import overview
+from dmlbench.plan.costs import costs, overview
+from dmlbench.plan.costs.costs import Ahead
+from dmlbench.plan.costs.estimates import Estimator
 from dmlbench.plan.costs.progress import Progress, of_study, of_view
+from dmlbench.plan.graph.index import RunIndex
+from dmlbench.presentation.tasks import tasks
 from dmlbench.results_lock import claim, claimed_by
 from project import CONFIG, every_study, load_studies
 
@@ -130,6 +134,23 @@ def test_the_status_of_one_study_lists_its_targets(demo):
     assert {"demo_tournament", "demo_table_recall", "demo_figure_unseen_characters"} < names
     (line,) = (line for line in lines if line.startswith("demo_figure_unseen_characters"))
     assert "0 of 2 runs; left: " in line
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_help_status_and_a_dry_run_say_the_same_time(demo, tmp_path, gpu):
+    made(tmp_path, [next(s for s in of_study(demo, "demo") if s.rule == "train")])
+    ahead = progress(demo, tmp_path).ahead(demo)
+    time = costs.lines(demo, ahead, gpu=gpu)[-1].partition(": ")[2]
+    assert "about " in time
+    (of_help,) = (line for line in overview.targets(demo, gpu=gpu) if line.startswith("demo "))
+    assert of_help.endswith(f"left: {time}")
+    assert f": {time}" in "".join(overview.of_one(demo, "demo", gpu=gpu))
+    # So do the lines of a call, which add up the jobs that it starts.
+    runs = RunIndex(demo, tmp_path / "plan.json", fresh=True)
+    jobs = {number: ("train", {"run": run.folder}) for number, run in enumerate(ahead.trainings)}
+    of_call = tasks(Estimator(demo, tmp_path, gpu=gpu), runs.row, jobs)
+    (of_trainings,) = costs.costs(Estimator(demo, tmp_path, gpu=gpu), Ahead(ahead.trainings))
+    assert sum(task.seconds for task in of_call.values()) == pytest.approx(of_trainings.seconds)
 
 
 @pytest.mark.slow
