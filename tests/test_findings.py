@@ -11,6 +11,7 @@ from dmlbench.statistics.aggregation import read_scores
 from from_scores import MARKER, TABLES, marked
 from project import REPOSITORY
 from published_scores import PUBLISHED
+from record_tables import MADE
 
 DOCS = REPOSITORY / "docs"
 PAGES = [DOCS / "which_loss.md", DOCS / "results.md", *sorted((DOCS / "findings").glob("*.md"))]
@@ -97,6 +98,12 @@ def test_each_study_is_on_the_page_that_says_how_it_was_made():
         study for page in PAGES for study in re.findall(r"results/published/(\w+)", prose(page))
     }
     assert named <= set(made["study"])
+
+
+def test_results_of_a_gpu_name_their_torch():
+    of_gpu = MADE[MADE["machine"].str.contains("H200")]
+    assert len(of_gpu)
+    assert of_gpu["note"].str.contains(r"torch \d+\.\d+").all()
 
 
 def test_each_table_is_on_one_page():
