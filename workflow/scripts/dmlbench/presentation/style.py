@@ -49,6 +49,7 @@ PALETTE = {
 Any two differ for readers with full color vision and without cones of medium wavelengths."""
 
 INTERVAL = "Whisker: 95% interval over seeds."
+DEVIATION = "Whisker: standard deviation over seeds."
 
 _SPARE = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddaa33", "#cc6677", "#aa4499")
 _MARKERS = "osD^vPXhp<>*"

@@ -67,7 +67,8 @@ class RecallByMethod(Mark):
         recall = all(metric.startswith("recall_at_") for metric in self.metrics)
         bars = [self.name(m) if recall else self.with_unit(m) for m in self.metrics]
         ticks = self.selection != "last_epoch" and "Black tick: last epoch."
-        note = self.note(ticks, printed and "Diamond: printed.")
+        deviation = shown["std"].notna().any() and style.DEVIATION
+        note = self.note(deviation, ticks, printed and "Diamond: printed.")
         style.head(axes, self.title, f"Bars: {', '.join(bars)}. {note}")
         axes.set_ylabel("test images with a hit (%)" if recall else "")
         axes.set_xlim(-0.6, len(methods) - 0.4)
@@ -134,7 +135,7 @@ class ScoresByForm(Mark):
                 f"[{', '.join(FORMS)}]"
             )
         means = summarize(shown, ["dataset", "method", "fold"])
-        size = (1.6 + 0.75 * len(self.methods), 2.1)
+        size = (1.2 + 0.47 * len(self.methods), 2.1)
         figure, grid = style.grid(means.dataset, [""], size=size, margin=(0, 1.0), sharex=True)
         values = printed_values(self.printed, "dataset", "method", "fold", metric=self.metric)
         for (dataset, _), axes in grid.items():

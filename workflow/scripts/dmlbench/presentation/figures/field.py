@@ -20,6 +20,8 @@ from dmlbench.values import Fact, Metric, Printed
 
 _NAMES = "APN"
 _COLORS = ("#332288", "#117733", "#cc6677")
+_WIDTH = 8.4
+"""Inches of a figure whose letters can be read on a page."""
 
 
 class ForceField(Mark):
@@ -49,7 +51,9 @@ class ForceField(Mark):
             raise unknown("figure of forces", self.figure, known)
         columns = min(self.columns, len(panels))
         lines, shared = range(-(-len(panels) // columns)), {"sharex": True, "sharey": True}
-        figure, grid = style.grid(lines, range(columns), size=(2.7, 2.8), margin=(0, 0.5), **shared)
+        side = min(2.7, _WIDTH / columns)
+        size = (side, side + 0.1)
+        figure, grid = style.grid(lines, range(columns), size=size, margin=(0, 0.5), **shared)
         draw = self._arrows if arrows else self._region
         for axes, panel in itertools.zip_longest(grid.values(), panels):
             if panel is None:

@@ -62,7 +62,8 @@ class RecallByNetwork(Mark):
             theirs = [printed.get((network, method)) for method in methods]
             style.printed(axes, x + _APART / 2, theirs, **look)
         labels = [self.name(method) + self.year(method, "\n{}") for method in methods]
-        style.head(axes, self.title, self.note(printed and "Hollow: printed."))
+        deviation = picked["std"].notna().any() and style.DEVIATION
+        style.head(axes, self.title, self.note(deviation, printed and "Hollow: printed."))
         axes.set_ylabel(self.with_unit(self.metric))
         axes.set_xlim(-0.6, len(methods) - 0.4)
         axes.margins(y=0.12)
@@ -177,7 +178,9 @@ class ScoresWithChange(Mark):
             axes.set_xlabel(self.with_unit(self.metric))
         axes.set_yticks(range(len(rows)), [self.labeled(*row) for row in rows], fontsize=8)
         axes.invert_yaxis()
-        return self.headed(figure, not printed.empty and "Hollow: printed.", legend=[axes])
+        deviation = shown["std"].notna().any() and style.DEVIATION
+        hollow = not printed.empty and "Hollow: printed."
+        return self.headed(figure, deviation, hollow, legend=[axes])
 
     def _keyed(self, frame: pd.DataFrame | None) -> pd.DataFrame:
         """Scores of the metric with `row`, method and variant without the change, and `changed`."""
@@ -229,7 +232,7 @@ class ScatterWithCorrelation(Mark):
             if dataset == datasets[-1]:
                 axes.set_xlabel(f"{self.with_unit(x)} of the training images")
         legend = [grid[datasets[0], self.x[-1]], grid[datasets[0], self.x[0]]]
-        note = "r: Pearson, with its 95 % bootstrap interval."
+        note = f"{style.DEVIATION} r: Pearson, with its 95 % bootstrap interval."
         return self.headed(figure, note, legend=legend)
 
     def _panel(self, axes, scores: pd.DataFrame, x: str, looks) -> None:
