@@ -116,8 +116,11 @@ class Kind:
         place = {method: number for number, method in enumerate(self.methods)}
         return sorted(dict.fromkeys(keys), key=lambda key: place.get(key[0], len(place)))
 
-    def shown(self, metric: str = "") -> list[Column]:
-        """The columns, those of a metric if each metric has its own."""
+    def shown(self, *metrics: str) -> list[Column]:
+        """The columns; those of each metric if each has its own."""
+        return [column for metric in metrics or [""] for column in self._shown(metric)]
+
+    def _shown(self, metric: str) -> list[Column]:
         of_metric = quantity(metric) if metric else None
         words = {
             "metric": metric,
@@ -163,3 +166,10 @@ class Kind:
         """The table, with its id and title."""
         parts = tuple(columns), tuple(rows), tuple(notes)
         return Table(self.id, self.title, caption, row_header, *parts)
+
+
+def bounded(
+    stem: str, value: float, low: float, high: float, *, ending: str = ""
+) -> dict[str, float]:
+    """A number and the ends of its interval, by the names of their columns."""
+    return {f"{stem}{ending}": value, f"{stem}_low": low, f"{stem}_high": high}

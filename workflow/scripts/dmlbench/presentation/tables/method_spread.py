@@ -1,14 +1,13 @@
 """How far apart the methods are, variant by variant."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 import pandas as pd
 
 from dmlbench.presentation import _variants
-from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.kind import Kind, bounded
 from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.table import Cell, Table, TableRow
+from dmlbench.presentation.table import Table
 from dmlbench.statistics.other_classes import ABOUT
 from dmlbench.statistics.spread import spread_of_methods
 from dmlbench.statistics.summary import select
@@ -31,21 +30,21 @@ class MethodSpread(Kind):
         cells = {(row.dataset, row.variant, row.metric): row for row in spreads.itertuples()}
         variants = sorted(dict.fromkeys(spreads.variant), key=lambda name: name != self.against)
         datasets = list(dict.fromkeys(spreads.dataset))
-        rows = []
+        records = []
         for dataset in datasets:
             panel = self.name(dataset) if len(datasets) > 1 else ""
             for variant in variants:
                 if (dataset, variant, self.metrics[0]) in cells:
-                    of_metric = [cells[dataset, variant, metric] for metric in self.metrics]
-                    values = chain.from_iterable(
-                        (row.spread, row.low, row.high) for row in of_metric
-                    )
                     label = _variants.label(self.titles, variant) or "as the recipe says"
-                    rows.append(TableRow(label, tuple(map(Cell, values)), panel=panel))
+                    record = {"label": label, "panel": panel}
+                    for metric in self.metrics:
+                        row = cells[dataset, variant, metric]
+                        record |= bounded(metric, row.spread, row.low, row.high)
+                    records.append(record)
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = self.said(methods=spreads.methods.max(), unit=f"{unit and ','}{unit}")
         repeats, of = spreads.repeats.max(), spreads.unit.iloc[0]
         if repeats > 1:
             caption += self.said("repeated", repeats=repeats, of=of, about=ABOUT[of])
-        columns = chain.from_iterable(map(self.shown, self.metrics))
-        return self.table("Variant", columns, rows, caption)
+        columns = self.shown(*self.metrics)
+        return self.table("Variant", columns, self.rows_of(columns, records), caption)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from dmlbench.presentation._orders import by_metric
-from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.kind import Kind, bounded
 from dmlbench.presentation.table import Table
 from dmlbench.statistics.generalizability import CELL, agreements
 from dmlbench.values import Metric
@@ -33,8 +33,7 @@ class OrderAgreement(Kind):
                     estimates["below"] = found.below
                 record = {"label": self.said(relation), "panel": panel}
                 for name, estimate in estimates.items():
-                    record |= {name: estimate.value}
-                    record |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+                    record |= bounded(name, *estimate[:3])
                 pairs = {"lowest": found.lowest, "highest": found.highest}
                 records.append(record | pairs | {"pairs": found.pearson.number})
         columns = self.shown()

@@ -6,7 +6,7 @@ import pandas as pd
 
 from dmlbench.presentation._orders import by_metric
 from dmlbench.presentation._sentences import minus
-from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.kind import Kind, bounded
 from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Table
 from dmlbench.statistics.generalizability import CELL, agreements
@@ -36,10 +36,8 @@ class OrderByCells(Kind):
             notes += self._ceiling(metric, table)
             for record, pair in zip(records, averaged(table, self.designs), strict=True):
                 for place, found in zip(("new", "own"), pair, strict=True):
-                    stem = f"{metric}_{place}"
-                    record |= {stem: found.value}
-                    record |= {f"{stem}_low": found.low, f"{stem}_high": found.high}
-        columns = [column for metric in self.metrics for column in self.shown(metric)]
+                    record |= bounded(f"{metric}_{place}", *found[:3])
+        columns = self.shown(*self.metrics)
         rows = self.rows_of(columns, records)
         caption = self.said(losses=len(table), cells=pair[0].number)
         return self.table("Mean over", columns, rows, caption, notes)

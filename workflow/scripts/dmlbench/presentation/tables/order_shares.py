@@ -1,12 +1,12 @@
 """How much of the variance between losses is the loss, and how much depends on the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from dmlbench.presentation._orders import by_metric
-from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Table, TableRow, known
+from dmlbench.presentation.kind import Kind, bounded
+from dmlbench.presentation.table import Table
 from dmlbench.statistics.generalizability import AHEAD, INTERACTIONS, shares
 from dmlbench.values import Metric
 
@@ -25,26 +25,22 @@ class OrderShares(Kind):
 
     def __call__(self, scores: pd.DataFrame) -> Table:
         tables = by_metric(self, scores, self.metrics)
-        rows = [
-            row
-            for scaled in (False, True)
-            for row in self._rows(
-                [shares(table, scaled=scaled) for table in tables.values()], scaled
-            )
-        ]
+        records = [record for scaled in (False, True) for record in self._records(tables, scaled)]
         table = tables[self.metrics[0]]
         networks, datasets = (table.columns.get_level_values(level).nunique() for level in (0, 1))
         caption = self.said(losses=len(table), networks=networks, datasets=datasets)
-        columns = [column for metric in self.metrics for column in self.shown(metric)]
-        return self.table("Source", columns, rows, caption)
+        columns = self.shown(*self.metrics)
+        return self.table("Source", columns, self.rows_of(columns, records), caption)
 
-    def _rows(self, found: list[dict], scaled: bool) -> list[TableRow]:
-        rows, panel = [], self.said("scaled" if scaled else "as_scored")
-        for source in found[0]:
-            cells = []
-            for share, low, high, deviation in (each[source] for each in found):
-                percents = [100 * share, 100 * low, 100 * high]
-                cells += map(known, [*percents, None if scaled else deviation])
-            of_others = source in (INTERACTIONS, AHEAD)
-            rows.append(TableRow(self.said(source), tuple(cells), of_others, panel))
-        return rows
+    def _records(self, tables: Mapping[str, pd.DataFrame], scaled: bool) -> Iterator[dict]:
+        panel = self.said("scaled" if scaled else "as_scored")
+        found = {metric: shares(table, scaled=scaled) for metric, table in tables.items()}
+        for source in found[self.metrics[0]]:
+            record = {"label": self.said(source), "panel": panel}
+            record["baseline"] = source in (INTERACTIONS, AHEAD)
+            for metric, of_metric in found.items():
+                share, low, high, deviation = of_metric[source]
+                percents = (100 * each for each in (share, low, high))
+                record |= bounded(metric, *percents, ending="_share")
+                record |= {} if scaled else {f"{metric}_std": deviation}
+            yield record

@@ -7,7 +7,7 @@ import pandas as pd
 from dmlbench.errors import unknown
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Cell, Table, TableRow
+from dmlbench.presentation.table import Table
 from dmlbench.values import TripletLoss
 
 
@@ -27,24 +27,24 @@ class PrintedDerivatives(Kind):
         for loss in self.losses:
             if loss not in set(first.method):
                 raise unknown("loss with printed derivatives", loss, sorted(set(first.method)))
-        rows = tuple(
-            TableRow(f"{self.name(loss)}, {point}", _cells(derivatives[loss, point]))
+        records = [
+            {"label": f"{self.name(loss)}, {point}"} | _told(derivatives[loss, point])
             for loss in self.losses
             for point in ("anchor", "positive", "negative")
-        )
-        wrong = sum(row.cells[0].value == "wrong" for row in rows)
-        caption = self.said(wrong=wrong, all=len(rows))
-        return self.table("Loss, point", self.shown(), rows, caption)
+        ]
+        wrong = sum(record["printed_is_right"] == "wrong" for record in records)
+        caption, columns = self.said(wrong=wrong, all=len(records)), self.shown()
+        return self.table("Loss, point", columns, self.rows_of(columns, records), caption)
 
 
-def _cells(derivative: pd.Series) -> tuple[Cell, ...]:
+def _told(derivative: pd.Series) -> dict[str, str | float]:
     right = derivative["printed_is_right"] == 1
-    return (
-        Cell("right" if right else "wrong"),
-        Cell(None if right else derivative["largest_difference"]),
-        Cell(_vector(derivative["printed_x"], derivative["printed_y"])),
-        Cell(_vector(derivative["autograd_x"], derivative["autograd_y"])),
-    )
+    return {
+        "printed_is_right": "right" if right else "wrong",
+        "largest_difference": None if right else derivative["largest_difference"],
+        "printed_at_example": _vector(derivative["printed_x"], derivative["printed_y"]),
+        "autograd_at_example": _vector(derivative["autograd_x"], derivative["autograd_y"]),
+    }
 
 
 def _vector(x: float, y: float) -> str:

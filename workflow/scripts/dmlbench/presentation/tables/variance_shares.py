@@ -1,13 +1,12 @@
 """Shares of the scores' variance that are due to the loss and to an axis of the variants."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 
 from dmlbench.presentation import _variants
-from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.table import Table, TableRow, known
+from dmlbench.presentation.kind import Kind, bounded
+from dmlbench.presentation.table import Table
 from dmlbench.statistics.other_classes import ABOUT, SEED, SPLIT
 from dmlbench.statistics.summary import select
 from dmlbench.statistics.variance import (
@@ -46,20 +45,16 @@ class VarianceShares(Kind):
         unit = _repeated(ours)
         repeats = ours[unit].nunique()
         intervals = repeats > 2
-        rows = [
-            _row(label, sources, panel, intervals)
-            for panel, analyzed, factors in self._panels(ours)
-            for label, sources in self._labeled(analyzed, factors)
-        ]
         columns = [
             column
-            for column in chain.from_iterable(map(self.shown, self.metrics))
+            for column in self.shown(*self.metrics)
             if intervals or not column.name.endswith(("_low", "_high"))
         ]
         ending = self.said("once") if repeats < 2 else "."
         if intervals:
             ending = self.said("interval", about=ABOUT[unit])
         caption = self.said(repeats=counted(repeats, unit), ending=ending)
+        rows = self.rows_of(columns, self._records(ours))
         return self.table("Source", columns, rows, caption)
 
     def _factors(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -71,34 +66,26 @@ class VarianceShares(Kind):
         )
         return frame if self.values is None else frame[frame["other"].isin(self.values)]
 
-    def _panels(
-        self, ours: pd.DataFrame
-    ) -> Iterator[tuple[str, list[dict[str, Source]], pd.DataFrame]]:
-        """Each panel's heading, the result of each metric, and its rows: ours, then printed."""
+    def _records(self, ours: pd.DataFrame) -> Iterator[dict]:
+        """The rows of each panel: ours, then printed."""
         alone = self.printed is None and ours.dataset.nunique() == 1
         for dataset, scores in ours.groupby("dataset", sort=False):
-            by_metric = [scores[scores.metric == metric] for metric in self.metrics]
             heading = "" if alone else self.name(dataset)
-            yield heading, [variance_shares(some, "loss", "other") for some in by_metric], scores
+            yield from self._panel(heading, scores, variance_shares)
         if self.printed is None:
             return
         printed = self._factors(self.printed[self.printed.dataset.isin(ours.dataset)])
         printed = printed.assign(value=printed.number, std=printed.printed_std)
         for dataset, numbers in printed.groupby("dataset", sort=False):
-            by_metric = [numbers[numbers.metric == metric] for metric in self.metrics]
-            yield (
-                f"{self.name(dataset)}, printed",
-                [
-                    shares_of_summaries(some, "loss", "other", int(some.runs.iloc[0]))
-                    for some in by_metric
-                ],
-                numbers,
-            )
+            yield from self._panel(f"{self.name(dataset)}, printed", numbers, _of_print)
 
-    def _labeled(
-        self, analyzed: list[dict[str, Source]], rows: pd.DataFrame
-    ) -> Iterator[tuple[str, list[Source]]]:
-        """Display name of each source, and its results by metric."""
+    def _panel(
+        self, panel: str, rows: pd.DataFrame, shares: Callable[..., dict[str, Source]]
+    ) -> Iterator[dict]:
+        """A row for each source, with its results by metric."""
+        found = {
+            metric: shares(rows[rows.metric == metric], "loss", "other") for metric in self.metrics
+        }
         other = self.name(self.axis)
         labels = {
             FIRST: f"loss ({rows.loss.nunique()})",
@@ -106,19 +93,20 @@ class VarianceShares(Kind):
             TOGETHER: f"loss and {other} together",
             REST: _repeated(rows),
         }
-        for source in analyzed[0]:
-            yield labels[source], [sources[source] for sources in analyzed]
+        for source in found[self.metrics[0]]:
+            record = {"label": labels[source], "panel": panel}
+            for metric, sources in found.items():
+                one = sources[source]
+                percents = (100 * each for each in (one.share, one.low, one.high))
+                record |= bounded(metric, *percents, ending="_share")
+                record |= {f"{metric}_std": one.deviation, f"{metric}_p": one.p_value}
+            yield record
+
+
+def _of_print(numbers: pd.DataFrame, first: str, second: str) -> dict[str, Source]:
+    return shares_of_summaries(numbers, first, second, int(numbers.runs.iloc[0]))
 
 
 def _repeated(rows: pd.DataFrame) -> str:
     """What is repeated: splits of the classes where there are several; in print it is seeds."""
     return SPLIT if "split" in rows and rows["split"].nunique() > 1 else SEED
-
-
-def _row(label: str, sources: Sequence[Source], panel: str, intervals: bool) -> TableRow:
-    cells = []
-    for source in sources:
-        percents = (source.share, source.low, source.high) if intervals else (source.share,)
-        values = [*(100 * share for share in percents), source.deviation, source.p_value]
-        cells += map(known, values)
-    return TableRow(label, tuple(cells), panel=panel)
