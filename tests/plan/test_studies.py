@@ -6,6 +6,7 @@ import pytest
 from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.plan.views import pages, views
+from project import CONFIG
 
 EXPERIMENTS = {
     "title": "Toys",
@@ -239,3 +240,11 @@ def test_one_training_cannot_take_part_in_a_tournament_under_two_names(configure
     configured.change("studies/mine", ["tournament", "where"], {"method": names})
     problem = "mine.yaml: tournament.where: contrastive and twin are one training here"
     assert problem in configured.problem()
+
+
+@pytest.mark.parametrize(
+    "file", sorted((CONFIG / "studies").glob("*.yaml")), ids=lambda file: file.stem
+)
+def test_a_study_can_be_read_without_scrolling_sideways(file):
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 110] == []
