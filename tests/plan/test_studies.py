@@ -163,6 +163,12 @@ def test_an_experiment_is_known_by_its_options_and_version(points, monkeypatch):
             ["karaman2021_input_space.seeds", "at least 1"],
         ),
         ("studies/mine", ["experiments"], [], ["has neither runs nor experiments"]),
+        (
+            "studies/mine",
+            ["tables", "points", "kind"],
+            {"name": "constants", "numbers": [{"label": "R@1", "metric": "recal_at_1"}]},
+            ["mine.yaml: tables.points.kind", "'recal_at_1'", "'recall_at_1'"],
+        ),
     ],
 )
 def test_what_is_wrong_with_experiments_is_one_line(points, file, keys, value, parts):

@@ -85,7 +85,7 @@ def _check_experiments(plan: Plan, view, rows: list[Row], where: str) -> None:
     """Metrics and methods are the rows' or those that the view's experiments declare."""
     options = defaults(view.kind.package, view.kind.name) | view.kind.hyperparameters
     metrics = [options.get(key) or () for key in ("metric", "metrics")]
-    metrics.append([row["metric"] for row in options.get("rows") or () if "metric" in row])
+    metrics.append([each["metric"] for each in options.get("numbers") or ()])
     methods = [options.get(key) or () for key in ("losses", "methods", "over")]
     here = {"metrics": _scored(plan, view, rows), "methods": {row.method for row in rows}}
     for what, wanted in (("metrics", metrics), ("methods", methods)):
