@@ -6,7 +6,7 @@ our scores says mapping.yaml. `statistics.claims` evaluates it, by the same rule
 """
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -246,32 +246,12 @@ def fitting(claim: Claim, filtered: Filter, cells: Iterable[Cell]) -> list[Cell]
     if claim.unprinted:
         values = [filtered.get(column, [""]) for column in COORDINATES]
         return [Cell(*coordinates) for coordinates in itertools.product(*values)]
-    wanted = _matcher(filtered)
-    unwanted = _matcher(claim.but) if claim.but is not None else lambda cell: False
-    return [cell for cell in cells if wanted(cell) and not unwanted(cell)]
-
-
-def _matcher(filtered: Filter) -> Callable[[Cell], bool]:
-    """Whether a cell fits; texts without names are looked up, for claims ask of every cell."""
-    texts = {
-        COORDINATES.index(column): set(patterns)
-        for column, patterns in filtered.items()
-        if not any("{" in pattern for pattern in patterns)
-    }
-    patterned = When(
-        **{
-            column: values
-            for column, values in filtered.items()
-            if COORDINATES.index(column) not in texts
-        }
-    )
-
-    def fits(cell: Cell) -> bool:
-        if any(cell[column] not in allowed for column, allowed in texts.items()):
-            return False
-        return len(texts) == len(filtered) or patterned.match(cell._asdict()) is not None
-
-    return fits
+    wanted = When(**filtered)
+    found = [cell for cell in cells if wanted.match(cell._asdict()) is not None]
+    if claim.but is None:
+        return found
+    unwanted = When(**claim.but)
+    return [cell for cell in found if unwanted.match(cell._asdict()) is None]
 
 
 def _check_filter(filtered: Filter, cells: list[Cell], where: str, *, unprinted: bool) -> None:

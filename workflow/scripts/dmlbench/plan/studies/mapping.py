@@ -77,16 +77,26 @@ class When(_When):
     def match(self, cell: Columns[str, str]) -> dict[str, str] | None:
         """The values of the patterns' names in a cell; None for a cell that does not match."""
         named: dict[str, str] = {}
-        for column, patterns in self:
-            if patterns is None:
+        for column, texts, patterns in self._given:
+            if cell[column] in texts:
                 continue
-            text = cell[column]
-            fits = (_pattern(pattern).fullmatch(text) for pattern in patterns)
-            fitting = next(filter(None, fits), None)
+            fitting = next(filter(None, (each.fullmatch(cell[column]) for each in patterns)), None)
             if fitting is None:
                 return None
             named |= fitting.groupdict()
         return named
+
+    @functools.cached_property
+    def _given(self) -> list[tuple[str, frozenset[str], list[re.Pattern]]]:
+        """Each given column with its texts, or with its patterns if one of them has a name."""
+        # Claims ask of every cell: what has no name is looked up.
+        return [
+            (column, frozenset(), list(map(_pattern, listed)))
+            if any("{" in each for each in listed)
+            else (column, frozenset(listed), [])
+            for column, listed in self
+            if listed is not None
+        ]
 
     def names(self) -> set[str]:
         """The names in the patterns."""
