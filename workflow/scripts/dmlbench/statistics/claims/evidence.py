@@ -45,6 +45,7 @@ class Evidence(Protocol):
 
     def unit(self, weights: Weights) -> str:
         """What repeats behind the error of a sum: `other_classes.SEED`, `SPLIT` or `CLASS`."""
+        return SEED
 
     def key(self, cell: Cell) -> tuple | None:
         """What tells the cell from others here; None for a cell that cannot be here."""
@@ -54,18 +55,21 @@ class Evidence(Protocol):
 
     def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
         """Weighted sums of cells, each of which is here, that are tested together."""
+        return [self.estimate(weights) for weights in parts]
 
     def estimate(self, weights: Weights) -> Difference:
         """One such sum alone."""
 
     def repeats(self, cell: Cell) -> int:
         """How many repeats the number of a cell is the mean of; 0 if that is unknown."""
+        return 0
 
     def deviation(self, weights: Weights) -> float:
         """The standard deviation of the sum from repeat to repeat; missing if it is unknown."""
+        return np.nan
 
 
-class Printed:
+class Printed(Evidence):
     """The printed numbers of a document, with the noise of margins.csv.
 
     Args:
@@ -88,17 +92,11 @@ class Printed:
         noiseless._error = dict.fromkeys(self.cells, 0.0)
         return noiseless
 
-    def unit(self, weights: Weights) -> str:
-        return SEED
-
     def key(self, cell: Cell) -> tuple | None:
         return cell
 
     def value(self, cell: Cell) -> float | None:
         return self._number.get(cell)
-
-    def estimates(self, parts: Sequence[Weights]) -> list[Difference]:
-        return [self.estimate(weights) for weights in parts]
 
     def estimate(self, weights: Weights) -> Difference:
         """The errors of cells are independent; they are estimated together, so have one freedom."""
@@ -107,14 +105,8 @@ class Printed:
         freedom = min((self._freedom[cell] for cell in weights), default=np.inf)
         return Difference(float(value), float(error), np.inf if error == 0 else freedom)
 
-    def repeats(self, cell: Cell) -> int:
-        return 0
 
-    def deviation(self, weights: Weights) -> float:
-        return np.nan
-
-
-class Scores:
+class Scores(Evidence):
     """Scores by seed, on one split of the classes.
 
     Where all cells of a sum have the same seeds, `equivalence.of_runs` decides if what is added and
@@ -133,9 +125,6 @@ class Scores:
         self.of_repeats = of_repeats
         # Each comparison of each claim asks again.
         self.key = functools.cache(key)
-
-    def unit(self, weights: Weights) -> str:
-        return SEED
 
     def value(self, cell: Cell) -> float | None:
         scores = self.of_repeats.get(self.key(cell))
