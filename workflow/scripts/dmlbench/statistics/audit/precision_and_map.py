@@ -7,6 +7,7 @@ import pandas as pd
 
 from dmlbench.statistics.audit.check import LIKELY, Check, check_of
 from dmlbench.statistics.audit.document import Document
+from dmlbench.statistics.audit.logits import expected, logit
 from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "MAP@R follows R-precision as in the other rows of its data set"
@@ -14,7 +15,6 @@ KIND = "off the line"
 
 _ENOUGH_ROWS = 8
 _POINTS = 3.0
-_DEVIATIONS = 6.0
 
 
 def check(document: Document) -> Iterator[Check]:
@@ -29,19 +29,17 @@ def check(document: Document) -> Iterator[Check]:
 
 
 def _line(rows: pd.DataFrame) -> Iterator[Check]:
-    x, y = _logit(rows["precision"]), _logit(rows["number"])
-    fit = _theil_sen(x, y)
-    scale = 1.4826 * np.median(np.abs(y - fit))
-    expected = 100 / (1 + np.exp(-fit))
+    numbers = rows["number"].to_numpy()
+    fit = _theil_sen(logit(rows["precision"].to_numpy()), logit(numbers))
+    percent, are_off = expected(numbers, fit, points=_POINTS)
     for place, row in rows.iterrows():
-        one = check_of(row, f"{expected[place]:.1f}")
-        far = abs(row["number"] - expected[place]) > _POINTS
-        if far and abs(y[place] - fit[place]) > _DEVIATIONS * scale:
+        one = check_of(row, f"{percent[place]:.1f}")
+        if are_off[place]:
             one = one.found(
                 KIND,
                 LIKELY,
                 f"With an R-precision of {row['precision']:g} the other rows lead one to expect "
-                f"{expected[place]:.1f}; assumes that they tell what this data set gives.",
+                f"{percent[place]:.1f}; assumes that they tell what this data set gives.",
             )
         yield one
 
@@ -53,8 +51,3 @@ def _theil_sen(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     slopes = (y[first] - y[second])[apart] / (x[first] - x[second])[apart]
     slope = np.median(slopes) if len(slopes) else 0.0
     return np.median(y - slope * x) + slope * x
-
-
-def _logit(percent: pd.Series) -> np.ndarray:
-    share = np.clip(percent.to_numpy() / 100, 1e-4, 1 - 1e-4)
-    return np.log(share / (1 - share))

@@ -7,6 +7,7 @@ import pandas as pd
 
 from dmlbench.statistics.audit.check import NOTE, Check, check_of
 from dmlbench.statistics.audit.document import Document
+from dmlbench.statistics.audit.logits import expected, logit
 from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "R@4 lies between R@2 and R@8 as in the other rows of its data set"
@@ -14,7 +15,6 @@ KIND = "unusual curve"
 
 _ENOUGH_ROWS = 30
 _POINTS = 0.5
-_DEVIATIONS = 6.0
 
 
 def check(document: Document) -> Iterator[Check]:
@@ -31,32 +31,24 @@ def check(document: Document) -> Iterator[Check]:
 
 
 def _curves(rows: pd.DataFrame) -> Iterator[Check]:
-    numbers = rows["number"].astype(float)
-    middle = (_logit(numbers[2]) + _logit(numbers[8])) / 2
-    lift = _logit(numbers[4]) - middle
-    usual = np.median(lift)
-    scale = 1.4826 * np.median(np.abs(lift - usual))
-    expected = 100 / (1 + np.exp(-middle - usual))
+    second, fourth, eighth = rows["number"].astype(float)[[2, 4, 8]].to_numpy().T
+    middle = (logit(second) + logit(eighth)) / 2
+    usual = np.median(logit(fourth) - middle)
+    percent, are_off = expected(fourth, middle + usual, points=_POINTS)
     # What repeated tables print twice is one series.
     repeats = rows["value"].reset_index().duplicated(_SERIES).to_numpy()
     for place, (row, values) in enumerate(rows["value"].iterrows()):
         coordinates = dict(zip(ROW, row, strict=True))
         one = check_of(pd.Series(coordinates | {"metric": "R@2/4/8", "value": "/".join(values)}))
-        one = one._replace(recomputed=f"R@4 about {expected[place]:.1f}")
-        far = abs(numbers[4].iloc[place] - expected[place]) > _POINTS
-        if far and abs(lift[place] - usual) > _DEVIATIONS * scale and not repeats[place]:
+        one = one._replace(recomputed=f"R@4 about {percent[place]:.1f}")
+        if are_off[place] and not repeats[place]:
             one = one.found(
                 KIND,
                 NOTE,
                 f"Not impossible, but between its R@2 and R@8 the other {len(rows) - 1} rows have "
-                f"an R@4 of about {expected[place]:.1f}: one of the three may be misprinted.",
+                f"an R@4 of about {percent[place]:.1f}: one of the three may be misprinted.",
             )
         yield one
 
 
 _SERIES = ["dataset", "method", "variant", 2.0, 4.0, 8.0]
-
-
-def _logit(percent: pd.Series) -> np.ndarray:
-    share = np.clip(percent.to_numpy() / 100, 1e-4, 1 - 1e-4)
-    return np.log(share / (1 - share))
