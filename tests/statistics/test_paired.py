@@ -196,8 +196,8 @@ def test_holm_leaves_what_is_missing():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"selection": "best_test_epoch"}, "scores of several selections"),
-        ({"role": "train"}, "scores of several roles"),
+        ({"selection": "best_test_epoch"}, "scores have several values of selection"),
+        ({"role": "train"}, "scores have several values of role"),
         ({"network": "resnet18"}, "data set glyphs has several values of network"),
     ],
 )

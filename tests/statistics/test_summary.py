@@ -68,9 +68,8 @@ def test_one_value_has_no_spread(scores):
     assert nmi[["std", "half"]].isna().all()
 
 
-def test_the_interval_of_one_further_value_is_wider():
+def test_the_interval_of_a_mean_is_students():
     percent = [100 * value for value in RECALL]
     std, count = statistics.stdev(percent), len(percent)
     t = stats.t(count - 1).ppf(0.975)
     assert half_width(std, count) == pytest.approx(t * std * (1 / 3) ** 0.5)
-    assert half_width(std, count, further=1) == pytest.approx(t * std * (1 + 1 / 3) ** 0.5)

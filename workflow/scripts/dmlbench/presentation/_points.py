@@ -5,7 +5,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogs.rows import all_but
-from dmlbench.statistics.summary import select, summarize
+from dmlbench.statistics.summary import check_one, select, summarize
 
 POINT = ["dataset", "method", "variant"]
 FEWEST_POINTS = 3
@@ -37,7 +37,9 @@ def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFr
         for axis, metric, role in (("x", x, "train"), ("y", y, "test"))
     }
     for frame in measured.values():
-        _check_one(frame)
+        for point, rows in frame.groupby(POINT, sort=False):
+            whose = f"{' '.join(filter(None, point))} has"
+            check_one(rows, all_but(*POINT, "seed"), whose)
     sides = {axis: _means(frame, axis) for axis, frame in measured.items()}
     both = sides["x"].merge(sides["y"][[*POINT, "y", "y_std"]], on=POINT)
     both = both[np.isfinite(both[["x", "y"]]).all(axis=1)]
@@ -51,14 +53,3 @@ def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFr
 
 def _means(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
     return summarize(frame, POINT).rename(columns={"mean": axis, "std": f"{axis}_std"})
-
-
-def _check_one(frame: pd.DataFrame) -> None:
-    for point, rows in frame.groupby(POINT, sort=False):
-        for column in all_but(*POINT, "seed"):
-            if rows[column].nunique() > 1:
-                values = ", ".join(sorted(map(str, rows[column].unique())))
-                raise UserError(
-                    f"{' '.join(filter(None, point))} has several values of {column} ({values}); "
-                    "allowed: one"
-                )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.presentation import _variants
-from dmlbench.statistics.summary import select, summarize
+from dmlbench.statistics.summary import check_one, select, summarize
 
 
 def pick(
@@ -41,10 +41,8 @@ def pick(
         there = {along: _variants.values_of(kept, along)}
         kept = kept.assign(**there, variant=[_variants.without(v, (along,)) for v in kept.variant])
         kept = kept[kept[along] != ""]
-    for column in ("embedding_dim", "dataset", "network", "split"):
-        if column != along and kept[column].nunique() > 1:
-            values = ", ".join(map(str, sorted(kept[column].unique())))
-            raise UserError(f"the scores have several values of {column} ({values}); allowed: one")
+    alike = ("embedding_dim", "dataset", "network", "split")
+    check_one(kept, (column for column in alike if column != along), "the scores have")
     if kept.empty:
         raise UserError(
             f"no scores of {', '.join(metrics)} at {selection}; the scores have "
@@ -52,12 +50,8 @@ def pick(
             f"{_listed(scores.dataset)}, {_listed(scores.network)}"
         )
     for method, rows in kept.groupby("method"):
-        for column in ("recipe", "variant", "fold"):
-            if column != along and rows[column].nunique() > 1:
-                values = ", ".join(value or "base" for value in sorted(rows[column].unique()))
-                raise UserError(
-                    f"method {method} has several values of {column} ({values}); allowed: one"
-                )
+        own = (column for column in ("recipe", "variant", "fold") if column != along)
+        check_one(rows, own, f"method {method} has")
     return summarize(kept, ["method", along, "metric"])
 
 

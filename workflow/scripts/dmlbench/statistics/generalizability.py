@@ -24,6 +24,7 @@ from scipy.stats import rankdata
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.statistics.correlation import centered, expanded_interval
+from dmlbench.statistics.summary import check_one
 
 RUN = ["network", "dataset", "split"]
 
@@ -112,11 +113,8 @@ def by_run(scores: pd.DataFrame) -> pd.DataFrame:
             variants, recipes, sizes or folds in it.
     """
     for place, rows in scores.groupby([*RUN, "method"], sort=False):
-        for column in all_but(*RUN, "method", "seed"):
-            if column in rows and rows[column].nunique() > 1:
-                values = ", ".join(map(str, sorted(rows[column].unique())))
-                named = "/".join(place)
-                raise UserError(f"{named} has several values of {column} ({values}); allowed: one")
+        alike = [column for column in all_but(*RUN, "method", "seed") if column in rows]
+        check_one(rows, alike, f"{'/'.join(place)} has")
     columns = [scores[level] for level in RUN]
     table = scores.pivot_table("value", "method", columns, aggfunc="mean", sort=False)
     for run in table:

@@ -25,7 +25,7 @@ from dmlbench.statistics.equivalence import (
 )
 from dmlbench.statistics.other_classes import SEED, OverSplits
 from dmlbench.statistics.other_encodings import Shift, shift_of
-from dmlbench.statistics.summary import half_width, in_units
+from dmlbench.statistics.summary import check_one, half_width, in_units
 
 _NOISE = 10
 """Decimals beyond which a difference, in percent or not, is floating-point noise."""
@@ -185,16 +185,10 @@ def holm(p_values: pd.Series) -> pd.Series:
 def _pairs(scores: pd.DataFrame, references: Mapping[str, str], between: str) -> pd.DataFrame:
     """The scores that have a reference, with its score, in the units of their metrics."""
     scores = in_units(scores)
-    for column in ("role", "selection"):
-        if scores[column].nunique() > 1:
-            values = ", ".join(sorted(scores[column].unique()))
-            raise UserError(f"scores of several {column}s ({values}); allowed: one")
+    check_one(scores, ("role", "selection"), "the scores have")
     for dataset, rows in scores.groupby("dataset", sort=False):
-        for column in all_but("dataset", "method", "variant", "split", "fold", "seed"):
-            values = rows[column].unique()
-            if len(values) > 1:
-                listed = ", ".join(map(str, sorted(values)))
-                raise UserError(f"data set {dataset} has several values of {column} ({listed})")
+        alike = all_but("dataset", "method", "variant", "split", "fold", "seed")
+        check_one(rows, alike, f"data set {dataset} has")
     others = scores.assign(_reference=scores[between].map(references)).dropna(subset="_reference")
     alike = [column for column in ROW if column != between] + ["metric"]
     first = scores[[*alike, between, "value"]].rename(columns={between: "_reference"})

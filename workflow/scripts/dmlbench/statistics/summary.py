@@ -6,12 +6,26 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 
 
 def of_rule(scores: pd.DataFrame, selection: str, role: str = "test") -> pd.DataFrame:
     """The scores of one role under a selection rule; those without a selected epoch fit any."""
     return scores[scores["selection"].isin([selection, "none"]) & (scores["role"] == role)]
+
+
+def check_one(scores: pd.DataFrame, columns: Iterable[str], whose: str) -> None:
+    """Raise a UserError for a column of which scores have several values.
+
+    Args:
+        whose: how the message begins: `method margin has`.
+    """
+    for column in columns:
+        values = sorted(scores[column].unique())
+        if len(values) > 1:
+            listed = ", ".join(str(value) or "base" for value in values)
+            raise UserError(f"{whose} several values of {column} ({listed}); allowed: one")
 
 
 def in_units(scores: pd.DataFrame) -> pd.DataFrame:
@@ -47,13 +61,11 @@ def summarize(values: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return summary.assign(half=half_width(summary["std"], summary["seeds"])).reset_index()
 
 
-def half_width(std, seeds, *, further: int = 0):
+def half_width(std, seeds):
     """Half of Student's 95 % interval of the mean of `seeds` values with this deviation.
 
     Args:
         std: of the values (n - 1).
         seeds: how many there are; of a single one the interval is missing.
-        further: 1 for the interval in which one further value lies.
     """
-    error = std * np.sqrt(further + 1 / seeds)
-    return stdtrit(np.maximum(seeds - 1, 1), 0.975) * error
+    return stdtrit(np.maximum(seeds - 1, 1), 0.975) * (std * np.sqrt(1 / seeds))

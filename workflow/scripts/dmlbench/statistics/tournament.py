@@ -21,6 +21,7 @@ from dmlbench.statistics.confidence import (
 )
 from dmlbench.statistics.equivalence import POWER
 from dmlbench.statistics.friedman import apart_by_ranks, critical_difference, friedman
+from dmlbench.statistics.summary import check_one
 
 
 def ranks(
@@ -53,12 +54,8 @@ def ranks(
             f"{_listed(scores.metric)} at {_listed(scores.selection)}"
         )
     for cell, rows in chosen.groupby([*EXPERIMENT, "method"]):
-        for column in ("recipe", "variant"):
-            if rows[column].nunique() > 1:
-                raise UserError(
-                    f"method {cell[-1]} has scores of {rows[column].nunique()} {column}s "
-                    f"({_listed(rows[column])}) in experiment {_named(cell[:-1])}; allowed: one"
-                )
+        whose = f"method {cell[-1]}, in experiment {_named(cell[:-1])}, has"
+        check_one(rows, ("recipe", "variant"), whose)
     values = chosen.pivot_table(index="method", columns=EXPERIMENT, values="value", aggfunc="mean")
     values = values.reindex(list(methods))
     for experiment in values.columns:
