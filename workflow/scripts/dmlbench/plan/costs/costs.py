@@ -14,9 +14,6 @@ from dmlbench.plan.specs.run import Run
 from dmlbench.plan.specs.spec import Spec
 from dmlbench.words import counted
 
-_LONG = 3600
-"""Seconds of trainings above which the time in reduced precision is printed too."""
-
 _A_DAY = 24 * 3600
 """Seconds on CPUs above which the time of trainings on a GPU is printed too."""
 
@@ -101,7 +98,7 @@ def lines(plan: Plan, ahead: Ahead, *, gpu: bool) -> list[str]:
             f"  {counted(len(ahead.downloads), 'download')}: {_bytes(ahead.downloads)}"
         )
     if gpu:
-        part_lines += [f"  {line}" for line in [*faster(model, ahead), *too_large(plan, ahead)]]
+        part_lines += [f"  {line}" for line in too_large(plan, ahead)]
     total = left(parts, _on_a_gpu(model, ahead))
     return [*part_lines, f"{_what(ahead)}: {total}"] if part_lines else []
 
@@ -170,24 +167,6 @@ def _on_a_gpu(model: Estimator, ahead: Ahead) -> str | None:
         return ""
     there = _sum(model.on_the_gpu(row.network, run.spec) for run, row in ahead.trainings.items())
     return there and f"{duration(there)} of trainings on {model.prior.gpu.title}"
-
-
-def faster(model: Estimator, ahead: Ahead) -> list[str]:
-    """The time of long float32 trainings in the variant `fast`, which a study must ask for.
-
-    No line if it is unknown, if the trainings are short, or if it saves less than a tenth.
-    """
-    plain = {run: row for run, row in ahead.trainings.items() if run.spec.precision == "float32"}
-    now, fast = 0.0, 0.0
-    for run, row in plain.items():
-        reduced = run.spec.model_copy(update={"precision": "bfloat16"})
-        pair = [model.training(row.network, spec).seconds for spec in (run.spec, reduced)]
-        # Measured times must not be compared with assumed ones.
-        if None not in pair and model.has_run(run.spec) == model.has_run(reduced):
-            now, fast = now + pair[0], fast + pair[1]
-    if now < _LONG or fast > 0.9 * now:
-        return []
-    return [f"in bfloat16 (variant fast) {duration(fast)} instead of {duration(now)}"]
 
 
 def too_large(plan: Plan, ahead: Ahead) -> list[str]:

@@ -95,7 +95,7 @@ class Estimator:
         images = self._images(spec)
         if images is None:
             return Estimate(None, "the number of images is known once they are indexed")
-        if not self.has_run(spec):
+        if _kind(spec) not in self._ran:
             return self._before_any_has_run(network, spec, images, gpu=self.gpu)
         ran = self._ran[_kind(spec)]
         start, an_image = fit(ran, (self.prior.gpu if self.gpu else self.prior.cpu).start)
@@ -107,10 +107,6 @@ class Estimator:
         """Seconds of a training on the prior's GPU; None if unknown."""
         images = self._images(spec)
         return images and self._before_any_has_run(network, spec, images, gpu=True).seconds
-
-    def has_run(self, spec: Spec) -> bool:
-        """Whether similar trainings have run here."""
-        return _kind(spec) in self._ran
 
     def search(self, name: str) -> Estimate:
         """All trials of a search, one after the other, as if none ended early."""
