@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from dmlbench import plan
+from dmlbench.plan import paths
 from dmlbench.plan.views import pages, score_files, views
 from dmlbench.presentation._queries import SHOWN, extreme_queries
 from dmlbench.presentation.document import write_document
@@ -137,7 +138,7 @@ def _table(loaded, study: str, files: dict, results: Path) -> bool:
         return False
     facts = views.facts(loaded, study, "table", files["id"])
     runs = [results / "runs" / row["run"] for row in facts["rows"]]
-    formats = {suffix: files[suffix] for suffix in pages.TABLE_FORMATS}
+    formats = {suffix: files[suffix] for suffix in paths.outputs("table")}
     printed = views.printed_files(loaded, study, view)
     scores = [results / file for _, file in score_files.shown(loaded, study, view.where)]
     queries = [run / "queries.parquet" for run in runs] if view.kind.name != "tournament" else ()
@@ -153,7 +154,7 @@ def _figure(loaded, study: str, files: dict, results: Path) -> bool:
         return False
     facts = views.facts(loaded, study, "figure", files["id"])
     scores = [results / file for _, file in score_files.shown(loaded, study, view.where)]
-    formats = {suffix: files[suffix] for suffix in pages.FIGURE_FORMATS}
+    formats = {suffix: files[suffix] for suffix in paths.outputs("figure")}
     write_figure(scores, facts, printed=views.printed_files(loaded, study, view), **formats)
     return True
 

@@ -1,7 +1,7 @@
 """The parts of a finished study: its files, its targets by name, its page in the report."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dmlbench.errors import UserError
 from dmlbench.plan import paths
@@ -11,9 +11,6 @@ from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.specs.spec import Spec
 from dmlbench.plan.studies.claims import FILE as CLAIMS
 from dmlbench.plan.views import score_files, views
-
-TABLE_FORMATS = tuple(paths.outputs("table"))
-FIGURE_FORMATS = tuple(paths.outputs("figure"))
 
 
 def page(plan: Plan, study: str) -> dict:
@@ -61,15 +58,7 @@ def files(plan: Plan, study: str) -> list[str]:
 def content(plan: Plan, study: str) -> list[str]:
     """The inputs of a study's pages and documents."""
     content = _content(plan, study)
-    shown = [
-        view[suffix]
-        for views_, names in (
-            (content["tables"], TABLE_FORMATS),
-            (content["figures"], FIGURE_FORMATS),
-        )
-        for view in views_
-        for suffix in names
-    ]
+    shown = [file for _, _, files in _views(content) for file in files]
     several = [file for kind in ("tournament", "audit") for file in (content[kind] or {}).values()]
     kinds = ("scores", "timings", "agreement", "claims")
     own = [content[kind] for kind in kinds if content[kind]]
@@ -119,10 +108,16 @@ def targets(plan: Plan, study: str) -> dict[str, list[str]]:
     content = _content(plan, study)
     claims = {f"{study}_claims": [content["claims"]]} if content["claims"] else {}
     return claims | {
-        f"{study}_{kind}_{view['id'].removeprefix('map_')}": [view[suffix] for suffix in formats]
-        for kind, formats in (("table", TABLE_FORMATS), ("figure", FIGURE_FORMATS))
-        for view in content[f"{kind}s"]
+        f"{study}_{kind}_{name.removeprefix('map_')}": files
+        for kind, name, files in _views(content)
     }
+
+
+def _views(content: dict) -> Iterator[tuple[str, str, list[str]]]:
+    """Kind, id and files of each table and figure of a page."""
+    for kind in ("table", "figure"):
+        for view in content[f"{kind}s"]:
+            yield kind, view["id"], [view[suffix] for suffix in paths.outputs(kind)]
 
 
 def papers(plan: Plan, those: Sequence[str], what: str) -> list[str]:
