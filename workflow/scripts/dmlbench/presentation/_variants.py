@@ -1,13 +1,22 @@
-"""Variants as tables and figures show them: parts of a product."""
+"""Variants as tables and figures show them: parts of a product, `miner=D,beta=0.6`."""
 
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from dmlbench.plan.catalogs.variant_parts import parts, without
 from dmlbench.presentation.names import name
 
-__all__ = ["in_order", "label", "labeled", "parts", "shared", "values_of", "without"]
+
+def parts(variant: str) -> dict[str, str]:
+    """Axis -> value of a variant; a part that is only a name is its own axis."""
+    pieces = [piece.partition("=") for piece in variant.split(",") if piece]
+    return {axis: value if equals else axis for axis, equals, value in pieces}
+
+
+def without(variant: str, axes: Iterable[str]) -> str:
+    """A variant without the parts of these axes."""
+    axes = set(axes)
+    return ",".join(piece for piece in variant.split(",") if piece.partition("=")[0] not in axes)
 
 
 def values_of(frame: pd.DataFrame, axis: str) -> pd.Series:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dmlbench.files import atomic_write
+from dmlbench.presentation._variants import without
 from dmlbench.presentation.names import TOY_NUMBERS
 
 INK = "#1f2430"
@@ -128,7 +129,7 @@ def looks(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict]:
     chosen, taken = {}, {}
     for method, variant in keys:
         fill, hollow = color(method), "regularizer=" in variant
-        plain = ",".join(p for p in variant.split(",") if not p.startswith("regularizer="))
+        plain = without(variant, ["regularizer"])
         marks = taken.setdefault(method, {})
         place = _MARKERS.index(marker(method)) + len(marks)
         mark = marks.setdefault(plain, _MARKERS[place % len(_MARKERS)])
