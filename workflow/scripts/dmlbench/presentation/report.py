@@ -1,8 +1,6 @@
 """All studies on one page: a single file, whose links lead to the files next to it."""
 
-import json
 import os
-from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -11,9 +9,9 @@ import pandas as pd
 
 from dmlbench.data.account import account_of
 from dmlbench.errors import UserError
-from dmlbench.machine import PROVENANCE, commit, lock, machine, software
-from dmlbench.parquet import read_metadata
+from dmlbench.machine import commit, lock, machine, software
 from dmlbench.plan import paths
+from dmlbench.plan.records import ran_on
 from dmlbench.plan.records.verify import differences
 from dmlbench.presentation._pictures import scatter, stacked_bar
 from dmlbench.presentation._templates import write_page
@@ -132,16 +130,12 @@ def _trained_on(histories: Sequence[Path]) -> list[str]:
 
     Trainings without a history, or without this record, are left out.
     """
-    trainings: Counter[tuple] = Counter()
-    for history in histories:
-        known = read_metadata(history).get(PROVENANCE) if history.is_file() else None
-        if known:
-            where = json.loads(known)
-            keys = ("device", "machine", "threads", "resumed", "software", "lock", "commit")
-            trainings[tuple(where.get(key, "") for key in keys)] += 1
+    facts = ("device", "machine", "threads", "resumed", "software", "lock", "commit")
     return [
         f"{count} on {device}: {_on(on, threads, resumed)}; {_versions(made_with, locked, code)}"
-        for (device, on, threads, resumed, made_with, locked, code), count in trainings.items()
+        for count, device, on, threads, resumed, made_with, locked, code in (
+            each.values() for each in ran_on.counts(histories, facts)
+        )
     ]
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from dmlbench import provenance
-from dmlbench.machine import PROVENANCE
-from dmlbench.parquet import read_metadata, read_table
+from dmlbench.parquet import read_table
 from dmlbench.plan import paths
 from dmlbench.plan.catalogs.read import read_mapping
+from dmlbench.plan.records.ran_on import ran_on
 from dmlbench.presentation._pictures import curve
 from dmlbench.presentation._queries import extreme_queries
 from dmlbench.presentation.run_lines import watched_score
@@ -65,8 +65,7 @@ def look(results: Path, run: str, rule: str) -> RunFacts:
         history = read_table(history_file).to_pandas()
         facts.ending = _ending(history)
         facts.curve = curve(history, watched_score(history))
-        known = read_metadata(history_file).get(PROVENANCE)
-        facts.device = json.loads(known)["device"] if known else ""
+        facts.device = ran_on(history_file).get("device", "")
     if queries.is_file():
         _add_queries(facts, queries, rule)
     return facts

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dmlbench.errors import DamagedError
@@ -28,12 +28,14 @@ def ran_on(history: str | Path) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
-def counts(histories: Iterable[str | Path]) -> list[dict[str, str | int]]:
-    """Each combination of `FACTS` with its number of `trainings`, the most frequent first."""
-    facts = map(ran_on, histories)
-    found = Counter(tuple(each.get(name, "") for name in FACTS) for each in facts if each)
+def counts(
+    histories: Iterable[str | Path], facts: Sequence[str] = FACTS
+) -> list[dict[str, str | int]]:
+    """Each combination of facts with its number of `trainings`, the most frequent first."""
+    known = filter(None, map(ran_on, histories))
+    found = Counter(tuple(each.get(name, "") for name in facts) for each in known)
     return [
-        {"trainings": number, **dict(zip(FACTS, values, strict=True))}
+        {"trainings": number, **dict(zip(facts, values, strict=True))}
         for values, number in found.most_common()
     ]
 
