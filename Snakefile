@@ -65,7 +65,7 @@ onsuccess:
 
 # After a failed job, and after Ctrl-C.
 onerror:
-    if cluster.was_refused(log):
+    if job_resources.was_refused(log):
         print(
             "dmlbench: Slurm refused jobs, see above: what they ask for is in config/resources.yaml, "
             "where they may run in profiles/slurm/site.yaml",

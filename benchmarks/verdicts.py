@@ -32,7 +32,7 @@ from dmlbench.statistics.aggregation import no_scores  # noqa: E402
 from dmlbench.statistics.audit import COLUMNS as AUDIT_COLUMNS  # noqa: E402
 from dmlbench.statistics.margins import COLUMN, with_margins, without_effect  # noqa: E402
 from dmlbench.statistics.placement import KEY, read_placed  # noqa: E402
-from dmlbench.statistics.verdicts import (  # noqa: E402
+from dmlbench.statistics.printed_verdicts import (  # noqa: E402
     DIFFERS,
     INCONCLUSIVE,
     REPRODUCED,

@@ -21,7 +21,7 @@ from dmlbench.results_lock import claim, claimed_by
 from dmlbench.errors import UserError, entry
 from dmlbench.garbage import collect_seldom, leave_garbage_at_exit
 from dmlbench.import_path import let_jobs_import_from
-from dmlbench.plan.catalogs import cluster, slurm
+from dmlbench.plan.catalogs import job_resources, slurm
 from dmlbench.plan.specs import certified_runs, combinations, data, frozen
 from dmlbench.plan.specs import published_runs, searches
 from dmlbench.plan.views import pages, score_files, views
@@ -59,8 +59,8 @@ try:
         PLAN = plan.reload(config, CONFIG)
     # Set by profiles/slurm. Jobs of a cluster have what they need.
     site = os.environ.get("DMLBENCH_SITE") if workflow.is_main_process else None
-    SITE = cluster.read_site(Path(os.path.relpath(site))) if site else None
-    NEEDS = cluster.Resources(
+    SITE = job_resources.read_site(Path(os.path.relpath(site))) if site else None
+    NEEDS = job_resources.Resources(
         CONFIG / "resources.yaml",
         SITE,
         {

@@ -4,7 +4,7 @@ import pytest
 from dmlbench.errors import UserError
 from dmlbench.plan import load_unless_checked
 from dmlbench.plan.catalogs.configuration import Configuration
-from dmlbench.plan.costs import overview
+from dmlbench.plan.costs import status_lines
 from dmlbench.plan.load import reload
 from dmlbench.plan.records.unused import unused
 from dmlbench.plan.views import views
@@ -78,7 +78,7 @@ def test_only_named_studies_must_be_whole(broken):
     assert list(broken.load("mine").studies) == ["mine"]
 
 
-@pytest.mark.parametrize("lines", [overview.targets, overview.status])
+@pytest.mark.parametrize("lines", [status_lines.targets, status_lines.status])
 def test_overviews_show_the_others_and_what_is_wrong(broken, lines):
     broken.change("studies/wrong", ["runs", 0, "method"], ["nothing"])
     shown = "\n".join(lines(reload(OWN, broken.folder), gpu=False))

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from dmlbench import plan
-from dmlbench.plan.costs import costs, overview
+from dmlbench.plan.costs import costs, status_lines
 from dmlbench.plan.costs.costs import Ahead
 from dmlbench.plan.costs.estimates import Estimator
 from dmlbench.plan.costs.progress import Progress, of_study, of_view
@@ -46,7 +46,7 @@ def test_before_anything_has_run_all_of_it_is_missing(demo, tmp_path):
     runs = demo.runs("demo")
     assert found.done("train") == found.done("evaluate") == (0, len(runs))
     assert list(found.ahead(demo).trainings) == runs
-    assert next(overview.of_one(demo, "demo", gpu=False)).startswith("demo: not begun")
+    assert next(status_lines.of_one(demo, "demo", gpu=False)).startswith("demo: not begun")
 
 
 def test_a_finished_study_needs_no_images(demo, tmp_path):
@@ -54,7 +54,9 @@ def test_a_finished_study_needs_no_images(demo, tmp_path):
     images = ("draw", "index", "pack", "split")
     made(tmp_path, [stage for stage in stages if stage.rule not in images])
     assert progress(demo, tmp_path).missing == []
-    assert list(overview.of_one(demo, "demo", gpu=False)) == ["demo: done, 22 of 22 runs scored"]
+    assert list(status_lines.of_one(demo, "demo", gpu=False)) == [
+        "demo: done, 22 of 22 runs scored"
+    ]
     trained = next(stage for stage in stages if stage.rule == "train")
     (tmp_path / trained.output).unlink()
     missing = progress(demo, tmp_path).missing
@@ -90,7 +92,7 @@ def test_failed_and_killed_jobs_are_distinguished(demo, tmp_path):
         "stopped": [(trainings[2], ": interrupted or killed")],
         "failed": [(trainings[1], f": RuntimeError: CUDA out of memory ({log})")],
     }
-    lines = "\n".join(overview.status(demo, gpu=False))
+    lines = "\n".join(status_lines.status(demo, gpu=False))
     assert "no call is at work" in lines
     assert "demo: unfinished, 0 of 22 runs scored, 1 failed" in lines
     assert f"{trainings[1].what}: RuntimeError: CUDA out of memory ({log})" in lines
@@ -105,13 +107,13 @@ def test_what_the_call_at_work_has_begun_is_running(demo, tmp_path):
     assert "snakemake (process " in claimed_by(tmp_path)
     logged(tmp_path, trainings[3], "epoch 1\n")
     assert progress(demo, tmp_path).begun["running"] == [(trainings[3], "")]
-    lines = overview.status(demo, gpu=False)
+    lines = status_lines.status(demo, gpu=False)
     assert "is at work" in lines[0]
     assert f"  running  train {trainings[3].what}" in lines
 
 
 def test_help_is_one_screen_and_begins_with_what_to_call():
-    lines = overview.targets(every_study(), gpu=False)
+    lines = status_lines.targets(every_study(), gpu=False)
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
     assert lines[0].startswith("snakemake TARGET -nq ")
@@ -124,12 +126,12 @@ def test_help_is_one_screen_and_begins_with_what_to_call():
 
 def test_what_has_begun_is_shown_with_its_state(demo, tmp_path):
     made(tmp_path, [next(s for s in of_study(demo, "demo") if s.rule == "train")])
-    (line,) = (line for line in overview.targets(demo, gpu=False) if line.startswith("demo "))
+    (line,) = (line for line in status_lines.targets(demo, gpu=False) if line.startswith("demo "))
     assert "0 of 22 runs; left: " in line
 
 
 def test_the_status_of_one_study_lists_its_targets(demo):
-    lines = overview.status(demo, gpu=False, only="demo")
+    lines = status_lines.status(demo, gpu=False, only="demo")
     names = {line.split()[0] for line in lines if line}
     assert {"demo_tournament", "demo_table_recall", "demo_figure_unseen_characters"} < names
     (line,) = (line for line in lines if line.startswith("demo_figure_unseen_characters"))
@@ -142,9 +144,9 @@ def test_help_status_and_a_dry_run_say_the_same_time(demo, tmp_path, gpu):
     ahead = progress(demo, tmp_path).ahead(demo)
     time = costs.lines(demo, ahead, gpu=gpu)[-1].partition(": ")[2]
     assert "about " in time
-    (of_help,) = (line for line in overview.targets(demo, gpu=gpu) if line.startswith("demo "))
+    (of_help,) = (line for line in status_lines.targets(demo, gpu=gpu) if line.startswith("demo "))
     assert of_help.endswith(f"left: {time}")
-    assert f": {time}" in "".join(overview.of_one(demo, "demo", gpu=gpu))
+    assert f": {time}" in "".join(status_lines.of_one(demo, "demo", gpu=gpu))
     # So do the lines of a call, which add up the jobs that it starts.
     runs = RunIndex(demo, tmp_path / "plan.json", fresh=True)
     jobs = {number: ("train", {"run": run.folder}) for number, run in enumerate(ahead.trainings)}
@@ -167,10 +169,10 @@ def test_studies_that_have_not_begun_share_a_line(tmp_path):
     both = plan.load(configuration, CONFIG)
     images = [s for s in of_study(both, "omniglot") if s.rule in ("download", "index", "pack")]
     made(tmp_path, images)
-    assert overview.status(both, gpu=False)[1:] == ["", "not begun, 2: demo, omniglot"]
+    assert status_lines.status(both, gpu=False)[1:] == ["", "not begun, 2: demo, omniglot"]
     made(tmp_path, [next(s for s in of_study(both, "demo") if s.rule == "train")])
-    lines = overview.status(both, gpu=False)
+    lines = status_lines.status(both, gpu=False)
     assert lines[2].startswith("demo: unfinished, 0 of 22 runs scored")
     assert lines[-1] == "not begun, 1: omniglot"
-    (first, *_) = overview.status(both, gpu=False, only="omniglot")[2:]
+    (first, *_) = status_lines.status(both, gpu=False, only="omniglot")[2:]
     assert first.startswith("omniglot: not begun, 0 of")

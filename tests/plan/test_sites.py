@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogs import slurm
-from dmlbench.plan.catalogs.cluster import Resources, Site, read_site
+from dmlbench.plan.catalogs.job_resources import Resources, Site, read_site
 from dmlbench.plan.costs.progress import Progress, Stage
 from project import CONFIG, REPOSITORY
 from snakemake.resources import Resources as Defaults

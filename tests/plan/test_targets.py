@@ -3,7 +3,7 @@
 import pytest
 from dmlbench.errors import UserError
 from dmlbench.plan.catalogs import call
-from dmlbench.plan.catalogs.cluster import Resources
+from dmlbench.plan.catalogs.job_resources import Resources
 from dmlbench.plan.graph.index import RunIndex
 from dmlbench.plan.views import pages
 from dmlbench.plan.views.targets import nearest, unknown_target

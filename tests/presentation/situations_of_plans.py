@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dmlbench import locks, plan
 from dmlbench.plan.catalogs.call import check_results
-from dmlbench.plan.catalogs.cluster import read_site
+from dmlbench.plan.catalogs.job_resources import read_site
 from dmlbench.plan.catalogs.read import read_mapping
 from dmlbench.plan.costs import costs
 from dmlbench.plan.new_studies.new_study import Pictures, write_study

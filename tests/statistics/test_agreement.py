@@ -11,7 +11,13 @@ from dmlbench.statistics.agreement import agreement, agreement_of_all, counted, 
 from dmlbench.statistics.audit import audit
 from dmlbench.statistics.margins import with_margins
 from dmlbench.statistics.placement import read_placed
-from dmlbench.statistics.verdicts import CANNOT_BE, DIFFERS, INCONCLUSIVE, REPRODUCED, verdicts
+from dmlbench.statistics.printed_verdicts import (
+    CANNOT_BE,
+    DIFFERS,
+    INCONCLUSIVE,
+    REPRODUCED,
+    verdicts,
+)
 
 REFERENCE = Path(__file__).parents[2] / "config" / "reference"
 

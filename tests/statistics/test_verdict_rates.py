@@ -13,7 +13,7 @@ from dmlbench.statistics.claims.decisions import (
     INCONCLUSIVE,
     SUPPORTED,
 )
-from dmlbench.statistics.verdicts import DIFFERS, REPRODUCED
+from dmlbench.statistics.printed_verdicts import DIFFERS, REPRODUCED
 from scipy import stats
 
 REPOSITORY = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dmlbench.job import job, print_on_terminal
 from dmlbench.plan import reload
-from dmlbench.plan.costs.overview import status
+from dmlbench.plan.costs.status_lines import status
 
 with job(snakemake):
     loaded = reload(snakemake.config, Path(snakemake.params.folder))

@@ -66,7 +66,7 @@ from typing import Any
 from dmlbench import provenance
 from dmlbench.leavable_stream import LeavableStream
 from dmlbench.plan import paths
-from dmlbench.plan.catalogs.cluster import NOT_SUBMITTED
+from dmlbench.plan.catalogs.job_resources import NOT_SUBMITTED
 from dmlbench.plan.records import stale
 from dmlbench.provenance import Record
 

@@ -121,7 +121,7 @@ def summarized(study: str, folder: Path) -> str:
     from dmlbench import plan
     from dmlbench.errors import UserError, entry
     from dmlbench.plan import paths
-    from dmlbench.plan.costs.overview import of_one
+    from dmlbench.plan.costs.status_lines import of_one
     from dmlbench.plan.views import pages
     from dmlbench.presentation.terminal import summary
     from dmlbench.training.visible_gpus import visible_gpus

@@ -26,7 +26,7 @@ from dmlbench.statistics.claims import OURS, PRINTED
 from dmlbench.statistics.claims.summary import counts, in_rows, read_claim_verdicts
 from dmlbench.statistics.claims.verdicts import RULE as CLAIM_RULE
 from dmlbench.statistics.printed import display_table
-from dmlbench.statistics.verdicts import RULE, VERDICTS
+from dmlbench.statistics.printed_verdicts import RULE, VERDICTS
 
 _REPRODUCED = "Deep metric learning, reproduced"
 

@@ -16,7 +16,7 @@ from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
 from dmlbench.statistics.comparison import CITED
 from dmlbench.statistics.margins import with_margins
 from dmlbench.statistics.placement import KEY, read_placed
-from dmlbench.statistics.verdicts import RULE, VERDICTS, verdicts
+from dmlbench.statistics.printed_verdicts import RULE, VERDICTS, verdicts
 
 _ALIKE = ["table", "panel", *EXPERIMENT, "role", "metric"]
 """The columns that scores of one order of methods share."""

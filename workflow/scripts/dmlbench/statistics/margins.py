@@ -2,7 +2,8 @@
 
 A margin is no smaller than the document's own noise allows, and no difference within it matters
 among the methods of the column. A number that several methods come as near to says nothing about
-the method: `nearest` is how near the next of them is.
+the method: `nearest` is how near the next of them is. `benchmarks/margins.py` computes margins, and
+they are read here.
 """
 
 import os

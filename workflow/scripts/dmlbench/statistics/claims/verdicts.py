@@ -48,15 +48,16 @@ VERDICTS = (
 
 RULE = (
     "A claim is supported or contradicted if a one-sided test at 2.5 % says so, and equivalent if "
-    "two of them show that the claimed effect is smaller than the smallest that matters; "
-    "otherwise it is inconclusive. A claim about all comparisons is supported if each of them is, "
-    "and contradicted if one is, or shows no effect, after Holm's correction. Printed numbers have "
-    "the noise of margins.csv; a sentence about a printed table is judged by its numbers as they "
-    "are. Ours on one split of the classes are compared as pairs of one seed, or as two samples "
-    "where pairing gains nothing, and hold for other seeds on the same classes. Ours on several "
-    "splits are estimated for other classes: by the scores of each class, or, where only those of "
-    "each split are known, with the error of splits that share classes. Which of several arms is "
-    "best is part of the test. A correlation is over losses, and holds for other losses."
+    "two of them show that the claimed effect is smaller than the smallest that matters, even "
+    "where it is shown to be there; otherwise it is inconclusive. A claim about all comparisons "
+    "is supported if each of them is, and contradicted if one is, or shows no effect, after "
+    "Holm's correction. Printed numbers have the noise of margins.csv; a sentence about a printed "
+    "table is judged by its numbers as they are. Ours on one split of the classes are compared as "
+    "pairs of one seed, or as two samples where pairing gains nothing, and hold for other seeds "
+    "on the same classes. Ours on several splits are estimated for other classes: by the scores "
+    "of each class, or, where only those of each split are known, with the error of splits that "
+    "share classes. Which of several arms is best is part of the test. A correlation is over "
+    "losses, and holds for other losses."
 )
 
 

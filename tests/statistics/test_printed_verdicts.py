@@ -8,7 +8,7 @@ from dmlbench.statistics.aggregation import no_scores
 from dmlbench.statistics.audit import COLUMNS as AUDIT_COLUMNS
 from dmlbench.statistics.placement import place
 from dmlbench.statistics.printed import decimals
-from dmlbench.statistics.verdicts import (
+from dmlbench.statistics.printed_verdicts import (
     CANNOT_BE,
     DIFFERS,
     INCONCLUSIVE,
