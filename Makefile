@@ -95,7 +95,7 @@ test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be star
 	@env -u SLURM_CONF $(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
 
 .PHONY: test-browser
-test-browser: .venv/ready ## the pages in a headless Chromium, where there is one
+test-browser: .venv/ready .venv-docs/ready ## the pages in a headless Chromium, where there is one
 	@test -d node_modules/axe-core || ! command -v npm > /dev/null \
 		|| npm install --prefix . --silent --no-save --no-package-lock axe-core@4.11.0 \
 		|| echo "axe-core could not be installed: its tests are skipped"

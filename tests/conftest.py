@@ -76,6 +76,24 @@ def toy_data(tmp_path_factory) -> ToyData:
     return data
 
 
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The folder of the site that `make docs` builds."""
+    mkdocs = REPOSITORY / ".venv-docs" / "bin" / "mkdocs"
+    if not mkdocs.exists():
+        pytest.skip("no .venv-docs; `make docs` makes it")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [mkdocs, "build", "--strict", "--site-dir", folder],
+        cwd=REPOSITORY,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 256 KiB, with as little free space as a test needs."""
