@@ -74,6 +74,18 @@ def test_a_training_in_the_background_ignores_ctrl_c_as_its_shell_has_asked(on_c
         interruption.check()
 
 
+def test_a_warning_of_slurm_is_heard_although_snakemake_ignores_it():
+    """As in a job: rules/common.smk ignores SIGUSR1, and what Snakemake starts inherits that."""
+    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            with pytest.raises(Interrupted):
+                interruption.check()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 @pytest.mark.usefixtures("on_ctrl_c")
 def test_interrupted_after_every_iteration_it_still_comes_to_its_end(
     tmp_path, toy_data, monkeypatch

@@ -27,8 +27,10 @@ class Interruption:
     def __enter__(self) -> "Interruption":
         # Of several processes, the first alone stops: the others end with it.
         handler = self._note if rank() == 0 else signal.SIG_IGN
-        # A shell that runs a call in the background has it ignore Ctrl-C.
-        heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+        # A shell that runs a call in the background has it ignore Ctrl-C. Snakemake ignores SIGUSR1
+        # for itself alone (rules/common.smk), although its jobs inherit that.
+        background = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        heard = [number for number in SIGNALS if number != signal.SIGINT or not background]
         self._previous = {number: signal.signal(number, handler) for number in heard}
         return self
 
