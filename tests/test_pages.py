@@ -138,6 +138,9 @@ def project(tmp_path_factory):
     """A copy of the project whose cluster has an account."""
     project = Project(tmp_path_factory.mktemp("project"))
     (project.folder / "slurm").symlink_to("profiles/slurm")
+    published = project.folder / "results" / "published"
+    published.parent.mkdir(exist_ok=True)
+    published.symlink_to(REPOSITORY / "results" / "published")
     site = project.folder / "profiles" / "slurm" / "site.yaml"
     site.write_text(site.read_text().replace("account:", "account: mine"))
     return project

@@ -26,7 +26,9 @@ def clone(lab):
 
 
 def test_the_study_has_jobs_of_all_rules(lab):
-    assert lab.jobs.keys() == {rule for rule in paths.RULES if paths.outputs(rule)}
+    # Features of other programs and certificates have tests of their own.
+    elsewhere = {"vectors", "certificate"}
+    assert lab.jobs.keys() == {rule for rule in paths.RULES if paths.outputs(rule)} - elsewhere
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,7 +99,7 @@ def test_a_metric_that_is_added_to_a_table_is_computed(clone):
 
 
 def test_an_edited_loss_of_the_same_version_is_named(clone):
-    edit(clone, f"{LIBRARY}/losses/contrastive.py", "self.margin = margin", "self.margin = 1")
+    edit(clone, f"{LIBRARY}/losses/contrastive.py", "(S - self.margin)", "(S - 1)")
     (line,) = (line for line in planned(clone).lines if "of train" in line)
     assert "ran other code of losses/contrastive" in line
 

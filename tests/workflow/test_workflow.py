@@ -323,14 +323,16 @@ def test_edited_library_code_is_noticed_and_a_comment_is_not(finished):
 
 def test_an_option_that_a_loss_gets_later_trains_nothing_again(finished):
     loss, declared = "workflow/scripts/dmlbench/losses/contrastive.py", "margin: float = 0.5"
-    added = f"{declared}, weight: Annotated[float, Added()] = 1.0"
-    with finished.edited(loss, declared, added):
+    imports = "from torch import Tensor\n"
+    known = f"from typing import Annotated\n\n{imports}\nfrom dmlbench.values import Added\n"
+    added = f"{declared}\n    weight: Annotated[float, Added()] = 1.0"
+    with finished.edited(loss, imports, known), finished.edited(loss, declared, added):
         assert finished.planned("toy") == {}
         with finished.edited(
             "config/recipes.yaml", MARGIN, MARGIN.replace("0.5", "0.5, weight: 2")
         ):
             assert finished.planned("toy")["train"] == 1
-    with finished.edited(loss, declared, f"{declared}, weight: float = 1.0"):
+    with finished.edited(loss, declared, f"{declared}\n    weight: float = 1.0"):
         assert finished.planned("toy")["train"] == 1
 
 
