@@ -1,12 +1,12 @@
-"""What a head on frozen features costs, all in, and of how much of it the arithmetic is.
+"""What a head on frozen features costs, in all processes, and how much of it is arithmetic.
 
     python benchmarks/heads.py                      # ten minutes of a core
     python benchmarks/heads.py --against 8455821b   # and the same by the code of a commit, in turn
 
 Nine losses train heads of 128 dimensions, 1,000 iterations of 128, on 11,700 features of 1,280
 dimensions that are drawn in 200 classes, half of which test: the work of a head on birds. Each
-process says at its end what it used. `matrix products` are those that a linear layer takes, alone
-in a loop. Writes results/benchmarks/heads.json and prints its table.
+process says at its end what it used. The matrix products of a linear layer are timed alone, in a
+loop. Writes results/benchmarks/heads.json and prints its table.
 """
 
 import argparse
@@ -142,6 +142,7 @@ def main() -> None:
     commits = [options.against] if options.against else []
     commits.append(here["commit"].removesuffix("-dirty"))
     report = {
+        "command": " ".join(["python", "benchmarks/heads.py", *sys.argv[1:]]),
         "machine": here,
         "heads": measure(commits, options.rounds),
         "matrix_products": matrix_products(),
