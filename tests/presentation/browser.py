@@ -13,6 +13,8 @@ from invented import invent
 STUDY = "can2019_omniglot"
 PAGES = ("report.html", f"studies/{STUDY}/runs.html")
 
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
@@ -86,3 +88,13 @@ WIDTHS = """async () => {
   await Promise.all([...document.images].map((image) => image.decode()));
   return [...document.images].map((image) => image.naturalWidth);
 }"""
+
+
+def serious(page) -> list[str]:
+    """What axe finds serious or critical; skips the test where there is no axe."""
+    if not AXE.is_file():
+        pytest.skip("no axe-core here: make test-browser")
+    page.add_script_tag(path=AXE)
+    # From a file a page may not load its styles a second time, which one rule alone reads.
+    found = page.evaluate("axe.run({preload: false})")["violations"]
+    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]

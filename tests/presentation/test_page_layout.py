@@ -1,9 +1,7 @@
 """How pages look in a real browser: on a phone, at a desk, in the dark, on paper, to axe."""
 
-from pathlib import Path
-
 import pytest
-from browser import DESK, PAGES, PHONE, WIDTHS, overflow
+from browser import AXE, DESK, PAGES, PHONE, WIDTHS, overflow
 from dmlbench.inference.gallery import Neighbor
 from dmlbench.inference.page import write_page
 from PIL import Image
@@ -59,9 +57,6 @@ _CONTRASTS = """() => {
   }
   return low.slice(0, 5);
 }"""
-
-
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here: make test-browser")
