@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from dmlbench.errors import UserError
-from dmlbench.statistics.aggregation import SCHEMA
 from dmlbench.statistics.paired import (
     COLUMNS,
     compared,
@@ -15,45 +14,12 @@ from dmlbench.statistics.paired import (
     paired_differences,
     pairs_needed,
 )
-from dmlbench.statistics.spread import spread_of_methods
 from hypothesis import given
 from hypothesis import strategies as st
+from long_tables import PROFS, above, long_table, rows_of
 from scipy import stats
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
-COMMON = {
-    "dataset": "glyphs",
-    "network": "convnet",
-    "embedding_dim": 64,
-    "recipe": "short",
-    "split": "half",
-    "fold": "",
-    "role": "test",
-    "selection": "last_epoch",
-    "metric": "recall_at_1",
-}
-
-
-def long_table(values: dict[tuple[str, str], list[float]], **changes) -> pd.DataFrame:
-    """(method, variant) -> the scores of seeds 0, 1, ..., as a long table."""
-    rows = [
-        {"method": method, "variant": variant, "seed": seed, "value": value, "run": "r"}
-        for (method, variant), scores in values.items()
-        for seed, value in enumerate(scores)
-    ]
-    return pd.DataFrame([row | COMMON | changes for row in rows], columns=SCHEMA.names)
-
-
-def above(reference: str, *others: str) -> dict[str, str]:
-    """Each of the others is compared with the reference."""
-    return dict.fromkeys(others, reference)
-
-
-PROFS = above("", "profs", "profs_hncm", "hncm")
-
-
-def rows_of(frame: pd.DataFrame) -> dict:
-    return {(row.method, row.variant): row for row in frame.itertuples()}
 
 
 def test_interval_and_p_are_those_of_the_paired_t_test():
@@ -290,29 +256,6 @@ def test_seeds_that_only_some_methods_have_are_in_no_mean_over_methods():
     both = pd.concat([complete, complete.assign(method="triplet")])
     lost = both[(both.method == "margin") | (both.seed != 0)]
     assert rows_of(paired_differences(lost, PROFS))["", "profs"].pairs == 2
-
-
-def test_the_spread_is_of_the_same_methods_in_every_seed():
-    first = long_table({("a", ""): [0.1], ("b", ""): [0.2]})
-    other = long_table({("a", ""): [0.1], ("c", ""): [0.9]}).assign(seed=1)
-    with pytest.raises(UserError, match="2, 3 methods per seed; allowed: the same methods"):
-        spread_of_methods(pd.concat([first, other]))
-
-
-def test_the_spread_is_that_of_the_methods_of_one_seed():
-    (found,) = spread_of_methods(
-        long_table({("a", "x"): [0.1, 0.2], ("b", "x"): [0.3, 0.6]})
-    ).itertuples()
-    of_seeds = [np.std([0.1, 0.3], ddof=1), np.std([0.2, 0.6], ddof=1)]
-    assert found.spread == pytest.approx(np.mean(of_seeds))
-    half = stats.t.ppf(0.975, 1) * np.std(of_seeds, ddof=1) / np.sqrt(2)
-    assert found.high - found.low == pytest.approx(2 * half)
-    assert (found.methods, found.repeats, found.unit) == (2, 2, "seed")
-
-
-def test_methods_that_lack_a_seed_are_an_error():
-    with pytest.raises(UserError, match="1, 2 methods per seed"):
-        spread_of_methods(long_table({("a", ""): [0.1, 0.2], ("b", ""): [0.3]}))
 
 
 def test_a_textbook_example():

@@ -8,8 +8,8 @@ import pytest
 from dmlbench.statistics.aggregation import SCHEMA
 from dmlbench.statistics.paired import paired_differences
 from dmlbench.statistics.spread import spread_of_methods
+from long_tables import COMMON, PROFS, above, long_table, rows_of
 from scipy import stats
-from test_paired import COMMON, PROFS, above, long_table, rows_of
 
 SPLITS = ("half", "half_draw1", "half_draw2", "half_draw3", "half_draw4")
 

@@ -11,9 +11,9 @@ from dmlbench.statistics.equivalence import Difference, Further, half_interval, 
 from dmlbench.statistics.other_encodings import shift_of
 from dmlbench.statistics.paired import paired_differences
 from dmlbench.statistics.tournament import tournament
+from long_tables import COMMON, above, long_table
 from scipy import stats
 from test_classes import QUERIES, ROW
-from test_paired import COMMON, above, long_table
 from test_paired_over_splits import SPLITS, over_splits
 
 SHIFTS = {"recall_at_1": (1.5, 4), "map_at_r": (0.2, 4)}

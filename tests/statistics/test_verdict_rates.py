@@ -175,6 +175,14 @@ def test_published_verdicts_on_claims_are_wrong_as_seldom_as_promised():
 
 @pytest.fixture(scope="module")
 def disjoint():
+    """benchmarks/disjoint_classes.py, which loads torch."""
+    import disjoint_classes
+
+    return disjoint_classes
+
+
+@pytest.fixture(scope="module")
+def judged():
     """benchmarks/other_classes.py, which loads torch."""
     import other_classes
 
@@ -210,31 +218,33 @@ def scores_of_populations(disjoint, random, genus, *, of_genus: float) -> list[n
 
 
 @pytest.mark.parametrize("of_genus", [0.0, 3.0])
-def test_intervals_for_other_classes_are_measured_where_the_truth_is_known(disjoint, of_genus):
+def test_intervals_for_other_classes_are_measured_where_the_truth_is_known(
+    disjoint, judged, of_genus
+):
     random, genus = np.random.default_rng(4), np.repeat(np.arange(20), 6)
     data = disjoint.Data(np.zeros((0, 2)), np.zeros(0, dtype=int), genus)
     drawn = [scores_of_populations(disjoint, random, genus, of_genus=of_genus) for _ in range(25)]
-    rows = {row["recipe"]: row for row in disjoint.calibrated(data, drawn)}
-    assert rows[disjoint.INDEPENDENT]["holds"] < 0.9
-    assert rows[disjoint.CLUSTERED]["holds"] > 0.9
+    rows = {row["recipe"]: row for row in judged.calibrated(data, drawn)}
+    assert rows[judged.INDEPENDENT]["holds"] < 0.9
+    assert rows[judged.CLUSTERED]["holds"] > 0.9
     # Classes of a genus that vary together are no sample of single ones.
-    assert (rows[disjoint.OF_CLASSES]["holds"] > 0.9) == (of_genus == 0)
+    assert (rows[judged.OF_CLASSES]["holds"] > 0.9) == (of_genus == 0)
 
 
-def test_classes_that_are_each_a_genus_have_the_same_error(disjoint):
+def test_classes_that_are_each_a_genus_have_the_same_error(disjoint, judged):
     random, names = np.random.default_rng(5), np.arange(40)
     (found, _) = scores_of_populations(disjoint, random, names, of_genus=0.0)
     cells = (found[0] - found[1])[..., 0]
-    crossed = disjoint.of_classes(cells, kappa=0.2)
-    assert disjoint.clustered(crossed, cells, names) == pytest.approx(crossed)
+    crossed = judged.of_classes(cells, kappa=0.2)
+    assert judged.clustered(crossed, cells, names) == pytest.approx(crossed)
 
 
-def test_published_intervals_hold_what_other_classes_give(disjoint):
-    parts = json.loads(disjoint.OUTPUT.read_text())["parts"]
+def test_published_intervals_hold_what_other_classes_give(judged):
+    parts = json.loads(judged.OUTPUT.read_text())["parts"]
     assert {(part["data"], part["populations"]) for part in parts} >= {
-        (data, kind) for data, group in disjoint.GROUPS.items() for kind in ("classes", group)
+        (data, kind) for data, group in judged.GROUPS.items() for kind in ("classes", group)
     }
-    assert disjoint.table(parts) in disjoint.PAGE.read_text()
+    assert judged.table(parts) in judged.PAGE.read_text()
     for row in (row for part in parts for row in part["rows"]):
-        if row["recipe"] != disjoint.INDEPENDENT:
+        if row["recipe"] != judged.INDEPENDENT:
             assert row["holds"] + 2 * row["error"] >= 0.95, row
