@@ -224,6 +224,11 @@ def blank(axes: Axes) -> None:
     axes.spines["bottom"].set_visible(False)
 
 
+def deviation(std: np.ndarray) -> str:
+    """What names whiskers of these lengths; empty if all of them are missing."""
+    return "" if np.isnan(std).all() else DEVIATION
+
+
 def legend(axes: Axes, of: Axes | None = None) -> None:
     """The legend of a panel, or of another one, to the right of the panel."""
     handles, labels = (of or axes).get_legend_handles_labels()

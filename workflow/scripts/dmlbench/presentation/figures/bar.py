@@ -67,8 +67,7 @@ class RecallByMethod(Mark):
         recall = all(metric.startswith("recall_at_") for metric in self.metrics)
         bars = [self.name(m) if recall else self.with_unit(m) for m in self.metrics]
         ticks = self.selection != "last_epoch" and "Black tick: last epoch."
-        deviation = shown["std"].notna().any() and style.DEVIATION
-        note = self.note(deviation, ticks, printed and "Diamond: printed.")
+        note = self.note(style.deviation(shown["std"]), ticks, printed and "Diamond: printed.")
         style.head(axes, self.title, f"Bars: {', '.join(bars)}. {note}")
         axes.set_ylabel("test images with a hit (%)" if recall else "")
         axes.set_xlim(-0.6, len(methods) - 0.4)

@@ -70,8 +70,8 @@ class RecallByEmbeddingDim(Mark):
         panels[-1].set_xlim(-0.15, len(place) - 0.92)
         panels[-1].set_xlabel("embedding size" if self.axis == "embedding_dim" else self.axis)
         panels[0].set_ylabel(self.with_unit(self.metric))
-        deviation = shown["std"].notna().any() and style.DEVIATION
-        style.head(panels[0], self.title, self.note(deviation, values and "Hollow: printed."))
+        note = self.note(style.deviation(shown["std"]), values and "Hollow: printed.")
+        style.head(panels[0], self.title, note)
         return figure
 
     def _lines(self, axes, shown: pd.DataFrame) -> None:

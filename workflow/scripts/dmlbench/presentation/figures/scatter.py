@@ -62,8 +62,8 @@ class RecallByNetwork(Mark):
             theirs = [printed.get((network, method)) for method in methods]
             style.printed(axes, x + _APART / 2, theirs, **look)
         labels = [self.name(method) + self.year(method, "\n{}") for method in methods]
-        deviation = picked["std"].notna().any() and style.DEVIATION
-        style.head(axes, self.title, self.note(deviation, printed and "Hollow: printed."))
+        note = self.note(style.deviation(picked["std"]), printed and "Hollow: printed.")
+        style.head(axes, self.title, note)
         axes.set_ylabel(self.with_unit(self.metric))
         axes.set_xlim(-0.6, len(methods) - 0.4)
         axes.margins(y=0.12)
@@ -178,9 +178,8 @@ class ScoresWithChange(Mark):
             axes.set_xlabel(self.with_unit(self.metric))
         axes.set_yticks(range(len(rows)), [self.labeled(*row) for row in rows], fontsize=8)
         axes.invert_yaxis()
-        deviation = shown["std"].notna().any() and style.DEVIATION
         hollow = not printed.empty and "Hollow: printed."
-        return self.headed(figure, deviation, hollow, legend=[axes])
+        return self.headed(figure, style.deviation(shown["std"]), hollow, legend=[axes])
 
     def _keyed(self, frame: pd.DataFrame | None) -> pd.DataFrame:
         """Scores of the metric with `row`, method and variant without the change, and `changed`."""
