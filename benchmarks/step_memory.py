@@ -32,6 +32,7 @@ PIXELS = {
     "convnet4_tiny": 28,
     "convnet4": 28,
     "convnet4_small": 28,
+    "convnet4_color": 48,
     "mobilenet_v2": 160,
 }
 DIM, CLASSES = 512, 100
