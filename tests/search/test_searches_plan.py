@@ -176,6 +176,7 @@ def test_lists_of_a_run_are_searches_of_their_own():
     ("entries", "message"),
     [
         ({"{dataset}": {"run": RUN}}, "one name for 4 searches"),
+        ({"{dataset}": {"run": RUN | {"also": 3}}}, "run.also is 3; allowed: keys of run, changed"),
         ({"{loss}": {"run": RUN}}, "braces around 'loss'; allowed: a key of run"),
         ({"{dataset.x}": {"run": RUN}}, "braces around"),
         (

@@ -11,14 +11,18 @@ def expanded(entries: Any) -> Any:
 
     If `run` has lists, such as `dataset: [cub200, sop]`, the entry defines a search for each of
     their combinations; in its name and title, keys of `run` in braces are replaced by their
-    values.
+    values. Its key `also` is for more runs: what differs from those that the lists say.
 
     >>> run = {"dataset": ["cub200", "sop"], "method": "margin"}
     >>> list(expanded({"{dataset}_{method}": {"run": run}}))
     ['cub200_margin', 'sop_margin']
+    >>> run["also"] = {"dataset": "cars196", "method": "triplet"}
+    >>> list(expanded({"{dataset}_{method}": {"run": run}}))
+    ['cub200_margin', 'sop_margin', 'cars196_triplet']
 
     Raises:
-        UserError: two searches have one name, or braces contain a key that `run` lacks.
+        UserError: two searches have one name, braces contain a key that `run` lacks, or `also` is
+            no mapping.
     """
     if not isinstance(entries, dict):
         return entries
@@ -32,10 +36,19 @@ def expanded(entries: Any) -> Any:
     return searches
 
 
+def _combinations(lists: dict[str, Any]) -> list[dict[str, Any]]:
+    values = [value if isinstance(value, list) else [value] for value in lists.values()]
+    return [dict(zip(lists, chosen, strict=True)) for chosen in itertools.product(*values)]
+
+
 def _of_each_run(name: str, entry: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
-    """A search's entry for every combination of its run's lists."""
-    lists = [value if isinstance(value, list) else [value] for value in run.values()]
-    runs = [dict(zip(run, chosen, strict=True)) for chosen in itertools.product(*lists)]
+    """A search's entry for every combination of its run's lists, and of those that are also run."""
+    listed = {key: value for key, value in run.items() if key != "also"}
+    runs = _combinations(listed)
+    if "also" in run:
+        if not isinstance(run["also"], dict):
+            raise UserError(f"{name}: run.also is {run['also']!r}; allowed: keys of run, changed")
+        runs += _combinations(listed | run["also"])
     try:
         searches = {
             str(name).format(**single): entry
