@@ -276,10 +276,12 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("case", [*HOSTILE, "a deep line", "a list"])
+@pytest.mark.parametrize("case", [*HOSTILE, "a deep line", "a deep line without end", "a list"])
 def test_a_line_of_a_stranger_is_one_line_of_verify(two_files, case):
     values = {"rule": RULE, "files": {"x": "0"}, "inputs": {}, "params": "", "code": ""}
-    text = {"a deep line": "[" * 100_000 + "]" * 100_000 + "}", "a list": '["a", "b"]}'}
+    deep = "[" * 100_000
+    text = {"a deep line": deep + "]" * 100_000 + "}", "a deep line without end": deep}
+    text["a list"] = '["a", "b"]}'
     line = text.get(case) or json.dumps(values | HOSTILE[case])
     with open(two_files / provenance.FILE, "a") as file:
         file.write(line + "\n")

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from dmlbench import provenance
 from dmlbench.files import atomic_write, damage_is_named
+from dmlbench.shared_files import regular_status
 
 
 def write_table(table: pa.Table, path: Path, **options: Any) -> None:
@@ -33,6 +34,7 @@ def read_table(path: Path, columns: list[str] | None = None, filters=None) -> pa
     """
     provenance.check(path)
     with damage_is_named(path, pa.ArrowException):
+        regular_status(path)
         return pq.read_table(
             path,
             columns=columns,
@@ -46,4 +48,5 @@ def read_metadata(path: Path) -> dict[bytes, bytes]:
     """The metadata that the writer put into a file's schema; errors as `read_table`."""
     provenance.check(path)
     with damage_is_named(path, pa.ArrowException):
+        regular_status(path)
         return pq.read_schema(path).metadata or {}

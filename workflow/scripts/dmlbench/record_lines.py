@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
-import re
 from typing import NamedTuple
+
+from dmlbench.shared_files import CONTROL
 
 _BEFORE, _DIGITS, _AFTER = b',"sha256":"', 16, b'"}'
 """The end of a line: the first digits of the digest of what is before it."""
@@ -74,7 +75,8 @@ def parsed(content: bytes) -> Records:
             record = _record(line)
         except (ValueError, RecursionError):
             # The line of a killed writer ended anywhere, and the next one began a line of its own.
-            is_unfinished = not line.endswith(b"}") and not any(word in line for word in _NEW)
+            is_begun = line.startswith(b"{") and not line.endswith(b"}")
+            is_unfinished = is_begun and not any(word in line for word in _NEW)
             damage = damage or ("" if is_unfinished else f"line {number} is not as it was written")
         else:
             records |= dict.fromkeys(record.files, record)
@@ -112,7 +114,7 @@ def _record(line: bytes) -> Record:
         raise ValueError("it is no record")
     # Faster than a look at each character.
     is_plain = line.isascii() and b"\\" not in line and b"\x7f" not in line
-    if not is_plain and _CONTROL.search(_text(values)):
+    if not is_plain and CONTROL.search(_text(values)):
         raise ValueError("it has what a terminal would follow")
     return Record(**values, earlier=is_earlier)
 
@@ -153,7 +155,6 @@ def _text(values: dict) -> str:
     return "".join([*names, values["params"], values.get("place", "")])
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _KEYS = {"rule", "files", "inputs", "params", "code"}
 _KINDS = {(str, dict, dict, str, code) for code in (str, dict)}
 _JSON = json.JSONDecoder()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dmlbench import locks
 from dmlbench.errors import UserError
-from dmlbench.shared_files import open_regular
+from dmlbench.shared_files import open_regular, printable, read_shared
 
 FILE = ".claimed"
 """Name of the file in a results folder that the call at work there holds locked."""
@@ -35,7 +35,7 @@ def claim(folder: str | os.PathLike) -> None:
         # Some network file systems have no locks; there the user must take care.
         return
     if descriptor is None:
-        raise _at_work(folder, path.read_text(encoding="utf-8"))
+        raise _at_work(folder, _who(path))
     try:
         _check_jobs(Path(folder, JOBS))
     except UserError:
@@ -52,7 +52,7 @@ def claimed_by(folder: str | os.PathLike) -> str | None:
     """The call of Snakemake that is using a folder; None if there is none or locks do not work."""
     path = Path(folder, FILE)
     try:
-        return path.read_text(encoding="utf-8") if locks.is_held(path) else None
+        return _who(path) if locks.is_held(path) else None
     except PermissionError:
         return "perhaps another user"
     except OSError:
@@ -85,6 +85,11 @@ def _check_jobs(path: Path) -> None:
     os.close(descriptor)
 
 
+def _who(path: Path) -> str:
+    """The call that has claimed a folder, as it says itself."""
+    return printable(read_shared(path))
+
+
 def _at_work(folder: str | os.PathLike, who: str) -> UserError:
     return UserError(
         f"{folder}: {who} is at work here; wait for it, or use another folder: "
@@ -95,7 +100,7 @@ def _at_work(folder: str | os.PathLike, who: str) -> UserError:
 def _of_another_user(path: Path) -> UserError:
     try:
         if locks.is_held(path):
-            return _at_work(path.parent, path.read_text(encoding="utf-8"))
+            return _at_work(path.parent, _who(path))
     except FileNotFoundError:
         return UserError(
             f"{path.parent}: this user cannot write to it; let its owner allow it, or use another "

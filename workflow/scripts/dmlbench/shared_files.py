@@ -3,11 +3,15 @@
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from dmlbench.errors import UserError
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What a terminal may follow instead of showing it."""
 
 
 def open_regular(path: str | os.PathLike, flags: int) -> int:
@@ -76,6 +80,18 @@ def regular_status(path: str | os.PathLike) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a plain file", os.fspath(path))
     return status
+
+
+def read_plain(path: str | os.PathLike) -> bytes:
+    """The content of a file in a folder that may be a stranger's; errors as `regular_status`."""
+    regular_status(path)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def printable(text: str) -> str:
+    """A line of a file that may be a stranger's, without what a terminal would follow."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def end_of_last_line(file: BinaryIO) -> int:

@@ -12,6 +12,7 @@ from dmlbench.plan.catalogs.read import checked, read_mapping
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.views.search_checks import check_searches
 from dmlbench.plan.views.study_checks import check_studies
+from dmlbench.shared_files import read_plain
 
 
 def load(configuration: dict, folder: Path) -> Plan:
@@ -46,7 +47,7 @@ def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
     now = _digest(configuration, folder, plan)
     # Without a mark, or in someone else's folder, there is only more to compute.
     with contextlib.suppress(OSError):
-        if mark.read_bytes() == now.encode():
+        if read_plain(mark) == now.encode():
             return plan
     check_studies(plan)
     check_searches(plan)

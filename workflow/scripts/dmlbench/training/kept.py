@@ -58,7 +58,7 @@ def put_back(files: Iterable[Path], spec: dict) -> bool:
         for file in files:
             file.unlink(missing_ok=True)
             os.link(folder / file.name, file)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return False
     print(f"kept from an earlier call; to train again, remove {files[0].parent}")
     return True

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dmlbench.errors import UserError, unknown
+from dmlbench.shared_files import regular_status
 
 Checked = TypeVar("Checked")
 
@@ -79,9 +80,12 @@ def read_mapping(path: Path) -> Any:
         UserError: the file is missing, is empty, is neither UTF-8 nor YAML, or has a key twice.
     """
     try:
+        regular_status(path)
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     try:

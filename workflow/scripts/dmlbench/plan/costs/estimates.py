@@ -21,6 +21,7 @@ from dmlbench.plan.specs import searches
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.specs.run import ANY_FOLDER
 from dmlbench.plan.specs.spec import Spec
+from dmlbench.shared_files import read_plain, regular_status
 
 _FORWARD = 1 / 3
 """Cost of an image that is only embedded, as a share of one that is trained on."""
@@ -190,6 +191,7 @@ class Estimator:
                 data = self.plan.data(dataset)
                 self._counted[dataset] = data.images or 0
                 index = self.results / paths.made("index", data=data.folder)
+                regular_status(index)
                 self._counted[dataset] = pq.read_metadata(index).num_rows
         return self._counted[dataset]
 
@@ -218,9 +220,12 @@ def _measured(results: Path) -> Iterator[tuple[Spec, float]]:
 
 
 def _seconds(file: Path) -> list[float]:
-    """The seconds of a benchmark file."""
-    with open(file, newline="", encoding="utf-8") as lines:
+    """The seconds of a benchmark file; none if it cannot be read."""
+    try:
+        lines = read_plain(file).decode().splitlines()
         return [float(row["s"]) for row in csv.DictReader(lines, delimiter="\t")]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def _kind(spec: Spec) -> tuple:

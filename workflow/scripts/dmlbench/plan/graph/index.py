@@ -13,6 +13,7 @@ from dmlbench.files import atomic_write
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.specs.run import Run
+from dmlbench.shared_files import read_plain
 
 
 class RunIndex:
@@ -67,6 +68,6 @@ class RunIndex:
 
     def _read(self) -> dict[str, list]:
         try:
-            return json.loads(self.file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+            return dict(json.loads(read_plain(self.file)))
+        except (OSError, ValueError, TypeError):
             return self._all()

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dmlbench.errors import DamagedError
 from dmlbench.files import atomic_write
 from dmlbench.machine import PROVENANCE
 
@@ -23,7 +22,7 @@ def ran_on(history: str | Path) -> dict[str, str]:
 
     try:
         found = json.loads(read_metadata(Path(history)).get(PROVENANCE, b"{}"))
-    except (DamagedError, FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -16,6 +16,7 @@ from dmlbench.plan.catalogs.naming import digest_of
 from dmlbench.plan.sources import stage_digest
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.views import views
+from dmlbench.shared_files import read_plain
 
 
 class DryRender:
@@ -31,8 +32,8 @@ class DryRender:
         self._plan, self._file = plan, file
         self._made: dict[str, str] = {}
         # Without the file, or in someone else's folder, there is only more to compute.
-        with contextlib.suppress(OSError, ValueError):
-            self._made = json.loads(file.read_text(encoding="utf-8"))
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            self._made = dict(json.loads(read_plain(file)))
 
     def check(self, study: str, kind: str, name: str | None = None) -> None:
         """Make a view; one of experiments, whose rows are not known yet, is not made.
