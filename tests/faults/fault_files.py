@@ -135,8 +135,9 @@ def links(lab: Lab, number: int, chance: random.Random) -> Outcome:
 
 def looks(lab: Lab, number: int, chance: random.Random) -> Outcome | None:
     """What only looks is called on results that cannot be written to."""
-    call = [["--", "verify"], ["--", "status"], ["--dry-run", "--", *TARGETS]][number % 3]
-    return read_only_looks(lab, call)
+    looking = [["--", each] for each in ("verify", "status", "claims")]
+    calls = [looking[0], looking[1], ["--dry-run", "--", *TARGETS], looking[2]]
+    return read_only_looks(lab, calls[number % len(calls)])
 
 
 def _flip(path: Path, chance: random.Random) -> None:
