@@ -64,6 +64,11 @@ def test_lines_in_another_order_are_noticed(journal, change):
             values(journal)
 
 
+def test_the_trials_of_another_search_are_not_this_one_s(journal):
+    assert open_study(journal.parent, "another").get_trials() == []
+    assert len(values(journal)) == TRIALS
+
+
 def test_a_line_that_a_killed_worker_began_is_no_damage(journal):
     before = values(journal)
     with open(journal, "ab") as file:
