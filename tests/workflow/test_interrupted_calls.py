@@ -31,9 +31,8 @@ def said(output):
     return [line for line in output.splitlines() if line.startswith("dmlbench")]
 
 
-@contextlib.contextmanager
-def killed_at(workflow, rule):
-    """A call stopped, with its jobs, when the rule's log appeared; killed at the end."""
+def started(workflow, rule):
+    """A call of which a job of a rule has begun its log."""
     call = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "2", workflow.target],
         cwd=workflow.folder,
@@ -44,6 +43,13 @@ def killed_at(workflow, rule):
     while not (workflow.results / "logs" / rule).exists():
         assert call.poll() is None, "ended before it was killed"
         time.sleep(0.01)
+    return call
+
+
+@contextlib.contextmanager
+def killed_at(workflow, rule):
+    """A call stopped, with its jobs, when the rule's log appeared; killed at the end."""
+    call = started(workflow, rule)
     os.killpg(call.pid, signal.SIGSTOP)
     try:
         yield
@@ -81,6 +87,19 @@ def test_the_same_command_continues_wherever_calls_were_killed(finished, tmp_pat
     assert finished.planned(finished.target) == {}
     assert not list(finished.results.rglob("*.unfinished"))
     assert not list(finished.results.rglob("checkpoint-*"))
+
+
+def test_sigterm_to_the_call_alone_lets_its_jobs_end_and_starts_no_more(finished):
+    before = bytes_of(finished.trained)
+    for made in ("runs", "logs"):
+        shutil.rmtree(finished.results / made)
+    call = started(finished, "train")
+    call.terminate()
+    assert call.wait() != 0
+    assert (finished.trained / "model.safetensors").exists()
+    assert not (finished.trained / "embeddings.parquet").exists()
+    finished.snakemake(finished.target)
+    assert bytes_of(finished.trained) == before
 
 
 def test_truncated_results_are_named_removed_and_made_again(finished):

@@ -1,5 +1,6 @@
 """Snakemake's standard verbs on a finished result, from any folder, and as a module."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -89,6 +90,15 @@ def test_from_another_folder(project, tmp_path, file):
     done = elsewhere(tmp_path, "-s", snakefile, "--profile", profile, "--", DONE)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / DONE).read_bytes() == (project.folder / DONE).read_bytes()
+
+
+def test_an_estimate_from_another_folder(project, tmp_path):
+    place = ("-s", project.folder / "Snakefile", "-d", project.folder)
+    done = elsewhere(tmp_path, *place, "--quiet", "rules", "--dry-run", "--", "demo")
+    assert done.returncode == 0, done.stderr
+    *_, last = (line for line in done.stdout.splitlines() if line.startswith("dmlbench: "))
+    assert re.match(r"dmlbench: \d+ trainings .*about \d+ \w+", last)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_profile_of_a_cluster_from_another_folder(project, tmp_path):
