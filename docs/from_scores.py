@@ -115,6 +115,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "luck": luck,
     "trained_birds": lambda: tournament("psomas2020_birds_trained", trained=True),
     "trained_cars": lambda: tournament("psomas2020_cars_trained", trained=True),
+    "trained_drawings": lambda: halves("psomas2020_drawings_trained"),
     "sizes_birds": lambda: sizes("birds"),
     "sizes_cars": lambda: sizes("cars"),
     "size_gains": size_gains,
