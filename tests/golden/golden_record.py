@@ -2,6 +2,8 @@
 
 The record keeps values together with the versions that a result of them depends on. Values that
 differ under the same versions would leave finished results that the same options no longer give.
+What is iterated can differ by more than rounding where another CPU's kernels sum in another order:
+`golden_record.py --another-cpu` adds such values, at a commit that passes on the first one.
 """
 
 import functools
@@ -88,10 +90,7 @@ def complaint(entry: str, recorded: dict[str, Any] | None, now: dict[str, Any]) 
             f"{entry}: {', '.join(raised)} has another VERSION than recorded: make record-training"
         )
     before, after = recorded["values"], now["values"]
-    changed = sorted(
-        key for key in before.keys() & after.keys() if not alike(before[key], after[key])
-    )
-    if changed:
+    if changed := _changed(recorded, after):
         return (
             f"{entry}: values changed ({'; '.join(changed[:3])}): raise VERSION in "
             f"{' or '.join(map(file_of, now['versions']))}; then: make record-training"
@@ -99,6 +98,16 @@ def complaint(entry: str, recorded: dict[str, Any] | None, now: dict[str, Any]) 
     if before.keys() != after.keys():
         return f"{entry}: other options than recorded: make record-training"
     return None
+
+
+def _changed(recorded: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """The values that are those of no CPU of the record."""
+    of_cpus = (recorded["values"], recorded.get("another_cpu", {}))
+    return sorted(
+        key
+        for key in recorded["values"].keys() & now.keys()
+        if not any(alike(values[key], now[key]) for values in of_cpus if key in values)
+    )
 
 
 def alike(recorded: Any, now: Any) -> bool:
@@ -155,16 +164,22 @@ _FOLDERS: list[tempfile.TemporaryDirectory] = []
 """Removed when the process ends."""
 
 
-def main() -> None:
-    """Record all values; those that changed without another version are refused."""
+def main(*, another_cpu: bool = False) -> None:
+    """Record all values; those that changed without another version are refused or added."""
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     now, refused = {}, []
     for entry in entries():
-        now[entry] = computed(entry)
-        line = complaint(entry, recorded.get(entry), now[entry]) or ""
-        if "values changed" in line:
-            refused.append(line)
+        found = computed(entry)
+        line = complaint(entry, recorded.get(entry), found)
+        now[entry] = found if line else recorded[entry]
+        if line and "values changed" in line:
             now[entry] = recorded[entry]
+            if another_cpu:
+                changed = _changed(recorded[entry], found["values"])
+                there = now[entry].setdefault("another_cpu", {})
+                there |= {key: found["values"][key] for key in changed}
+            else:
+                refused.append(line)
     lines = [f"{json.dumps(entry)}:{_line(now[entry])}" for entry in sorted(now)]
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     sys.exit("\n".join(refused) or None)
@@ -175,4 +190,4 @@ def _line(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(another_cpu="--another-cpu" in sys.argv[1:])

@@ -118,5 +118,12 @@ def test_what_changed_without_a_version_is_not_recorded(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"losses/margin: values changed \(odd\)"):
         golden_record.main()
     found = json.loads(record.read_text())
+    with pytest.raises(SystemExit) as added:
+        golden_record.main(another_cpu=True)
+    assert added.value.code is None
+    both = json.loads(record.read_text())["losses/margin"]
+    assert both == found["losses/margin"] | {"another_cpu": {"odd": [2.0]}}
+    assert complaint("losses/margin", both, both | {"values": {"odd": [2.0]}}) is None
+    assert complaint("losses/margin", both, both | {"values": {"odd": [3.0]}})
     assert found["losses/margin"] == {"versions": {"losses/margin": 1}, "values": {"odd": [1.0]}}
     assert found["losses/triplet"]["values"] == {"odd": [2.0]}
