@@ -136,6 +136,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "grocery": lambda: table(scores("grocery") | over_contrastive("grocery", THREE)),
     "musgrave2020_birds": lambda: tournament("musgrave2020_birds", "MAP@R"),
     "musgrave2020_cars": lambda: tournament("musgrave2020_cars", "MAP@R"),
+    "musgrave2020_drawings": lambda: halves("musgrave2020_drawings"),
     "musgrave2020_birds_folds": lambda: table(
         {
             "MAP@R, concatenated": folds("map_at_r", "concatenated"),
