@@ -9,6 +9,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from dmlbench import locks
 from dmlbench.errors import DamagedError, UserError
@@ -46,6 +47,22 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
                 _to_disk(path.parent)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write a file of text as `atomic_write` does."""
+    with atomic_write(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+def write_csv(path: str | os.PathLike, frame: Any, **options: Any) -> None:
+    """Write a frame of pandas without its index, as `atomic_write` does.
+
+    Args:
+        options: as `to_csv` of the frame takes them.
+    """
+    with atomic_write(path) as unfinished:
+        frame.to_csv(unfinished, index=False, lineterminator="\n", **options)
 
 
 def remove_abandoned(folder: Path, name: str) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 
 _MARKED = r"(<!-- {0}: begin -->\n+)(.*?)(\n+<!-- {0}: end -->)"
 
@@ -22,8 +22,7 @@ def write_marked(page: Path, name: str, text: str) -> None:
     )
     if places != 1:
         raise UserError(f"{page}: {places} places for `{name}`; allowed: 1, with a line between")
-    with atomic_write(page) as unfinished:
-        unfinished.write_text(new, encoding="utf-8")
+    write_text(page, new)
 
 
 def _text(page: Path) -> str:

@@ -129,7 +129,7 @@ def _warn(warnings: list[str]) -> None:
 def _write(tables, output: Path | None) -> None:
     if output is None:
         return
-    from dmlbench.files import atomic_write
+    from dmlbench.files import write_text
 
     makers = {
         ".csv": lambda table: table.to_csv(),
@@ -140,6 +140,5 @@ def _write(tables, output: Path | None) -> None:
         del makers[".csv"]
     if output.suffix not in makers:
         raise click.UsageError(f"--output {output}: allowed: a name in {', '.join(makers)}")
-    with atomic_write(output) as unfinished:
-        unfinished.write_text("\n".join(map(makers[output.suffix], tables)), encoding="utf-8")
+    write_text(output, "\n".join(map(makers[output.suffix], tables)))
     click.echo(f"written: {output}", err=True)

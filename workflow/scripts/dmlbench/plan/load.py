@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.plan.catalogs.configuration import Configuration
 from dmlbench.plan.catalogs.read import checked, read_mapping
 from dmlbench.plan.specs.plan import Plan
@@ -53,8 +53,7 @@ def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
     check_searches(plan)
     with contextlib.suppress(OSError, UserError):
         if mark.parent.is_dir() and not plan.broken:
-            with atomic_write(mark) as unfinished:
-                unfinished.write_text(now, encoding="utf-8")
+            write_text(mark, now)
     return plan
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.presentation.names import REHEARSAL
 from dmlbench.presentation.numbers import duration, rounded
 
@@ -38,13 +38,7 @@ def write_page(
     templates.filters["content"] = lambda path: Path(path).read_text(encoding="utf-8")
     templates.filters["link"] = lambda path: link(path, output)
     note = REHEARSAL if rehearsal else ""
-    write(output, templates.get_template(template).render(rehearsal=note, **content))
-
-
-def write(output: str | os.PathLike, text: str) -> None:
-    """Write a page or document, completely or not at all."""
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    write_text(output, templates.get_template(template).render(rehearsal=note, **content))
 
 
 def link(path: str | os.PathLike, page: str | os.PathLike) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dmlbench import plan
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
+from dmlbench.files import write_text
 from dmlbench.plan import paths
 from dmlbench.plan.specs import published_runs
 from dmlbench.plan.specs.plan import Plan
@@ -22,7 +23,7 @@ from dmlbench.plan.studies import claims as claims_of
 from dmlbench.plan.studies.mapping import cell_of
 from dmlbench.plan.views import score_files
 from dmlbench.presentation._latex import side_by_side
-from dmlbench.presentation._templates import write, write_page
+from dmlbench.presentation._templates import write_page
 from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
 from dmlbench.program import errors_in_one_line
@@ -78,7 +79,7 @@ def write_beside(found: Sequence[Beside], study: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pages = [(title, [table.to_html() for table in tables]) for title, tables in found]
     write_page("beside.html", folder / "beside.html", rehearsal=False, study=study, pages=pages)
-    write(folder / "beside.tex", "\\clearpage\n".join(side_by_side(*each) for each in found))
+    write_text(folder / "beside.tex", "\\clearpage\n".join(side_by_side(*each) for each in found))
 
 
 class _Grid:

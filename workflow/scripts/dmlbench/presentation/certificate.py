@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv
 from dmlbench.plan.records import ran_on
 from dmlbench.presentation.table import Cell, Column, Table, TableRow, write
 from dmlbench.statistics.aggregation import FILE, collect, read_scores, row_of
@@ -42,8 +42,7 @@ def write_certificate(
     again = collect(rows, scores)
     noise = read_noise(published.parent, again["dataset"].unique())
     compared = compare(read_scores(published / FILE), again, noise)
-    with atomic_write(csv) as unfinished:
-        compared.to_csv(unfinished, index=False, lineterminator="\n")
+    write_csv(csv, compared)
     there = list(ran_on.lines(ran_on.read(published / ran_on.FILE))) or ["not written down"]
     notes = [
         *(f"Published runs ran on: {line}." for line in there),

@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
+from dmlbench.files import write_text
 from dmlbench.presentation._latex import escape
-from dmlbench.presentation._templates import link, write
+from dmlbench.presentation._templates import link
 from dmlbench.presentation.answer import answer
 from dmlbench.presentation.names import EXPLAINED, REHEARSAL
 from dmlbench.presentation.study import StudyPage
@@ -55,4 +56,4 @@ def write_document(study: StudyPage, output: str | os.PathLike) -> None:
     for figure in study["figures"]:
         said = escape(f"{figure['title']}. {figure['caption']}")
         parts.append(_FIGURE.format(picture=link(figure["pdf"], output), said=said))
-    write(output, head + "\n\n".join([*parts, "\\end{document}\n"]))
+    write_text(output, head + "\n\n".join([*parts, "\\end{document}\n"]))

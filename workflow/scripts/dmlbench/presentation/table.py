@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.presentation import _html, _latex, _markdown
 from dmlbench.presentation.names import REHEARSAL, TOY_NUMBERS
 from dmlbench.presentation.numbers import rounded
@@ -195,8 +195,7 @@ def write(table: Table, **files: str | os.PathLike) -> None:
         "html": table.to_html,
     }
     for kind, path in files.items():
-        with atomic_write(path) as unfinished:
-            unfinished.write_text(texts[kind](), encoding="utf-8")
+        write_text(path, texts[kind]())
 
 
 def _is_number(value) -> bool:

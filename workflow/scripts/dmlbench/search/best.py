@@ -5,7 +5,7 @@ Imports neither torch nor Optuna.
 
 from pathlib import Path
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.plan.catalogs.choices import Model
 from dmlbench.plan.catalogs.places import Place, with_values
 from dmlbench.plan.catalogs.ranges import Value
@@ -36,8 +36,7 @@ class Best(Model):
 
 def write_best(path: Path, best: Best) -> None:
     """Write best.yaml."""
-    with atomic_write(path) as unfinished:
-        unfinished.write_text(as_yaml(best.model_dump(exclude_none=True)), encoding="utf-8")
+    write_text(path, as_yaml(best.model_dump(exclude_none=True)))
 
 
 def read_best(path: Path) -> dict[str, Value]:

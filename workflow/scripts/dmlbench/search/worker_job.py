@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from dmlbench import registry
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.plan.specs.searches import starting_values, trials_digest
 from dmlbench.plan.specs.spec import complete
 from dmlbench.search.objective import TrainingObjective
@@ -33,5 +33,4 @@ def run_worker(search: str, facts: dict, *, folder: Path, output: Path, **argume
     }
     strategy = registry.build("search/strategies", **facts["strategy"], context=given)
     done = work(trials, strategy, TrainingObjective(specs, trials.folder / "trials", arguments))
-    with atomic_write(output) as unfinished:
-        unfinished.write_text(yaml.safe_dump({"trials": done}), encoding="utf-8")
+    write_text(output, yaml.safe_dump({"trials": done}))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv
 from dmlbench.parquet import read_table, write_table
 from dmlbench.plan import paths
 from dmlbench.plan.catalogs.rows import COORDINATES, NOTHING, NUMBERS, OPTIONAL
@@ -148,9 +148,7 @@ def aggregate(
         rows, score_files, tables: as `collect` takes and checks them.
     """
     scores = collect(rows, score_files, tables=tables)
-    with atomic_write(runs) as unfinished:
-        named = pd.DataFrame(rows, columns=[*ROW, "run"]).drop_duplicates()
-        named.to_csv(unfinished, index=False, lineterminator="\n")
+    write_csv(runs, pd.DataFrame(rows, columns=[*ROW, "run"]).drop_duplicates())
     table = pa.Table.from_pandas(scores, schema=SCHEMA, preserve_index=False)
     write_table(table.replace_schema_metadata(None), output)
 

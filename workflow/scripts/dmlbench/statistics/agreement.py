@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv, write_text
 from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.plan.studies.mapping import read_mapping
 from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
@@ -59,8 +59,7 @@ def agreement(
         placed,
         pd.read_csv(findings, dtype=str, keep_default_na=False),
     )
-    with atomic_write(output) as unfinished:
-        judged.assign(note=note).to_csv(unfinished, index=False, float_format="%.6g")
+    write_csv(output, judged.assign(note=note), float_format="%.6g")
 
 
 def summary(judged: pd.DataFrame) -> dict[str, Any]:
@@ -104,8 +103,7 @@ def agreement_of_all(
     frames = [pd.read_csv(file, dtype={"table": str}, keep_default_na=True) for file in files]
     if not frames:
         raise UserError("no verdicts to put together; a document needs printed numbers")
-    with atomic_write(csv) as unfinished:
-        pd.concat(frames, ignore_index=True).to_csv(unfinished, index=False)
+    write_csv(csv, pd.concat(frames, ignore_index=True))
     lines = ["# Printed numbers and ours", "", RULE, ""]
     lines += [f"| document | printed | {' | '.join(VERDICTS)} | mean difference |"]
     lines[-1] += " rank correlation |"
@@ -115,8 +113,7 @@ def agreement_of_all(
         cells = [f"{counts[key]:,}" for key in ("printed", *VERDICTS)]
         cells += [_shown(counts[key]) for key in ("mean_difference", "rank_correlation")]
         lines.append(f"| {frame['study'].iloc[0]} | {' | '.join(cells)} |")
-    with atomic_write(md) as unfinished:
-        unfinished.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    write_text(md, "\n".join([*lines, ""]))
 
 
 def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv
 
 _UNKNOWN = ("-", "NA")
 """What Snakemake writes for a memory that it could not measure."""
@@ -31,9 +31,8 @@ def timings(
         for run, stages in benchmark_files.items()
         for stage, path in stages.items()
     ]
-    with atomic_write(output) as unfinished:
-        frame = pd.DataFrame(rows, columns=["run", "stage", "seconds", "max_rss_mb"])
-        frame.to_csv(unfinished, index=False, lineterminator="\n")
+    columns = ["run", "stage", "seconds", "max_rss_mb"]
+    write_csv(output, pd.DataFrame(rows, columns=columns))
 
 
 def _cost(path: Path) -> dict[str, float | None]:

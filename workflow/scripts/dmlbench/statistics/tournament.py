@@ -10,7 +10,7 @@ from scipy import stats
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
-from dmlbench.files import atomic_write
+from dmlbench.files import atomic_write, write_csv
 from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.statistics import classes
 from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, collect
@@ -257,8 +257,7 @@ def write_tournament(
     shown = frame.drop(columns=["concordance", "apart_from"])
     if rehearsal:
         shown.insert(0, "rehearsal", "toy numbers")
-    with atomic_write(csv) as unfinished:
-        shown.to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
+    write_csv(csv, shown, float_format="%.6g")
 
 
 def _listed(values: pd.Series) -> str:

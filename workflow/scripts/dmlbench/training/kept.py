@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.plan import paths
 from dmlbench.plan.catalogs.read import read_mapping
 from dmlbench.plan.specs.spec import Spec, complete
@@ -34,10 +34,7 @@ def keep(files: Iterable[Path]) -> None:
             link = folder / file.name
             link.unlink(missing_ok=True)
             os.link(file, link)
-        with atomic_write(folder / _DIGESTS) as unfinished:
-            unfinished.write_text(
-                json.dumps({file.name: digest(file) for file in files}), encoding="utf-8"
-            )
+        write_text(folder / _DIGESTS, json.dumps({file.name: digest(file) for file in files}))
 
 
 def put_back(files: Iterable[Path], spec: dict) -> bool:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from torch import Tensor
 
 from dmlbench.digits import limits
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.machine import PROVENANCE, commit, instructions, lock, machine, software
 from dmlbench.parquet import write_table
 from dmlbench.plan.catalogs.read import as_yaml
@@ -18,8 +18,7 @@ from dmlbench.tensor_files import write_tensors
 
 def write_spec(path: Path, spec: Spec) -> None:
     """Write the spec in full, as YAML."""
-    with atomic_write(path) as unfinished:
-        unfinished.write_text(as_yaml(complete(spec.as_dict())), encoding="utf-8")
+    write_text(path, as_yaml(complete(spec.as_dict())))
 
 
 def write_history(

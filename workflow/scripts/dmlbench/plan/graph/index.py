@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.specs.plan import Plan
 from dmlbench.plan.specs.run import Run
@@ -55,8 +55,7 @@ class RunIndex:
 
     def write(self) -> None:
         """Write the index for the jobs of this call."""
-        with atomic_write(self.file) as unfinished:
-            unfinished.write_text(json.dumps(self._all()), encoding="utf-8")
+        write_text(self.file, json.dumps(self._all()))
 
     def _all(self) -> dict[str, list]:
         """Folder -> values of the first row, for every run of the active studies."""

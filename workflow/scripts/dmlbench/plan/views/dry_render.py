@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlbench.errors import located
-from dmlbench.files import atomic_write
+from dmlbench.files import write_text
 from dmlbench.part_files import file_of, queries
 from dmlbench.plan.catalogs.naming import digest_of
 from dmlbench.plan.sources import stage_digest
@@ -60,8 +60,7 @@ class DryRender:
         self._made[view] = digest
         with contextlib.suppress(OSError):
             if self._file.parent.is_dir():
-                with atomic_write(self._file) as unfinished:
-                    unfinished.write_text(json.dumps(self._made, indent=0), encoding="utf-8")
+                write_text(self._file, json.dumps(self._made, indent=0))
 
 
 def made_from(plan: Plan, study: str, kind: str, name: str | None) -> dict[str, Any]:

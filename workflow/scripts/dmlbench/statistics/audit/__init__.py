@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv, write_text
 from dmlbench.statistics.audit import (
     bold,
     bounds,
@@ -81,10 +81,8 @@ def audit(
         for name, module in _RULES.items()
         if hasattr(module, "remarks") and (frame["rule"] == name).any()
     }
-    _write(frame, output_csv)
-    with atomic_write(output_md) as unfinished:
-        text = summary(document.study, frame, RULES, remarks)
-        unfinished.write_text(text, encoding="utf-8")
+    write_csv(output_csv, frame)
+    write_text(output_md, summary(document.study, frame, RULES, remarks))
 
 
 def audit_frame(document: Document) -> pd.DataFrame:
@@ -131,9 +129,8 @@ def audit_all(
     if not audits:
         raise UserError("no audits to put together; a document needs a folder with audit.yaml")
     frames = [pd.read_csv(Path(path), dtype=str, keep_default_na=False) for path in audits]
-    _write(pd.concat(frames), output_csv)
-    with atomic_write(output_md) as unfinished:
-        unfinished.write_text(summary_of_all(frames), encoding="utf-8")
+    write_csv(output_csv, pd.concat(frames))
+    write_text(output_md, summary_of_all(frames))
 
 
 def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
@@ -145,8 +142,3 @@ def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
     frame = pd.read_csv(csv, dtype=str, keep_default_na=False)
     lines = [f"{study}: {says(defects_of(own))}" for study, own in frame.groupby("study")]
     return [*lines, f"{md}: the counts; {csv}: every check, and why"]
-
-
-def _write(frame: pd.DataFrame, path: str | os.PathLike) -> None:
-    with atomic_write(path) as unfinished:
-        frame.to_csv(unfinished, index=False, lineterminator="\n")

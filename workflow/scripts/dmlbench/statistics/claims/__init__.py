@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv
 from dmlbench.plan.studies.claims import METHODS, TABLE, Claim, Claims, StandIn, read_claims
 from dmlbench.plan.studies.mapping import read_mapping
 from dmlbench.statistics import classes
@@ -108,8 +108,7 @@ def claims(
         {study: read_published(path) for study, path in stand_ins.items()},
         note=note,
     )
-    with atomic_write(output) as unfinished:
-        verdicts.to_csv(unfinished, index=False, float_format="%.6g")
+    write_csv(output, verdicts, float_format="%.6g")
 
 
 def evaluated(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from dmlbench.errors import UserError
-from dmlbench.files import atomic_write
+from dmlbench.files import write_csv, write_text
 from dmlbench.statistics.claims import OURS, PRINTED, TEXTS
 from dmlbench.statistics.claims.decisions import INCONCLUSIVE
 from dmlbench.statistics.claims.verdicts import NOT_RUN, OUT_OF_SCOPE, RULE, VERDICTS
@@ -94,13 +94,11 @@ def claims_of_all(
     frames = [read_claim_verdicts(file) for file in files]
     if not frames:
         raise UserError("no verdicts to put together; a document needs claims.yaml")
-    with atomic_write(csv) as unfinished:
-        pd.concat(frames, ignore_index=True).to_csv(unfinished, index=False)
+    write_csv(csv, pd.concat(frames, ignore_index=True))
     lines = ["# Claims", "", RULE, "", *table_of_counts(frames)]
     for frame in frames:
         lines += ["", f"## {frame['study'].iloc[0]}", "", *markdown(frame)]
-    with atomic_write(md) as unfinished:
-        unfinished.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    write_text(md, "\n".join([*lines, ""]))
 
 
 def counted(csv: str | os.PathLike, md: str | os.PathLike) -> list[str]:
