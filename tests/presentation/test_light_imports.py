@@ -12,7 +12,7 @@ NUMBERS = (
     "dmlbench.statistics.tournament",
     "dmlbench.presentation.table",
     "dmlbench.presentation.tables.scores",
-    "dmlbench.presentation.tables.tournament",
+    "dmlbench.presentation.tables.ranks",
     "dmlbench.presentation.report",
     "dmlbench.presentation.terminal",
 )

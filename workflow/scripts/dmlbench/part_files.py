@@ -19,8 +19,7 @@ from dmlbench.errors import UserError, unknown
 
 QUERIES = "queries.yaml"
 _LIBRARY = Path(__file__).parent
-
-_SEVERAL = {"presentation/figures"}
+_SEVERAL = {"presentation/figures", "presentation/tables"}
 
 
 def available(package: str) -> tuple[str, ...]:

@@ -163,9 +163,9 @@ def build(package: str, name: str, *, context: dict | None = None, **given):
     configured = _configured(package, name)
     facts = options(package, name).keys() - configured.keys()
     check_options(package, name, {key: value for key, value in given.items() if key not in facts})
-    contents = vars(_module(package, file_of(package, name)))
+    classes = inspect.getmembers(_module(package, file_of(package, name)), inspect.isclass)
     own = part_of(package, name)
-    part = next(value for key, value in contents.items() if is_class_of(own, key))
+    part = next(each for key, each in classes if is_class_of(own, key))
     takes = inspect.signature(part).parameters.keys() - configured.keys()
     context = {key: value for key, value in (context or {}).items() if key in takes}
     return part(**context, **_as_of_part(queries(package).get(name, {}), given))

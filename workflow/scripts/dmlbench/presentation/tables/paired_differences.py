@@ -19,9 +19,6 @@ from dmlbench.statistics.summary import of_rule
 from dmlbench.values import Fact, Metric
 from dmlbench.words import counted
 
-QUERIES_OF_SPLITS = True
-"""Queries are read only where there are several splits of the classes."""
-
 _BASE = "base"
 _MEANS = ("reference", "value", "difference")
 _IMAGES = {"test": "test", "train": "training", "validation": "validation"}
@@ -41,6 +38,9 @@ class PairedDifferences(Kind):
         queries: for each row the file of its run's queries; with several splits of the classes
             they give the scores of each class.
     """
+
+    QUERIES_OF_SPLITS = True
+    """Queries are read only where there are several splits of the classes."""
 
     metrics: Sequence[Metric]
     role: Literal["train", "validation", "test"] = "test"
