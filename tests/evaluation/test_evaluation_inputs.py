@@ -145,8 +145,8 @@ REFUSED = [
     ({"memory": 0}, "memory=0; allowed: a positive number of bytes"),
     ({"memory": float("nan")}, "memory=nan; allowed: a positive number"),
     ({"memory": "1"}, "memory='1'; allowed: a positive number"),
-    ({"restarts": 1.5}, "restarts=1.5; allowed: 1 to any number"),
-    ({"restarts": "2"}, "restarts='2'; allowed: 1 to any number"),
+    ({"restarts": 1.5}, "restarts: 1.5; allowed: a whole number of at least 1"),
+    ({"restarts": "2"}, "restarts: '2'; allowed: a whole number of at least 1"),
     ({"seeds": torch.tensor([0.5])}, "seeds=(0.5,); allowed"),
 ]
 

@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from dmlbench.errors import UserError
 from dmlbench.presentation import style
 from dmlbench.presentation.embedding_map import _apart, _hues, _thumbnails, embedding_map
 
@@ -49,14 +48,6 @@ def test_a_collapsed_embedding_and_two_images_draw(clusters):
     vectors, labels, images = clusters
     drawn({"collapsed": np.ones_like(vectors)}, labels, images, 0)
     drawn({"tiny": vectors[:3]}, labels[:3], images[:3], 0)
-
-
-def test_numbers_must_agree(clusters):
-    vectors, labels, images = clusters
-    with pytest.raises(UserError, match="32 embeddings in 'a', 31 labels, 32 images"):
-        drawn({"a": vectors}, labels[1:], images, 0)
-    with pytest.raises(UserError, match="at least one"):
-        drawn({}, labels, images, 0)
 
 
 def test_ink_is_tinted_whatever_the_paper():

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from dmlbench.errors import UserError
 from dmlbench.statistics.aggregation import no_scores
 from dmlbench.statistics.agreement import agreement, agreement_of_all, counted, summary
 from dmlbench.statistics.audit import audit
@@ -84,12 +83,6 @@ def test_a_terminal_shows_every_verdict_of_every_paper_and_the_files(tmp_path):
         "a: 1,237 printed numbers: 1 inconclusive, 1,234 not run, 1 cannot be, 1 cited",
         f"all.md: the counts; {tmp_path / 'all.csv'}: every number with its verdict",
     ]
-
-
-def test_without_papers_there_is_one_line_and_no_file(tmp_path):
-    with pytest.raises(UserError, match="no verdicts to put together; a document needs printed"):
-        agreement_of_all([], tmp_path / "all.csv", tmp_path / "all.md")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import re
 
 import pandas as pd
 import pytest
-from dmlbench.errors import UserError
 from dmlbench.marked_text import read_marked
 from dmlbench.statistics.claims import COLUMNS
 from dmlbench.statistics.claims.summary import claims_of_all, counted, counts, in_rows
@@ -107,9 +106,3 @@ def test_a_terminal_shows_every_verdict_of_every_paper_and_the_files(tmp_path):
         "a, ours: 4 claims: 1 equivalent, 1 inconclusive, 1 not run, 1 out of scope",
         f"all.md: the claims with their verdicts; {csv}: the same with all numbers",
     ]
-
-
-def test_without_papers_there_is_one_line_and_no_file(tmp_path):
-    with pytest.raises(UserError, match="no verdicts to put together; a document needs claims"):
-        claims_of_all([], tmp_path / "all.csv", tmp_path / "all.md")
-    assert not list(tmp_path.iterdir())

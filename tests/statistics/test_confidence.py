@@ -181,8 +181,6 @@ def test_answers_are_those_of_test_queries_under_one_rule(file_of_queries):
     )
     assert read_answers(rows, [path], metric="nmi", **options) == {}
     assert read_answers(rows, [], metric="mrr", **options) == {}
-    with pytest.raises(UserError, match="1 rows and 2 files of queries"):
-        read_answers(rows, [path, path], metric="mrr", **options)
 
 
 def test_what_does_not_go_together_is_named():

@@ -1,13 +1,10 @@
 """k-means by faiss or by torch: Lloyd's algorithm over rows that an engine holds."""
 
-from numbers import Integral
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dmlbench.errors import UserError
-
-ENGINES = ("auto", "faiss", "torch")
+from dmlbench.errors import check_count
 
 
 class Clusters(NamedTuple):
@@ -59,17 +56,9 @@ def kmeans(
         device: where to search.
 
     Raises:
-        UserError: clusters, restarts, iterations or engine out of range.
+        UserError: restarts is not a whole number of at least 1.
     """
-    for name, value, largest in (
-        ("clusters", clusters, len(vectors)),
-        ("restarts", restarts, None),
-        ("iterations", iterations, None),
-    ):
-        if not isinstance(value, Integral) or value < 1 or (largest and value > largest):
-            raise UserError(f"{name}={value!r}; allowed: 1 to {largest or 'any number'}")
-    if engine not in ENGINES:
-        raise UserError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
+    check_count("restarts", restarts, least=1)
     points = _points(engine, vectors, device)
     generator = np.random.default_rng(seed)
     best = None

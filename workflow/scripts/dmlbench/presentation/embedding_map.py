@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 from sklearn.manifold import TSNE
 
-from dmlbench.errors import UserError
 from dmlbench.presentation import style
 
 _SIDE = 1500
@@ -45,12 +44,8 @@ def embedding_map(
         seed: picks the classes and images and starts t-SNE.
         title: printed above the panels.
         classes, per_class: the most that are shown; classes with most images first.
-
-    Raises:
-        UserError: no embeddings, or their number differs from that of the labels or images.
     """
     labels, images = np.asarray(labels), np.asarray(images)
-    _check(embeddings, labels, images)
     chosen = _subset(labels, classes, per_class, np.random.default_rng(seed))
     names, members = np.unique(labels[chosen], return_inverse=True)
     palette = _hues(len(names))
@@ -77,17 +72,6 @@ def embedding_map(
             fontsize=8.5,
         )
     return figure
-
-
-def _check(embeddings: Mapping[str, np.ndarray], labels: np.ndarray, images: np.ndarray) -> None:
-    if not embeddings:
-        raise UserError("no embeddings to map; allowed: at least one")
-    for panel, vectors in embeddings.items():
-        if not len(vectors) == len(labels) == len(images):
-            raise UserError(
-                f"embedding map: {len(vectors)} embeddings in {panel!r}, {len(labels)} labels, "
-                f"{len(images)} images; allowed: the same number of each"
-            )
 
 
 def _subset(labels, classes: int, per_class: int, generator) -> np.ndarray:

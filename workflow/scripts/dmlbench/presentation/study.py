@@ -7,7 +7,6 @@ from typing import Any, NotRequired, TypedDict
 
 import pandas as pd
 
-from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._sentences import SIGNIFICANT
 from dmlbench.presentation.names import name
@@ -118,15 +117,8 @@ class Headline:
 
 
 def read_tournament(study: StudyPage) -> pd.DataFrame:
-    """The study's tournament, with a column `title` of display names.
-
-    Raises:
-        UserError: the file has no row.
-    """
-    file = study["tournament"]["parquet"]
-    frame = pd.read_parquet(file)
-    if frame.empty:
-        raise UserError(f"{file}: a tournament without methods; allowed: at least 1")
+    """The study's tournament, with a column `title` of display names."""
+    frame = pd.read_parquet(study["tournament"]["parquet"])
     return frame.assign(title=[name(study["titles"], method) for method in frame["method"]])
 
 

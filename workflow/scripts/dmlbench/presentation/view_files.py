@@ -16,7 +16,7 @@ from dmlbench.data.embeddings import Embedded, read_embeddings
 from dmlbench.plan.catalogs.rows import all_but
 from dmlbench.plan.catalogs.where import Where, has_variant
 from dmlbench.presentation import table
-from dmlbench.statistics.aggregation import collect, no_scores, row_of
+from dmlbench.statistics.aggregation import collect, row_of
 from dmlbench.statistics.placement import read_placed
 from dmlbench.statistics.printed import read_printed_settings
 
@@ -58,7 +58,7 @@ def write_table(
         tables: tables of the experiments that it shows.
         files: format (`csv`, `md`, `tex`, `html`) -> file to write.
     """
-    shown = _collected(scores, facts, tables)
+    shown = collect(facts["rows"], scores, tables=tables)
     if trials:
         searched = zip(facts["searches"], map(pd.read_parquet, trials), strict=True)
         shown = Searched(dict(searched), shown)
@@ -99,7 +99,7 @@ def write_figure(
     """
     facts = facts | {"arrays": _arrays(arrays), "board": board}
     view = build("presentation/figures", facts, printed)
-    _save(view(_collected(scores, facts, tables)), facts, files)
+    _save(view(collect(facts["rows"], scores, tables=tables)), facts, files)
 
 
 def write_embedding_map(
@@ -175,13 +175,6 @@ def _fits(number, where: Where, *, placed: bool) -> bool:
         if not free and getattr(number, column) not in wanted:
             return False
     return where.variant is None or not placed or has_variant(number.variant, where.variant)
-
-
-def _collected(scores: Sequence[Path], facts: dict, tables: Sequence[Path]) -> pd.DataFrame:
-    """The long table of a view; empty if it shows no scores."""
-    if not scores and not tables:
-        return no_scores()
-    return collect(facts["rows"], scores, tables=tables)
 
 
 def _arrays(files: Sequence[Path]) -> dict[int | str, dict[str, np.ndarray]]:

@@ -76,14 +76,8 @@ def row_of(columns: Mapping[str, Any]) -> Coordinates:
     """The row with these columns (others are ignored).
 
     `variant`, `fold` and optional coordinates may be missing.
-
-    Raises:
-        UserError: a column is missing.
     """
     given = {"variant": "", "fold": ""} | OPTIONAL | dict(columns)
-    for column in ROW:
-        if column not in given:
-            raise UserError(f"a row without {column} ({columns}); needed: {', '.join(ROW)}")
     return Coordinates(*(given[column] for column in ROW))
 
 
@@ -105,19 +99,13 @@ def collect(
             with the number in the file's name (`seed<n>.parquet`).
 
     Raises:
-        UserError: no files; rows and files of different number; a file whose columns or types
-            differ, or that names an unknown selection rule or role; two scores for one row,
-            role, selection and metric.
+        UserError: a file whose columns or types differ, or that names an unknown selection rule or
+            role; two scores for one row, role, selection and metric.
     """
-    if not score_files and not tables:
-        raise UserError("no score files to aggregate; a study needs at least one run")
-    if len(rows) != len(score_files):
-        raise UserError(
-            f"{len(rows)} rows and {len(score_files)} score files; allowed: one file per row"
-        )
     files = [Path(file) for file in score_files]
     read = {file: read_table(file) for file in dict.fromkeys(files)}
-    parts = [
+    parts = [SCHEMA.empty_table()]
+    parts += [
         _named(row, _of_run(row, read[file], file)) for row, file in zip(rows, files, strict=True)
     ]
     parts += [_read_experiment(Path(table)) for table in tables]

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dmlbench.errors import UserError
 from dmlbench.files import write_csv, write_text
 from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.plan.studies.mapping import read_mapping
-from dmlbench.statistics.aggregation import ROW, collect, no_scores, row_of
+from dmlbench.statistics.aggregation import ROW, collect, row_of
 from dmlbench.statistics.comparison import CITED
 from dmlbench.statistics.margins import with_margins
 from dmlbench.statistics.placement import KEY, read_placed
@@ -49,7 +48,7 @@ def agreement(
         UserError: as `aggregation.collect`, `comparison.compare` and `placement.read_placed`.
     """
     folder = Path(printed[0]).parent
-    scores = collect(rows, score_files, tables=tables) if score_files or tables else no_scores()
+    scores = collect(rows, score_files, tables=tables)
     recipe = read_mapping(folder).recipe
     if recipe:
         scores = scores[scores["recipe"].isin([recipe, ""])]
@@ -95,14 +94,8 @@ def summary(judged: pd.DataFrame) -> dict[str, Any]:
 def agreement_of_all(
     files: Iterable[str | os.PathLike], csv: str | os.PathLike, md: str | os.PathLike
 ) -> None:
-    """Write the verdicts of several documents in one CSV file, and their summary in Markdown.
-
-    Raises:
-        UserError: no documents.
-    """
+    """Write the verdicts of several documents in one CSV file, and their summary in Markdown."""
     frames = [pd.read_csv(file, dtype={"table": str}, keep_default_na=True) for file in files]
-    if not frames:
-        raise UserError("no verdicts to put together; a document needs printed numbers")
     write_csv(csv, pd.concat(frames, ignore_index=True))
     lines = ["# Printed numbers and ours", "", RULE, ""]
     lines += [f"| document | printed | {' | '.join(VERDICTS)} | mean difference |"]

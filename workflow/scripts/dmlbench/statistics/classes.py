@@ -62,11 +62,9 @@ def of_runs(
             published study that has the run.
 
     Raises:
-        UserError: rows and files of different number; a published study without the run; runs of
-            another encoding whose test classes have other images than those of this one.
+        UserError: a published study without the run; runs of another encoding whose test classes
+            have other images than those of this one.
     """
-    if len(rows) != len(queries):
-        raise UserError(f"{len(rows)} rows and {len(queries)} files of queries; allowed: one each")
     parts = [SCHEMA.empty_table().to_pandas()]
     images = {}
     for row, file in zip(rows, map(Path, queries), strict=True):

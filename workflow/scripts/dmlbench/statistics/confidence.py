@@ -53,12 +53,7 @@ def read_answers(
     Returns:
         row -> the metric of each query, a fraction, by image id in ascending order; empty for a
         metric that is not defined per query, such as nmi.
-
-    Raises:
-        UserError: rows and files of different number.
     """
-    if files and len(rows) != len(files):
-        raise UserError(f"{len(rows)} rows and {len(files)} files of queries; allowed: one per row")
     k = split_at_k(metric)
     column = "first_rank" if k and k[0] == "recall" else _KEPT.get(metric)
     if column is None:
@@ -71,7 +66,7 @@ def read_answers(
         if column == "first_rank":
             values = (values <= k[1]).astype(float) if k else 1 / values
         of_run[file] = values
-    return {row_of(row): of_run[file] for row, file in zip(rows, files, strict=False)}
+    return {row_of(row): of_run[file] for row, file in zip(rows, files, strict=bool(files))}
 
 
 def rank_confidence(

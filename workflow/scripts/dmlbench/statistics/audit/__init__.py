@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dmlbench.errors import UserError
+from dmlbench.errors import UserError as UserError
 from dmlbench.files import write_csv, write_text
 from dmlbench.statistics.audit import (
     bold,
@@ -122,12 +122,7 @@ def audit_all(
         audits: the CSV files that `audit` wrote.
         output_csv: their rows.
         output_md: the number of findings by document and kind.
-
-    Raises:
-        UserError: no audits.
     """
-    if not audits:
-        raise UserError("no audits to put together; a document needs a folder with audit.yaml")
     frames = [pd.read_csv(Path(path), dtype=str, keep_default_na=False) for path in audits]
     write_csv(output_csv, pd.concat(frames))
     write_text(output_md, summary_of_all(frames))

@@ -11,7 +11,7 @@ from dmlbench.files import write_csv
 from dmlbench.plan.studies.claims import METHODS, TABLE, Claim, Claims, StandIn, read_claims
 from dmlbench.plan.studies.mapping import read_mapping
 from dmlbench.statistics import classes
-from dmlbench.statistics.aggregation import collect, no_scores, read_scores
+from dmlbench.statistics.aggregation import collect, read_scores
 from dmlbench.statistics.agreement import selected
 from dmlbench.statistics.claims.contrasts import comparisons
 from dmlbench.statistics.claims.evidence import Elsewhere, Evidence, Ours, Printed
@@ -101,7 +101,7 @@ def claims(
         UserError: as `plan.studies.claims.read_claims`, `aggregation.collect` and `read_scores`.
     """
     folder = Path(folder)
-    scores = collect(rows, score_files, tables=tables) if score_files or tables else no_scores()
+    scores = collect(rows, score_files, tables=tables)
     verdicts = evaluated(
         folder,
         selected(scores, rows),
