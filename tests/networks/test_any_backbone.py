@@ -13,8 +13,8 @@ from dmlbench.networks.entry import as_text, entry_of
 from dmlbench.networks.weights import load_weights
 from dmlbench.networks.work import work_of
 from dmlbench.plan.catalogs import catalogues
-from dmlbench.plan.catalogs.catalogues import Network
-from dmlbench.plan.specs.spec import SpecNetwork, SpecWeights
+from dmlbench.plan.catalogs.catalogues import Network, SpecWeights
+from dmlbench.plan.specs.spec import SpecNetwork
 from torchvision import models
 
 HAS_TIMM = importlib.util.find_spec("timm") is not None

@@ -12,7 +12,7 @@ from dmlbench import registry
 from dmlbench.data.download import download
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.networks.weights import load_weights
-from dmlbench.plan.specs.spec import SpecWeights
+from dmlbench.plan.catalogs.catalogues import SpecWeights
 from safetensors.torch import save_file
 from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 from torchvision import models

@@ -14,8 +14,8 @@ from dmlbench.data.pixels import Pixels
 from dmlbench.errors import UserError
 from dmlbench.files import digest
 from dmlbench.networks.weights import load_weights
+from dmlbench.plan.catalogs.catalogues import SpecWeights
 from dmlbench.plan.catalogs.read import read_mapping
-from dmlbench.plan.specs.spec import SpecWeights
 from dmlbench.training.checkpoint import Checkpoint
 
 REPOSITORY = Path(__file__).resolve().parents[2]

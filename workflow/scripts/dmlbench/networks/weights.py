@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dmlbench.errors import DamagedError, UserError
 from dmlbench.files import digest
 from dmlbench.networks.backbones._published import Published
-from dmlbench.plan.specs.spec import SpecWeights
+from dmlbench.plan.catalogs.catalogues import SpecWeights
 
 _NAMED = 3
 

@@ -24,6 +24,7 @@ from dmlbench.plan.catalogs.choices import (
     SplitRule,
     Transform,
 )
+from dmlbench.values import Added
 
 
 class Archive(Model):
@@ -133,25 +134,33 @@ class Package(Model):
     member: str
 
 
-class Weights(Model):
-    """Published weights of a backbone: which file, and where from.
+class SpecWeights(Model):
+    """Weights that a run starts from.
 
     Attributes:
         sha256: of the file, or its first digits (8 to 31).
+    """
+
+    file: FileName
+    sha256: Sha256Start
+
+
+class Weights(SpecWeights):
+    """Published weights of a backbone: which file, and where from.
+
+    Attributes:
         urls: where it is published, tried in order after the mirrors; none if only a mirror or a
             package has it.
         package: holds the file, or its tensors by names that the backbone renames.
     """
 
-    file: FileName
-    sha256: Sha256Start
     urls: list[str] = []
     package: Package | None = None
     bytes: PositiveInt | None = None
 
 
-class Network(Model):
-    """A backbone with its pooling, its weights and its input.
+class NetworkValues(Model):
+    """What changes results of a backbone with its pooling, its weights and its input.
 
     Attributes:
         weights: what training starts from; none for random weights.
@@ -163,21 +172,18 @@ class Network(Model):
         mean, std: of its pixel values, one number per channel, in its order and scale.
         frozen: transforms of the images whose pooled features are computed once, instead of
             training the backbone; only heads learn, on these features. None to train it.
-        threads: CPU threads of a job that runs it.
     """
 
-    title: str
     backbone: Backbone
-    weights: Weights | None = None
-    pooling: Pooling = "average"
+    weights: SpecWeights | None = None
+    pooling: Pooling
     pixels: PositiveInt
     mode: Literal["gray", "rgb"]
     channels: Literal["rgb", "bgr"] = "rgb"
     scale: PositiveFloat = 1.0
     mean: list[float]
     std: list[PositiveFloat]
-    frozen: list[Transform] | None = None
-    threads: PositiveInt = 2
+    frozen: Annotated[list[Transform] | None, Added()] = None
 
     @field_validator("mean", "std")
     @classmethod
@@ -188,28 +194,39 @@ class Network(Model):
         return numbers
 
     @model_validator(mode="after")
-    def _parts_fit(self) -> "Network":
-        check_network(self)
+    def _parts_fit(self) -> "NetworkValues":
+        name = self.backbone.name
+        gives = registry.annotation("networks/backbones", name, "forward", "return")
+        if (self.pooling == "token") != (gives == "Token"):
+            fitting = [
+                kind for kind in get_args(Pooling) if (kind == "token") == (gives == "Token")
+            ]
+            raise ValueError(
+                f"pooling {self.pooling} does not fit backbone {name}; allowed: "
+                f"{', '.join(fitting)}"
+            )
+        if self.channels == "bgr" and self.mode == "gray":
+            raise ValueError("channels bgr does not fit mode gray; allowed: rgb")
+        for step in self.frozen or []:
+            if step.name not in (fixed := _fixed_transforms()):
+                raise ValueError(
+                    f"frozen: {step.name} is random, and features are computed once; allowed: "
+                    f"{', '.join(fixed)}"
+                )
         return self
 
 
-def check_network(network) -> None:
-    """Raise a ValueError unless pooling, channels and `frozen` fit the rest of the network."""
-    name = network.backbone.name
-    gives_token = registry.annotation("networks/backbones", name, "forward", "return") == "Token"
-    if (network.pooling == "token") != gives_token:
-        fitting = [kind for kind in get_args(Pooling) if (kind == "token") == gives_token]
-        raise ValueError(
-            f"pooling {network.pooling} does not fit backbone {name}; allowed: {', '.join(fitting)}"
-        )
-    if network.channels == "bgr" and network.mode == "gray":
-        raise ValueError("channels bgr does not fit mode gray; allowed: rgb")
-    for step in network.frozen or []:
-        if step.name not in (fixed := _fixed_transforms()):
-            raise ValueError(
-                f"frozen: {step.name} is random, and features are computed once; allowed: "
-                f"{', '.join(fixed)}"
-            )
+class Network(NetworkValues):
+    """An entry of the catalogue of networks.
+
+    Attributes:
+        threads: CPU threads of a job that runs it.
+    """
+
+    title: str
+    weights: Weights | None = None
+    pooling: Pooling = "average"
+    threads: PositiveInt = 2
 
 
 def check_installed(backbone: str) -> None:

@@ -6,7 +6,7 @@ from dmlbench import registry
 from dmlbench.errors import UserError, entry
 from dmlbench.image_folder import AbsentError
 from dmlbench.plan import paths
-from dmlbench.plan.catalogs.catalogues import Network
+from dmlbench.plan.catalogs.catalogues import NetworkValues
 from dmlbench.plan.catalogs.defaults import complete
 from dmlbench.plan.catalogs.naming import slug
 from dmlbench.plan.catalogs.rows import Row
@@ -15,7 +15,7 @@ from dmlbench.plan.specs import certified_runs, combinations, frozen, published_
 from dmlbench.plan.specs.data import Data
 from dmlbench.plan.specs.frozen import GIVEN
 from dmlbench.plan.specs.searches import Search
-from dmlbench.plan.specs.spec import Spec, SpecNetwork
+from dmlbench.plan.specs.spec import Spec
 from dmlbench.plan.views import score_files, views
 
 Files = dict[str, str | list[str]]
@@ -284,7 +284,7 @@ class Inputs:
         return {"weights": made("weights", file=weights.file)} if weights else {}
 
 
-def _packed(data: str, network: Network | SpecNetwork) -> Files:
+def _packed(data: str, network: NetworkValues) -> Files:
     packed = {"data": data, "size": network.pixels, "mode": network.mode}
     return {
         "pixels": made("pack", "pixels", **packed),

@@ -32,8 +32,8 @@ def frozen_name(name: str, network: Network) -> str:
 def frozen_network(frozen: str, name: str, network: Network) -> str:
     """The frozen network's entry of networks.yaml: all that a center crop shows, once."""
     size = network.pixels if network.pixels <= _SMALL else 7 * network.pixels // 8
-    values = network.model_dump(mode="json", exclude_defaults=True)
-    values["title"] = f"{network.title}, frozen"
+    values = {"title": f"{network.title}, frozen"}
+    values |= network.model_dump(mode="json", exclude_defaults=True, exclude={"title"})
     values["frozen"] = [{"name": "center_crop", "size": size}]
     written = as_yaml({frozen: values}, width=100, allow_unicode=True)
     return f"# {name} as it is: only heads learn, on its features.\n{written}"

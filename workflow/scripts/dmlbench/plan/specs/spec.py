@@ -1,22 +1,19 @@
 """A run's spec: everything that can change its result, and nothing else."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import BaseModel, NonNegativeInt, PositiveInt, model_validator
 
 from dmlbench import registry
-from dmlbench.plan.catalogs.catalogues import Pooling, check_installed, check_network
+from dmlbench.plan.catalogs.catalogues import NetworkValues, check_installed
 from dmlbench.plan.catalogs.choices import (
     Backbone,
     Choice,
-    FileName,
     Loss,
     Miner,
-    Model,
     Regularizer,
     Sampler,
-    Sha256Start,
     SplitRule,
     Transform,
 )
@@ -28,30 +25,11 @@ from dmlbench.plan.catalogs.recipes import check_objective
 from dmlbench.values import Added
 
 
-class SpecWeights(Model):
-    """Weights: a file's name and its sha256, or the first digits of it."""
-
-    file: FileName
-    sha256: Sha256Start
-
-
-class SpecNetwork(Model):
-    """The part of a network that changes results: its catalogue entry without title and threads."""
-
-    backbone: Backbone
-    weights: SpecWeights | None = None
-    pooling: Pooling
-    pixels: PositiveInt
-    mode: Literal["gray", "rgb"]
-    channels: Literal["rgb", "bgr"] = "rgb"
-    scale: PositiveFloat = 1.0
-    mean: list[float]
-    std: list[PositiveFloat]
-    frozen: Annotated[list[Transform] | None, Added()] = None
+class SpecNetwork(NetworkValues):
+    """The network of a run."""
 
     @model_validator(mode="after")
-    def _parts_fit(self) -> "SpecNetwork":
-        check_network(self)
+    def _is_installed(self) -> "SpecNetwork":
         # Only here: a catalogue may have entries that no run uses.
         check_installed(self.backbone.name)
         return self
