@@ -17,7 +17,7 @@ a plan and wherever a part is built. An annotation may be made of
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from annotated_types import Interval, Len, MultipleOf
 from pydantic import AfterValidator, AllowInfNan, ConfigDict, TypeAdapter, ValidationError
@@ -26,7 +26,7 @@ from dmlbench import part_files
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import check_metric, metric_names, quantity
 
-__all__ = ["Interval", "MultipleOf"]
+__all__ = ["Interval", "MultipleOf", "Part"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,18 @@ class Fact:
 
     def __class_getitem__(cls, kind: Any) -> Any:
         return Annotated[kind, cls]
+
+
+@dataclass_transform(kw_only_default=True)
+class Part:
+    """A part of the library; a subclass is a dataclass, without a decorator.
+
+    Its fields are its options (`dmlbench.registry`), given by name.
+    """
+
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
 def _parts_that(package: str, function: str, argument: str, annotation: str) -> list[str]:

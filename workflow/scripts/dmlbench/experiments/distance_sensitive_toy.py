@@ -14,9 +14,8 @@ from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments.gaussian_classes import METRICS
 from dmlbench.losses import build_loss
-from dmlbench.part import Part
 from dmlbench.samplers import build_sampler
-from dmlbench.values import Count, Interval, Positive
+from dmlbench.values import Count, Interval, Part, Positive
 
 METHODS = ("initial_features", "ranking", "distance_sensitive")
 

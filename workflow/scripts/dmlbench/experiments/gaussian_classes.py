@@ -8,8 +8,7 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._gaussian import draw_classes
 from dmlbench.experiments._outcome import Outcome, rows
-from dmlbench.part import Part
-from dmlbench.values import Count, Interval, Positive
+from dmlbench.values import Count, Interval, Part, Positive
 
 METHODS = ("input_space",)
 METRICS = (

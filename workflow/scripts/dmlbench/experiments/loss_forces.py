@@ -11,8 +11,7 @@ from dmlbench import registry
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
-from dmlbench.part import Part
-from dmlbench.values import Interval, TripletLoss, losses_of_triplets
+from dmlbench.values import Interval, Part, TripletLoss, losses_of_triplets
 
 METRICS = ("force", "kept")
 

@@ -10,8 +10,7 @@ from torch import nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss
-from dmlbench.part import Part
-from dmlbench.values import Interval, Positive
+from dmlbench.values import Interval, Part, Positive
 
 _APART = 0.5
 """Distance of anchor and positive in figure 2.5 and table 3.4."""

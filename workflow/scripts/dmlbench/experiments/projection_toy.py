@@ -13,11 +13,10 @@ from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.miners._representatives import anchored
-from dmlbench.part import Part
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import Batch, build_sampler
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import Count, CountOrZero, Interval, NotNegative, Positive
+from dmlbench.values import Count, CountOrZero, Interval, NotNegative, Part, Positive
 
 METHODS = ("plain", "anchored", "profs")
 METRICS = ("violated_constraints",)

@@ -10,8 +10,7 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
-from dmlbench.part import Part
-from dmlbench.values import Count, Interval
+from dmlbench.values import Count, Interval, Part
 
 METHODS = ("random", "closed_form")
 METRICS = ("recall_at_1", "r_precision", "map_at_r", "nmi", "ami", "f1")

@@ -13,11 +13,10 @@ from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
-from dmlbench.part import Part
 from dmlbench.plan.catalogs.defaults import defaults
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
-from dmlbench.values import Count, Interval, PairMiner, Positive, Share
+from dmlbench.values import Count, Interval, PairMiner, Part, Positive, Share
 
 METHODS = ("contrastive",)
 METRICS = ("recall_at_1", "nmi", "pi_intra", "pi_inter", "pi_ratio", "second_singular_value")

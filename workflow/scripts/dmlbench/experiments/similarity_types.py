@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
-from dmlbench.part import Part
 from dmlbench.plan.catalogs.defaults import defaults
-from dmlbench.values import Interval
+from dmlbench.values import Interval, Part
 
 _LABELS = torch.tensor([0, 0, 1, 2])
 """Of an anchor, its positive, its negative and another negative."""

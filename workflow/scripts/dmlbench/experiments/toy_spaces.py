@@ -7,8 +7,7 @@ import pandas as pd
 
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._outcome import Outcome, rows
-from dmlbench.part import Part
-from dmlbench.values import Interval, Positive
+from dmlbench.values import Interval, Part, Positive
 
 METHODS = ("interleaved", "adjacent", "separate")
 METRICS = ("recall_at_1", "nmi", "ami", "f1", "r_precision", "map_at_r")

@@ -14,8 +14,7 @@ from dmlbench.experiments._printed_forces import PRINTED
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
 from dmlbench.losses.distance_sensitive import ideal_rho
-from dmlbench.part import Part
-from dmlbench.values import Count, Interval
+from dmlbench.values import Count, Interval, Part
 
 METHODS = (
     "original_triplet",

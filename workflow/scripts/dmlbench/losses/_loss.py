@@ -7,12 +7,12 @@ from torch import Tensor, nn
 from dmlbench.losses._all_triplets import mean_over_triplets
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.losses._proxies import new_proxies
-from dmlbench.part import Part
 from dmlbench.tuples import Triplets
+from dmlbench.values import Part
 
 
 class Loss(Part, nn.Module):
-    """A module whose options are its fields (`dmlbench.part`)."""
+    """A module whose options are its fields (`dmlbench.values.Part`)."""
 
     def __new__(cls, *facts, **options):
         loss = super().__new__(cls)

@@ -8,9 +8,8 @@ from torch import Tensor
 from dmlbench.errors import UserError
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
-from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Added, Interval, Positive
+from dmlbench.values import Added, Interval, Part, Positive
 
 RESOLUTION = 2**30
 """Weights are counted in units of an anchor's largest weight divided by this."""

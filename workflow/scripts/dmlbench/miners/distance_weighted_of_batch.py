@@ -8,9 +8,8 @@ from torch import Tensor
 from dmlbench.miners._draw import draw_columns
 from dmlbench.miners._geometry import squared_distances
 from dmlbench.miners.distance_weighted import RESOLUTION, log_density
-from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Added, Interval, Positive
+from dmlbench.values import Added, Interval, Part, Positive
 
 
 class DistanceWeightedOfBatch(Part):

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
-from dmlbench.part import Part
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import Added
+from dmlbench.values import Added, Part
 
 
 class HardPairs(Part):

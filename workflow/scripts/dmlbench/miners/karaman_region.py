@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import squared_distances
-from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Added, Interval, Positive
+from dmlbench.values import Added, Interval, Part, Positive
 
 
 class KaramanRegion(Part):

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._geometry import similarities
-from dmlbench.part import Part
 from dmlbench.tuples import Pairs, all_pairs
-from dmlbench.values import Added, Interval
+from dmlbench.values import Added, Interval, Part
 
 
 class MultiSimilarity(Part):

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from dmlbench.miners._draw import choose_positives, draw_columns
-from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Added
+from dmlbench.values import Added, Part
 
 
 class Random(Part):

@@ -7,9 +7,8 @@ from torch import Tensor
 
 from dmlbench.miners._draw import choose_positives, draw_columns
 from dmlbench.miners._geometry import squared_distances
-from dmlbench.part import Part
 from dmlbench.tuples import Triplets, all_pairs
-from dmlbench.values import Added
+from dmlbench.values import Added, Part
 
 
 class SoftHard(Part):

@@ -2,8 +2,7 @@
 
 from torch import Tensor
 
-from dmlbench.part import Part
-from dmlbench.values import NotNegative
+from dmlbench.values import NotNegative, Part
 
 
 class EmbeddingL2(Part):

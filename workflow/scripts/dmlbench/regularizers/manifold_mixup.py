@@ -7,8 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dmlbench.part import Part
-from dmlbench.values import Positive
+from dmlbench.values import Part, Positive
 
 
 class Mixture(NamedTuple):

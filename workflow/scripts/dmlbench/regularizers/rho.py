@@ -1,9 +1,8 @@
 """Rho-regularization: at random, a negative and a positive are exchanged."""
 
-from dmlbench.part import Part
 from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets
-from dmlbench.values import Share
+from dmlbench.values import Part, Share
 
 
 class Rho(Part):

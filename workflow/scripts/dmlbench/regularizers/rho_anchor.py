@@ -2,10 +2,9 @@
 
 import torch
 
-from dmlbench.part import Part
 from dmlbench.regularizers._switch import partners, switch
 from dmlbench.tuples import Pairs, Triplets
-from dmlbench.values import Share
+from dmlbench.values import Part, Share
 
 
 class RhoAnchor(Part):

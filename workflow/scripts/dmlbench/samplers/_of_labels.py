@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import field
 
-from dmlbench.part import Part
 from dmlbench.samplers._checks import checked_labels
 from dmlbench.samplers._classes import ImagesByClass
+from dmlbench.values import Part
 
 
 class OfLabels(Part):

@@ -10,8 +10,7 @@ from typing import Annotated
 
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write, digest
-from dmlbench.part import Part
-from dmlbench.values import Count, Interval
+from dmlbench.values import Count, Interval, Part
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _SVG = (

@@ -12,8 +12,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from dmlbench.data.generators._characters import class_name, fonts
 from dmlbench.errors import UserError
 from dmlbench.files import atomic_write
-from dmlbench.part import Part
-from dmlbench.values import Interval, Seed
+from dmlbench.values import Interval, Part, Seed
 
 _OVERSAMPLING = 3
 _EPOCH = (1980, 1, 1, 0, 0, 0)

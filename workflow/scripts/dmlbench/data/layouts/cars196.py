@@ -9,8 +9,7 @@ from dmlbench.data.layouts import _cars196_lists as lists
 from dmlbench.data.layouts._lists import find, where
 from dmlbench.data.layouts._rows import COLUMNS
 from dmlbench.errors import UserError
-from dmlbench.part import Part
-from dmlbench.values import Added, CountOrZero
+from dmlbench.values import Added, CountOrZero, Part
 
 _BOX = ["x1", "y1", "x2", "y2"]
 _WHOLE, _FIRST_98 = 16_185, 8_054

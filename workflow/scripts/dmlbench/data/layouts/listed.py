@@ -12,9 +12,8 @@ from dmlbench.data.layouts._lists import need, places_of, subsets_of
 from dmlbench.data.layouts._rows import rows
 from dmlbench.data.layouts.subset_folders import ORDER
 from dmlbench.errors import UserError, check_known
-from dmlbench.part import Part
 from dmlbench.text_table import text_table
-from dmlbench.values import Added
+from dmlbench.values import Added, Part
 
 IMAGES_ONLY = True
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

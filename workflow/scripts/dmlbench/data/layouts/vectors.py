@@ -12,8 +12,8 @@ from dmlbench.data.layouts.subset_folders import ORDER
 from dmlbench.errors import UserError, check_known
 from dmlbench.image_folder import matrix_next_to
 from dmlbench.matrix_files import read_matrix
-from dmlbench.part import Part
 from dmlbench.text_table import check_filled, read_text_table
+from dmlbench.values import Part
 
 IMAGES_ONLY = True
 

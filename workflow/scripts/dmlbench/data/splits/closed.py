@@ -3,8 +3,7 @@
 import numpy as np
 import pandas
 
-from dmlbench.part import Part
-from dmlbench.values import Seed
+from dmlbench.values import Part, Seed
 
 FOLDS = 4
 

@@ -5,8 +5,7 @@ import pandas
 
 from dmlbench.data.splits._classes import halves, roles
 from dmlbench.errors import UserError
-from dmlbench.part import Part
-from dmlbench.values import InnerShare, Seed
+from dmlbench.values import InnerShare, Part, Seed
 
 
 class Fixed(Part):

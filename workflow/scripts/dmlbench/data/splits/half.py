@@ -6,8 +6,7 @@ import numpy as np
 import pandas
 
 from dmlbench.data.splits._classes import halves, roles
-from dmlbench.part import Part
-from dmlbench.values import Added, Seed
+from dmlbench.values import Added, Part, Seed
 
 _NONE = np.array([], dtype=int)
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas
 
 from dmlbench.data.splits._classes import folds, halves
-from dmlbench.part import Part
-from dmlbench.values import Seed
+from dmlbench.values import Part, Seed
 
 FOLDS = 10
 

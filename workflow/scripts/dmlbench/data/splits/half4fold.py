@@ -5,8 +5,7 @@ from typing import Annotated
 import pandas
 
 from dmlbench.data.splits._classes import equal_parts, folds, halves
-from dmlbench.part import Part
-from dmlbench.values import Added, Seed
+from dmlbench.values import Added, Part, Seed
 
 FOLDS = 4
 

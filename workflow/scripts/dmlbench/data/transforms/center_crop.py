@@ -5,8 +5,7 @@ from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.errors import UserError
-from dmlbench.part import Part
-from dmlbench.values import CropSize
+from dmlbench.values import CropSize, Part
 
 
 class CenterCrop(Part):

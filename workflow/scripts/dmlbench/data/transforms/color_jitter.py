@@ -9,8 +9,7 @@ from torch import Generator, Tensor
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms.to_float import ToFloat
 from dmlbench.errors import UserError
-from dmlbench.part import Part
-from dmlbench.values import Interval, NotNegative
+from dmlbench.values import Interval, NotNegative, Part
 
 RANDOM = True
 

@@ -6,8 +6,7 @@ from torch.nn.functional import affine_grid, grid_sample
 
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
-from dmlbench.part import Part
-from dmlbench.values import Angle, Positive, Range, Share
+from dmlbench.values import Angle, Part, Positive, Range, Share
 
 RANDOM = True
 

@@ -6,8 +6,7 @@ from torch import Generator, Tensor
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.errors import UserError
-from dmlbench.part import Part
-from dmlbench.values import CropSize
+from dmlbench.values import CropSize, Part
 
 RANDOM = True
 

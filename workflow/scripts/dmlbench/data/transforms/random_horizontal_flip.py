@@ -6,8 +6,7 @@ from torch import Generator, Tensor
 from dmlbench.data._threads import on_threads
 from dmlbench.data.transforms._random import uniform
 from dmlbench.data.transforms.to_float import ToFloat
-from dmlbench.part import Part
-from dmlbench.values import Share
+from dmlbench.values import Part, Share
 
 RANDOM = True
 

@@ -6,8 +6,7 @@ from torch import Generator, Tensor
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._random import fractions
 from dmlbench.data.transforms._resampling import resized
-from dmlbench.part import Part
-from dmlbench.values import Count, Positive, PositiveShare, Range
+from dmlbench.values import Count, Part, Positive, PositiveShare, Range
 
 RANDOM = True
 

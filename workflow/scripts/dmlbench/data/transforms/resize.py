@@ -7,8 +7,7 @@ from torch import Generator, Tensor
 
 from dmlbench.data.ragged import Ragged
 from dmlbench.data.transforms._resampling import resized
-from dmlbench.part import Part
-from dmlbench.values import Added, Count
+from dmlbench.values import Added, Count, Part
 
 
 class Resize(Part):

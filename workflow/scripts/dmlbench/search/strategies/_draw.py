@@ -6,10 +6,10 @@ from dataclasses import field
 import optuna
 from optuna.samplers import BaseSampler
 
-from dmlbench.part import Part
 from dmlbench.plan.catalogs.ranges import Parameter, Value
 from dmlbench.search.distributions import Values, distribution_of
 from dmlbench.training.seeds import derived_seed
+from dmlbench.values import Part
 
 
 class Drawn(Part):

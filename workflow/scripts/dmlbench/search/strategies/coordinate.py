@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 import optuna
 from optuna.trial import TrialState
 
-from dmlbench.part import Part
 from dmlbench.plan.catalogs.ranges import Parameter, Value
 from dmlbench.search.distributions import Values, values_of
 from dmlbench.search.trials import best_of
-from dmlbench.values import Count, Fact
+from dmlbench.values import Count, Fact, Part
 
 
 class Coordinate(Part):
