@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from dmlbench.presentation.numbers import duration, rounded
+from dmlbench.presentation.texts import duration, rounded
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """Rule agreement_document: a verdict for every printed number of one paper."""
 
 from dmlbench.job import job
-from dmlbench.presentation.names import REHEARSAL
+from dmlbench.presentation.texts import REHEARSAL
 from dmlbench.statistics.agreement import agreement
 
 with job(snakemake):

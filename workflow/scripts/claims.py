@@ -1,7 +1,7 @@
 """Rule claims_document: a verdict on every claim of one paper."""
 
 from dmlbench.job import job
-from dmlbench.presentation.names import REHEARSAL
+from dmlbench.presentation.texts import REHEARSAL
 from dmlbench.statistics.claims import claims
 
 with job(snakemake):

@@ -5,9 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from dmlbench.presentation._sentences import listed, minus
-from dmlbench.presentation.names import name
 from dmlbench.presentation.study import StudyPage
+from dmlbench.presentation.texts import listed, minus, name
 
 _OVER = "95 % intervals over losses"
 

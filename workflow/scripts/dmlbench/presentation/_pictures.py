@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.texts import rounded
 
 _CURVE, _AIR = (150, 40), 3
 """Units of a curve, which a page may show larger, and those around it."""

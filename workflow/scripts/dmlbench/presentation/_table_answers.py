@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 
 from dmlbench.presentation import _order_answers, _variants
-from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
-from dmlbench.presentation.names import name, points
 from dmlbench.presentation.study import StudyPage
+from dmlbench.presentation.texts import SIGNIFICANT, listed, minus, name, points
 from dmlbench.statistics.aggregation import read_scores
 from dmlbench.statistics.equivalence import MOST_RUNS, POWER
 from dmlbench.statistics.paired import pairs_needed

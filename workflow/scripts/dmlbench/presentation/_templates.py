@@ -10,8 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from dmlbench.files import write_text
-from dmlbench.presentation.names import REHEARSAL
-from dmlbench.presentation.numbers import duration, rounded
+from dmlbench.presentation.texts import REHEARSAL, duration, rounded
 
 TEMPLATES = Path(__file__).parent / "templates"
 

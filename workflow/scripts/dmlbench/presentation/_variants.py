@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from dmlbench.presentation.names import name
+from dmlbench.presentation.texts import name
 
 
 def parts(variant: str) -> dict[str, str]:

@@ -12,11 +12,9 @@ import pandas as pd
 from dmlbench.errors import unknown
 from dmlbench.evaluation.names import quantity
 from dmlbench.plan.catalogs.rows import EXPERIMENT
-from dmlbench.presentation._sentences import SIGNIFICANT, listed, minus
 from dmlbench.presentation._table_answers import ANSWERING
-from dmlbench.presentation.names import name, points
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import StudyPage, near_first, read_tournament
+from dmlbench.presentation.texts import SIGNIFICANT, listed, minus, name, points, rounded
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.statistics.tournament import rank_by_year

@@ -24,8 +24,8 @@ from dmlbench.plan.studies.mapping import cell_of
 from dmlbench.plan.views import score_files
 from dmlbench.presentation._latex import side_by_side
 from dmlbench.presentation._templates import write_page
-from dmlbench.presentation.names import name
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.texts import name
 from dmlbench.program import errors_in_one_line
 from dmlbench.statistics.aggregation import no_scores
 from dmlbench.statistics.agreement import selected

@@ -7,8 +7,8 @@ from dmlbench.files import write_text
 from dmlbench.presentation._latex import escape
 from dmlbench.presentation._templates import link
 from dmlbench.presentation.answer import answer
-from dmlbench.presentation.names import EXPLAINED, REHEARSAL
 from dmlbench.presentation.study import StudyPage
+from dmlbench.presentation.texts import EXPLAINED, REHEARSAL
 
 _HEAD = r"""% pdflatex {name}
 \documentclass[a3paper]{{article}}

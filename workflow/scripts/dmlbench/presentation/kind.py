@@ -9,8 +9,8 @@ import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants
-from dmlbench.presentation.names import name, selected, with_unit
 from dmlbench.presentation.table import Column, Table, TableRow, known
+from dmlbench.presentation.texts import name, selected, with_unit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

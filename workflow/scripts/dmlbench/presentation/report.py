@@ -16,9 +16,9 @@ from dmlbench.plan.records.verify import differences
 from dmlbench.presentation._pictures import scatter, stacked_bar
 from dmlbench.presentation._templates import write_page
 from dmlbench.presentation.answer import answer
-from dmlbench.presentation.names import EXPLAINED, SELECTIONS, name
 from dmlbench.presentation.run_facts import ending_of, endings
 from dmlbench.presentation.study import StudyPage, headline, read_tournament
+from dmlbench.presentation.texts import EXPLAINED, SELECTIONS, name
 from dmlbench.statistics.agreement import summary
 from dmlbench.statistics.audit import RULES
 from dmlbench.statistics.audit.defects import defects_of, findings_of, says

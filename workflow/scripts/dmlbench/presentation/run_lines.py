@@ -11,8 +11,7 @@ from dmlbench.parquet import read_table
 from dmlbench.plan import paths
 from dmlbench.plan.catalogs.rows import COORDINATES, Row
 from dmlbench.plan.specs.plan import Plan
-from dmlbench.presentation.names import name
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.texts import name, rounded
 
 _NO_SCORES = {"epoch", "learning_rate", "loss", "zero_losses"}
 """Columns of a history besides the watched scores."""

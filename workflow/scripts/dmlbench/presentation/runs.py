@@ -13,8 +13,8 @@ from dmlbench.plan import paths
 from dmlbench.plan.catalogs.rows import COORDINATES, OPTIONAL
 from dmlbench.presentation._queries import NEIGHBORS, sheet_of
 from dmlbench.presentation._templates import link, write_page
-from dmlbench.presentation.names import SELECTIONS, name
 from dmlbench.presentation.run_facts import RunFacts, endings, look
+from dmlbench.presentation.texts import SELECTIONS, name
 from dmlbench.statistics.aggregation import read_scores
 from dmlbench.statistics.summary import in_units
 

@@ -8,8 +8,7 @@ from typing import Any, NotRequired, TypedDict
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation._sentences import SIGNIFICANT
-from dmlbench.presentation.names import name
+from dmlbench.presentation.texts import SIGNIFICANT, name
 from dmlbench.statistics.aggregation import in_rows, read_scores
 from dmlbench.statistics.summary import select
 

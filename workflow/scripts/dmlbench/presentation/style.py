@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from dmlbench.files import atomic_write
 from dmlbench.presentation._variants import without
-from dmlbench.presentation.names import TOY_NUMBERS
+from dmlbench.presentation.texts import TOY_NUMBERS
 
 INK = "#1f2430"
 SOFT = "#6b7280"

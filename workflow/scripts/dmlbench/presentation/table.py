@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from dmlbench.files import write_text
 from dmlbench.presentation import _html, _latex, _markdown
-from dmlbench.presentation.names import REHEARSAL, TOY_NUMBERS
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.texts import REHEARSAL, TOY_NUMBERS, rounded
 
 BEST, SECOND, PLAIN = "best", "second", ""
 

@@ -5,9 +5,8 @@ import textwrap
 from collections.abc import Sequence
 
 from dmlbench.presentation.answer import answer
-from dmlbench.presentation.names import REHEARSAL, SELECTIONS, name
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.study import StudyPage, headline, read_tournament
+from dmlbench.presentation.texts import REHEARSAL, SELECTIONS, name, rounded
 from dmlbench.words import counted
 
 _WIDTH = 78

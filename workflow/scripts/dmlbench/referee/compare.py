@@ -10,10 +10,8 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.evaluation.names import kind, quantity
 from dmlbench.matrix_files import read_matrix
-from dmlbench.presentation._sentences import minus
-from dmlbench.presentation.names import name, points
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Column, Table, TableRow, known
+from dmlbench.presentation.texts import minus, name, points, rounded
 from dmlbench.referee.embeddings import read_labels, suspicions
 from dmlbench.statistics.equivalence import (
     ALPHA,

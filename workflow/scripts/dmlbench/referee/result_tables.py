@@ -7,10 +7,8 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation._sentences import listed, minus
-from dmlbench.presentation.names import name, points
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Table, TableRow, known, legend
+from dmlbench.presentation.texts import listed, minus, name, points, rounded
 from dmlbench.statistics.equivalence import (
     ALPHA,
     POWER,

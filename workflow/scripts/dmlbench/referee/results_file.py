@@ -7,7 +7,7 @@ import pandas as pd
 
 from dmlbench.errors import UserError, check_known
 from dmlbench.evaluation.names import metric_names, quantity
-from dmlbench.presentation.names import name
+from dmlbench.presentation.texts import name
 from dmlbench.statistics.aggregation import DEFAULTS
 from dmlbench.text_table import read_text_table
 

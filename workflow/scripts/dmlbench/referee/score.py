@@ -10,9 +10,8 @@ from dmlbench.evaluation import bootstrap, evaluate
 from dmlbench.evaluation.names import RETRIEVAL, kind, metric_names, quantity
 from dmlbench.evaluation.scoring import caveats
 from dmlbench.matrix_files import read_matrix
-from dmlbench.presentation.names import with_unit
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.texts import rounded, with_unit
 from dmlbench.referee.embeddings import (
     Labels,
     first_of_copies,

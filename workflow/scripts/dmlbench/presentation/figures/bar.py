@@ -14,7 +14,7 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation._scores import pick, placed_values, present, printed_values
 from dmlbench.presentation.figures._mark import Mark
-from dmlbench.presentation.numbers import brief
+from dmlbench.presentation.texts import brief
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Count, Metric, Printed, RankingMetric
 

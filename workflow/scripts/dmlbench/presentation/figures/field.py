@@ -13,9 +13,8 @@ from dmlbench.errors import UserError, unknown
 from dmlbench.presentation import style
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import placed_values
-from dmlbench.presentation._sentences import minus
 from dmlbench.presentation.figures._mark import Mark
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.texts import minus, rounded
 from dmlbench.values import Fact, Metric, Printed
 
 _NAMES = "APN"

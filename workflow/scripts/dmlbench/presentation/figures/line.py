@@ -15,8 +15,7 @@ from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.figures._mark import Mark
-from dmlbench.presentation.names import name
-from dmlbench.presentation.numbers import brief
+from dmlbench.presentation.texts import brief, name
 from dmlbench.statistics.summary import select, summarize
 from dmlbench.values import Count, Fact, Metric, Printed, RankingMetric
 

@@ -9,11 +9,9 @@ from dmlbench.errors import UserError
 from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.presentation import style
 from dmlbench.presentation._ranks import ranking
-from dmlbench.presentation._sentences import minus
 from dmlbench.presentation.figures._mark import Mark
 from dmlbench.presentation.figures.line import spread_out
-from dmlbench.presentation.names import SELECTIONS
-from dmlbench.presentation.numbers import rounded
+from dmlbench.presentation.texts import SELECTIONS, minus, rounded
 from dmlbench.statistics.friedman import critical_difference, groups
 from dmlbench.statistics.printed import as_scores, display_table
 from dmlbench.statistics.tournament import rank_by_year, ranked, tournament

@@ -14,10 +14,9 @@ from dmlbench.presentation import _variants, style
 from dmlbench.presentation._points import points
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import pick, placed_values, present, printed_values
-from dmlbench.presentation._sentences import minus
 from dmlbench.presentation.figures._mark import Mark
-from dmlbench.presentation.names import points as unit_of_differences
-from dmlbench.presentation.numbers import brief, rounded
+from dmlbench.presentation.texts import brief, minus, rounded
+from dmlbench.presentation.texts import points as unit_of_differences
 from dmlbench.statistics.correlation import correlate
 from dmlbench.statistics.summary import in_units, select, summarize
 from dmlbench.values import Fact, Metric, Printed

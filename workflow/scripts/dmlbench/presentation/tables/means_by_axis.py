@@ -9,8 +9,8 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Column, Table, TableRow, legend, summarized
+from dmlbench.presentation.texts import in_percent
 
 
 class MeansByAxis(Kind):

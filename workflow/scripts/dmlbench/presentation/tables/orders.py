@@ -6,11 +6,9 @@ import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation._orders import by_metric
-from dmlbench.presentation._sentences import minus
 from dmlbench.presentation.kind import Kind, bounded
-from dmlbench.presentation.names import in_percent
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Table
+from dmlbench.presentation.texts import in_percent, minus, rounded
 from dmlbench.statistics.generalizability import AHEAD, CELL, INTERACTIONS, agreements, shares
 from dmlbench.statistics.order_means import averaged, lengthened, over_cells
 from dmlbench.values import Count, Metric

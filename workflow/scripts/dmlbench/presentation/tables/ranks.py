@@ -8,8 +8,8 @@ import pandas as pd
 
 from dmlbench.presentation._ranks import ranked_by, ranking
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.numbers import rounded
 from dmlbench.presentation.table import Column, Table
+from dmlbench.presentation.texts import rounded
 from dmlbench.statistics.printed import as_scores
 from dmlbench.statistics.tournament import read_repeats, tournament
 from dmlbench.values import Fact, Printed, RankingMetric

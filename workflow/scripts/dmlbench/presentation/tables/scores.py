@@ -8,8 +8,8 @@ import pandas as pd
 from dmlbench.errors import UserError, unknown
 from dmlbench.presentation import _next_to_printed, _variants
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Cell, Column, Table, TableRow, legend
+from dmlbench.presentation.texts import in_percent
 from dmlbench.statistics.comparison import BOTH, CITED, compare
 from dmlbench.statistics.placement import KEY, nothing_printed
 from dmlbench.values import Interval, Metric, Printed

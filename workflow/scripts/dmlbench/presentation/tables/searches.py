@@ -11,8 +11,8 @@ import pandas as pd
 from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation.kind import Kind
-from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Column, Table, legend
+from dmlbench.presentation.texts import in_percent
 from dmlbench.statistics.summary import select
 from dmlbench.values import Printed, RankingMetric
 

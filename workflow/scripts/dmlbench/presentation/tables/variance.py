@@ -6,8 +6,8 @@ import pandas as pd
 
 from dmlbench.presentation import _variants
 from dmlbench.presentation.kind import Kind, bounded
-from dmlbench.presentation.names import in_percent
 from dmlbench.presentation.table import Table
+from dmlbench.presentation.texts import in_percent
 from dmlbench.statistics.other_classes import ABOUT, SEED, SPLIT
 from dmlbench.statistics.spread import spread_of_methods
 from dmlbench.statistics.summary import select
