@@ -1,6 +1,6 @@
 # Needs:  PLAN, RUNS and INPUTS of common.smk
 # Leaves: what the rules look up by their wildcards: for all rules, then by stage. No rules.
-from dmlbench.plan.catalogs.defaults import complete
+from dmlbench.plan.catalogs.naming import complete
 
 run_of = in_one_line(lambda wildcards: RUNS.find(wildcards.run))
 

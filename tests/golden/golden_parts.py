@@ -16,7 +16,7 @@ from dmlbench.data.ragged import Ragged
 from dmlbench.experiments import build_experiment
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
-from dmlbench.plan.catalogs.defaults import defaults
+from dmlbench.plan.catalogs.naming import defaults
 from dmlbench.plan.catalogs.ranges import Parameter
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import Batch, LearnsFromEmbeddings, build_sampler

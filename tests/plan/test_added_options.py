@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 from dmlbench import part_files, registry
 from dmlbench.errors import UserError
-from dmlbench.plan.catalogs import defaults, identity
+from dmlbench.plan.catalogs import identity, naming
 from dmlbench.plan.catalogs.choices import _CHECKED, Loss
 from dmlbench.plan.catalogs.recipes import Optimizer
 from dmlbench.plan.specs.spec import Spec, complete
@@ -23,7 +23,7 @@ NOT_NAMED = {"search/pruners", "search/strategies"}
 
 def forget():
     """Forget what was read from the source of parts."""
-    for module in (part_files, registry, defaults, identity):
+    for module in (part_files, registry, naming, identity):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -162,7 +162,7 @@ def test_another_value_of_an_added_option_is_another_result(adding, package):
 def test_defaults_of_all_types_are_left_out(adding, kind, default, same, other):
     adding("losses", kind=f"Annotated[{kind}, Added()]", default=default)
     plain = {"name": "contrastive", "margin": 0.5}
-    completed = defaults.complete(Loss(name="contrastive"))
+    completed = naming.complete(Loss(name="contrastive"))
     assert completed == plain | {"later": same}
     assert identity.identified("losses", completed) == plain
     assert identity.identified("losses", plain | {"later": other}) == plain | {"later": other}
@@ -172,7 +172,7 @@ def test_what_is_preferred_is_of_new_recipes_and_the_library_alone(adding):
     adding("losses", kind="Annotated[float, Added(preferred=2.0)]")
     assert registry.preferred("losses", "contrastive") == {"later": 2.0}
     plain = {"name": "contrastive", "margin": 0.5}
-    completed = defaults.complete(Loss(name="contrastive"))
+    completed = naming.complete(Loss(name="contrastive"))
     assert completed == plain | {"later": 1.0}
     assert identity.identified("losses", completed) == plain
 

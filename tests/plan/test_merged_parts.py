@@ -2,7 +2,7 @@
 
 import pytest
 from dmlbench import registry
-from dmlbench.plan.catalogs import defaults, identity
+from dmlbench.plan.catalogs import identity, naming
 from dmlbench.plan.catalogs.choices import Loss, Sampler
 from dmlbench.plan.specs.spec import Spec
 from dmlbench.plan.specs.versions import versions
@@ -145,4 +145,4 @@ def test_what_is_identified_is_read_again_as_the_same(merged, number, fixed):
 
 
 def complete_with(package, choice):
-    return {"name": choice["name"]} | defaults.defaults(package, choice["name"]) | choice
+    return {"name": choice["name"]} | naming.defaults(package, choice["name"]) | choice

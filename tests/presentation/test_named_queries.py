@@ -3,7 +3,7 @@
 import pytest
 from dmlbench import part_files, registry
 from dmlbench.plan.catalogs.choices import TableKind
-from dmlbench.plan.catalogs.defaults import complete
+from dmlbench.plan.catalogs.naming import complete
 from kind_examples import FACTS, scores
 from kinds import build
 

@@ -13,7 +13,7 @@ from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
-from dmlbench.plan.catalogs.defaults import defaults
+from dmlbench.plan.catalogs.naming import defaults
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import build_sampler
 from dmlbench.values import Count, Interval, PairMiner, Part, Positive, Share

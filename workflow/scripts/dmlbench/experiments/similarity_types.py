@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dmlbench.experiments._outcome import Outcome, rows
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
-from dmlbench.plan.catalogs.defaults import defaults
+from dmlbench.plan.catalogs.naming import defaults
 from dmlbench.values import Interval, Part
 
 _LABELS = torch.tensor([0, 0, 1, 2])

@@ -14,7 +14,7 @@ from dmlbench.miners import build_miner
 from dmlbench.networks.embedder import Embedder
 from dmlbench.networks.synchronized_batchnorm import synchronized
 from dmlbench.networks.weights import load_weights
-from dmlbench.plan.catalogs.defaults import complete
+from dmlbench.plan.catalogs.naming import complete
 from dmlbench.plan.specs.spec import Spec
 from dmlbench.regularizers import build_regularizer
 from dmlbench.samplers import Sampler, build_sampler

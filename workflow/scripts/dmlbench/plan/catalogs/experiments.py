@@ -4,9 +4,8 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dmlbench import registry
 from dmlbench.plan.catalogs.choices import Choice, Model
-from dmlbench.plan.catalogs.defaults import complete
 from dmlbench.plan.catalogs.identity import identified
-from dmlbench.plan.catalogs.naming import digest_of
+from dmlbench.plan.catalogs.naming import complete, digest_of
 
 
 class ExperimentChoice(Choice):

@@ -7,8 +7,7 @@ from dmlbench.errors import UserError, entry
 from dmlbench.image_folder import AbsentError
 from dmlbench.plan import paths
 from dmlbench.plan.catalogs.catalogues import NetworkValues
-from dmlbench.plan.catalogs.defaults import complete
-from dmlbench.plan.catalogs.naming import slug
+from dmlbench.plan.catalogs.naming import complete, slug
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.graph.index import RunIndex
 from dmlbench.plan.specs import certified_runs, combinations, frozen, published_runs, searches

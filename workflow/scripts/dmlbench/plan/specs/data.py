@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from dmlbench.image_folder import lists_of
 from dmlbench.plan.catalogs.catalogues import Dataset
 from dmlbench.plan.catalogs.choices import Choice
-from dmlbench.plan.catalogs.defaults import complete
 from dmlbench.plan.catalogs.identity import identified
-from dmlbench.plan.catalogs.naming import digest_of
+from dmlbench.plan.catalogs.naming import complete, digest_of
 from dmlbench.plan.specs.contents import read_contents
 from dmlbench.plan.specs.versions import data_versions
 

@@ -11,7 +11,7 @@ from dmlbench.plan.catalogs import variants
 from dmlbench.plan.catalogs.catalogues import Weights
 from dmlbench.plan.catalogs.choices import SplitRule
 from dmlbench.plan.catalogs.configuration import Configuration
-from dmlbench.plan.catalogs.defaults import complete as complete_choice
+from dmlbench.plan.catalogs.naming import complete as complete_choice
 from dmlbench.plan.catalogs.naming import slug
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.catalogs.where import Where

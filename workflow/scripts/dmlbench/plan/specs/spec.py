@@ -17,9 +17,8 @@ from dmlbench.plan.catalogs.choices import (
     SplitRule,
     Transform,
 )
-from dmlbench.plan.catalogs.defaults import with_defaults
 from dmlbench.plan.catalogs.identity import identified
-from dmlbench.plan.catalogs.naming import digest_of
+from dmlbench.plan.catalogs.naming import digest_of, with_defaults
 from dmlbench.plan.catalogs.recipes import Training as _Training
 from dmlbench.plan.catalogs.recipes import check_objective
 from dmlbench.values import Added

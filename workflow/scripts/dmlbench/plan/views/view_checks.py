@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from dmlbench import registry
 from dmlbench.errors import UserError, check_known, located, unknown
-from dmlbench.plan.catalogs.defaults import defaults
+from dmlbench.plan.catalogs.naming import defaults
 from dmlbench.plan.catalogs.rows import Row
 from dmlbench.plan.catalogs.where import Where
 from dmlbench.plan.specs.plan import Plan

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from dmlbench.statistics.audit.check import CERTAIN, MARK, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, MARK, Check, check_of, select
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Bold
-from dmlbench.statistics.audit.selection import select
 
 TITLE = "Bold marks the best cell"
 KIND = "bold on the wrong cell"

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.statistics.audit.check import CERTAIN, FORMULA, NUMBER, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, FORMULA, NUMBER, ROW, Check, check_of, select
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Bound
-from dmlbench.statistics.audit.selection import ROW, select
 
 TITLE = "Metrics stay within the bounds that they set each other"
 KIND = "out of bounds"

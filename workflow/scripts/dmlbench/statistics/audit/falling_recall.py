@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from dmlbench.statistics.audit.check import CERTAIN, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, ROW, Check, check_of
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "R@k does not fall with k"
 KIND = "recall falls"

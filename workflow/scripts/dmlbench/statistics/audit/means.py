@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from dmlbench.statistics.audit.check import CERTAIN, Check, check_of, place
+from dmlbench.statistics.audit.check import CERTAIN, Check, check_of, place, select
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.rounding import EQUAL, verdict
-from dmlbench.statistics.audit.selection import select
 from dmlbench.statistics.printed import decimals
 
 TITLE = "Means and deviations follow from the cells that they summarize"

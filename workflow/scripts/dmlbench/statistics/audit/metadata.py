@@ -6,8 +6,7 @@ from pydantic import Field, model_validator
 
 from dmlbench.plan.catalogs.choices import Model
 from dmlbench.plan.studies.mapping import Coordinate
-from dmlbench.statistics.audit.check import CERTAIN
-from dmlbench.statistics.audit.selection import Where
+from dmlbench.statistics.audit.check import CERTAIN, Where
 
 Sure = Literal["certain", "likely", "note"]
 

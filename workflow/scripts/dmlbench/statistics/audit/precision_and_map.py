@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from dmlbench.statistics.audit.check import LIKELY, Check, check_of
+from dmlbench.statistics.audit.check import LIKELY, ROW, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.logits import expected, logit
-from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "MAP@R follows R-precision as in the other rows of its data set"
 KIND = "off the line"

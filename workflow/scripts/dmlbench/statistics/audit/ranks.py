@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.statistics.audit.check import CERTAIN, LIKELY, NOTE, Check, check_of
+from dmlbench.statistics.audit.check import CERTAIN, LIKELY, NOTE, Check, check_of, select
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Ranks
 from dmlbench.statistics.audit.rounding import DIFFERS, EQUAL, TRUNCATED, verdict
-from dmlbench.statistics.audit.selection import select
 
 TITLE = "Ranks follow from the tables that are ranked"
 KIND = "rank does not add up"

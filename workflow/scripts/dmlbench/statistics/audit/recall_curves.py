@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from dmlbench.statistics.audit.check import NOTE, Check, check_of
+from dmlbench.statistics.audit.check import NOTE, ROW, Check, check_of
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.logits import expected, logit
-from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "R@4 lies between R@2 and R@8 as in the other rows of its data set"
 KIND = "unusual curve"

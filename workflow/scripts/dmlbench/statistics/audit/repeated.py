@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from dmlbench.plan.studies.mapping import CELL
-from dmlbench.statistics.audit.check import CERTAIN, LIKELY, Check, check_of, place
+from dmlbench.statistics.audit.check import CERTAIN, LIKELY, ROW, Check, check_of, place, select
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.rounding import same_number
-from dmlbench.statistics.audit.selection import ROW, select
 
 TITLE = "What two tables print of one run is the same"
 KIND = "tables differ"

@@ -17,11 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dmlbench.statistics.audit.check import NOTE, Check, check_of, place
+from dmlbench.statistics.audit.check import NOTE, Check, check_of, place, select
 from dmlbench.statistics.audit.document import Document
 from dmlbench.statistics.audit.metadata import Counts
 from dmlbench.statistics.audit.rounding import EQUAL, TRUNCATED, verdict
-from dmlbench.statistics.audit.selection import select
 
 TITLE = "A percentage of N queries is a whole number of them"
 KIND = "no rounded share"

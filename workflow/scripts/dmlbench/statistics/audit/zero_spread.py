@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from dmlbench.statistics.audit.check import LIKELY, NOTE, Check, check_of
+from dmlbench.statistics.audit.check import LIKELY, NOTE, ROW, Check, check_of
 from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.selection import ROW
 
 TITLE = "A mean of several runs has a spread"
 KIND = "no spread"
