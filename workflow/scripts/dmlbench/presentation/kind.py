@@ -138,14 +138,22 @@ class Kind:
         """A text with words in the places that it has for them."""
         return self.texts[text].format(selected=self.selected, **words)
 
-    def rows_of(
-        self, columns: Sequence[Column], records: Iterable[Mapping[str, Any]]
-    ) -> list[TableRow]:
-        """Rows of a `label`, with their `panel` and whether they are a `baseline`, if they say so.
+    def listed(
+        self,
+        row_header: str,
+        columns: Sequence[Column],
+        records: Iterable[Mapping[str, Any]],
+        caption: str = "",
+        notes: Iterable[str] = (),
+    ) -> Table:
+        """A table with a row for each record.
 
-        Their other keys are names of columns; what a record lacks is an empty cell.
+        Args:
+            records: the row's `label`, optionally its `panel` and whether it is a `baseline`, and
+                values by the names of columns; missing ones are empty cells.
+            row_header, columns, caption, notes: as in `table`.
         """
-        return [
+        rows = (
             TableRow(
                 record["label"],
                 tuple(known(record.get(column.name)) for column in columns),
@@ -153,7 +161,8 @@ class Kind:
                 record.get("panel", ""),
             )
             for record in records
-        ]
+        )
+        return self.table(row_header, columns, rows, caption, notes)
 
     def table(
         self,

@@ -33,6 +33,5 @@ class Correlations(Kind):
                 panel = self.name(dataset) if several else ""
                 found = correlate(measured.x, measured.y)._asdict()
                 records.append(found | {"label": self.name(x), "panel": panel})
-        columns, y = self.shown(), self.name(self.y)
-        rows = self.rows_of(columns, records)
-        return self.table(f"With {y}", columns, rows, self.said(y=y))
+        y = self.name(self.y)
+        return self.listed(f"With {y}", self.shown(), records, self.said(y=y))

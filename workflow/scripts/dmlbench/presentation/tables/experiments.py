@@ -35,7 +35,7 @@ class Constants(Kind):
             Column("computed", "computed", decimals=self.decimals),
         )
         records = [{**row, "computed": means[row["metric"]]} for row in self.numbers]
-        return self.table("Number", columns, self.rows_of(columns, records))
+        return self.listed("Number", columns, records)
 
 
 class PrintedDerivatives(Kind):
@@ -61,7 +61,7 @@ class PrintedDerivatives(Kind):
         ]
         wrong = sum(record["printed_is_right"] == "wrong" for record in records)
         caption, columns = self.said(wrong=wrong, all=len(records)), self.shown()
-        return self.table("Loss, point", columns, self.rows_of(columns, records), caption)
+        return self.listed("Loss, point", columns, records, caption)
 
 
 def _told(derivative: pd.Series) -> dict[str, str | float]:

@@ -34,7 +34,7 @@ class OrderShares(Kind):
         networks, datasets = (table.columns.get_level_values(level).nunique() for level in (0, 1))
         caption = self.said(losses=len(table), networks=networks, datasets=datasets)
         columns = self.shown(*self.metrics)
-        return self.table("Source", columns, self.rows_of(columns, records), caption)
+        return self.listed("Source", columns, records, caption)
 
     def _records(self, tables: Mapping[str, pd.DataFrame], scaled: bool) -> Iterator[dict]:
         panel = self.said("scaled" if scaled else "as_scored")
@@ -75,9 +75,7 @@ class OrderAgreement(Kind):
                     record |= bounded(name, *estimate[:3])
                 pairs = {"lowest": found.lowest, "highest": found.highest}
                 records.append(record | pairs | {"pairs": found.pearson.number})
-        columns = self.shown()
-        rows = self.rows_of(columns, records)
-        return self.table("Two runs on", columns, rows, self.said(losses=len(table)))
+        return self.listed("Two runs on", self.shown(), records, self.said(losses=len(table)))
 
 
 class OrderByCells(Kind):
@@ -102,10 +100,8 @@ class OrderByCells(Kind):
             for record, pair in zip(records, averaged(table, self.designs), strict=True):
                 for place, found in zip(("new", "own"), pair, strict=True):
                     record |= bounded(f"{metric}_{place}", *found[:3])
-        columns = self.shown(*self.metrics)
-        rows = self.rows_of(columns, records)
         caption = self.said(losses=len(table), cells=pair[0].number)
-        return self.table("Mean over", columns, rows, caption, notes)
+        return self.listed("Mean over", self.shown(*self.metrics), records, caption, notes)
 
     def _ceiling(self, metric: str, table: pd.DataFrame) -> list[str]:
         """How well a cell would predict itself on other classes, if there are several splits."""
@@ -136,8 +132,6 @@ class OrderMeans(Kind):
             found = over_cells(table).sort_values("value", ascending=lower, kind="stable")
             for method, row in found.iterrows():
                 records.append({"label": self.name(method), "panel": panel} | row.to_dict())
-        columns = self.shown()
-        rows = self.rows_of(columns, records)
         unit = in_percent(self.titles, self.metrics, "percentage points")
         caption = self.said(losses=len(table), unit=f"{unit and ','}{unit}")
-        return self.table("Loss", columns, rows, caption)
+        return self.listed("Loss", self.shown(), records, caption)

@@ -76,8 +76,7 @@ class PairedDifferences(Kind):
         columns = self._known(frame)
         several = len(columns) > len(_MEANS)
         notes = self._tests(frame) if several else [self.said("one_pair")]
-        rows = self.rows_of(columns, self._records(frame))
-        return self.table("Loss", columns, rows, self._caption(frame), notes)
+        return self.listed("Loss", columns, self._records(frame), self._caption(frame), notes)
 
     def _classes(self) -> pd.DataFrame | None:
         """The scores of each test class; None where they are unknown."""

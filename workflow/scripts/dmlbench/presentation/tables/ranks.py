@@ -41,9 +41,8 @@ class Tournament(Kind):
             _without_halves(column, frame) for column in self.shown() if column.name not in unknown
         ]
         labeled = frame.assign(label=frame.method.map(self.name))
-        rows = self.rows_of(columns, labeled.to_dict("records"))
         caption = f"{ranked_by(self, frame)}. {self.selected}"
-        return self.table("Loss", columns, rows, caption, self._notes(frame))
+        return self.listed("Loss", columns, labeled.to_dict("records"), caption, self._notes(frame))
 
     def _notes(self, frame: pd.DataFrame) -> Iterator[str]:
         first = frame.iloc[0]
@@ -108,8 +107,7 @@ class TournamentNextToPrinted(Kind):
             else column
             for column in self.shown()
         ]
-        rows = self.rows_of(columns, records)
-        return self.table("Loss", columns, rows, self.said(ranked=ranked_by(self, ours)))
+        return self.listed("Loss", columns, records, self.said(ranked=ranked_by(self, ours)))
 
 
 def _as_printed(printed: pd.DataFrame) -> pd.DataFrame:

@@ -48,11 +48,10 @@ class SearchComparison(Kind):
             for strategy, search in searches.items()
         ]
         columns = self.shown(self.metric)
-        rows = self.rows_of(columns, records)
         unit = in_percent(self.titles, [self.metric])
         caption = self.said(title=self.name(self.metric), unit=unit)
         marks = f"{legend(columns).removesuffix('.')}, for each loss."
-        return self.table("Strategy", columns, rows, caption + marks)
+        return self.listed("Strategy", columns, records, caption + marks)
 
     def _found(self, search: str, method: str, searched) -> dict[str, float | int | None]:
         trials = searched.trials[search]
@@ -127,8 +126,7 @@ class SearchOptima(Kind):
         )
         judged = dict.fromkeys(self.searches[search]["metric"] for search in searched.trials)
         caption = self.said(metrics=" or ".join(map(self.name, judged)))
-        rows = self.rows_of(columns, records)
-        return self.table("Parameter", columns, rows, caption, notes)
+        return self.listed("Parameter", columns, records, caption, notes)
 
 
 def _grid(parameter: dict) -> str:
@@ -160,9 +158,7 @@ class SearchOutcomes(Kind):
             for search, described in self.searches.items()
         )
         columns, unit = self.shown(), in_percent(self.titles, metrics)
-        return self.table(
-            "Parameter", columns, self.rows_of(columns, records), self.said(unit=unit)
-        )
+        return self.listed("Parameter", columns, records, self.said(unit=unit))
 
     def _records(self, search: str, described: dict, trials: pd.DataFrame) -> Iterator[dict]:
         best = _best_values(search, trials)

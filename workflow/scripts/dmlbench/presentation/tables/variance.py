@@ -56,8 +56,7 @@ class MethodSpread(Kind):
         repeats, of = spreads.repeats.max(), spreads.unit.iloc[0]
         if repeats > 1:
             caption += self.said("repeated", repeats=repeats, of=of, about=ABOUT[of])
-        columns = self.shown(*self.metrics)
-        return self.table("Variant", columns, self.rows_of(columns, records), caption)
+        return self.listed("Variant", self.shown(*self.metrics), records, caption)
 
 
 class VarianceShares(Kind):
@@ -92,8 +91,7 @@ class VarianceShares(Kind):
         if intervals:
             ending = self.said("interval", about=ABOUT[unit])
         caption = self.said(repeats=counted(repeats, unit), ending=ending)
-        rows = self.rows_of(columns, self._records(ours))
-        return self.table("Source", columns, rows, caption)
+        return self.listed("Source", columns, self._records(ours), caption)
 
     def _factors(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Rows with the values to use, with the columns `loss` and `other`."""
