@@ -1,6 +1,7 @@
 """What an experiment finds, and the two files that keep it."""
 
 import os
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,13 @@ class Outcome(NamedTuple):
 
     table: pd.DataFrame
     arrays: dict[str, np.ndarray]
+
+
+def joined(
+    parts: Iterable[pd.DataFrame], arrays: dict[str, np.ndarray], **columns: object
+) -> Outcome:
+    """Tables of scores as one, with columns whose values all of its rows have."""
+    return Outcome(pd.concat(parts, ignore_index=True).assign(**columns), arrays)
 
 
 def rows(scores: dict[str, float], **columns) -> pd.DataFrame:

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._gaussian import draw_classes
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.experiments.gaussian_classes import METRICS
 from dmlbench.losses import build_loss
 from dmlbench.samplers import build_sampler
@@ -88,9 +87,8 @@ class DistanceSensitiveToy(Part):
             )
             parts.append(rows(evaluation.scores, method=method, variant=variant))
             arrays[f"{method} {variant}".strip()] = embeddings
-        table = pd.concat(parts, ignore_index=True)
         common = {"dataset": "toy", "network": "mlp", "embedding_dim": self.embedding_dim}
-        return Outcome(table.assign(**common, role="train"), arrays)
+        return joined(parts, arrays, **common, role="train")
 
     def _settings(self) -> Iterator[tuple[str, str, dict]]:
         """Loss, variant and options of each training."""

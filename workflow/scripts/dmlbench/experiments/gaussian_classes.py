@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-import pandas as pd
-
 from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.experiments._gaussian import draw_classes
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.values import Count, Interval, Part, Positive
 
 METHODS = ("input_space",)
@@ -69,6 +67,5 @@ class GaussianClasses(Part):
             some = labels < classes
             evaluation = evaluate(points[some], labels[some], metrics=METRICS, distance="euclidean")
             parts.append(rows(evaluation.scores, variant=variant))
-        table = pd.concat(parts, ignore_index=True)
         common = {"dataset": "toy", "embedding_dim": 3, "method": "input_space", "role": "train"}
-        return Outcome(table.assign(**common), {"points": points, "labels": labels})
+        return joined(parts, {"points": points, "labels": labels}, **common)

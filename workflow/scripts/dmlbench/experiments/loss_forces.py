@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import torch
 
 from dmlbench import registry
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
 from dmlbench.values import Interval, Part, TripletLoss, losses_of_triplets
@@ -60,8 +59,7 @@ class LossForces(Part):
             for role, length in zip(("anchor", "positive", "negative"), lengths, strict=True):
                 scores = {"force": float(length), "kept": kept.mean()}
                 parts.append(rows(scores, method=name, variant=f"point={role}"))
-        table = pd.concat(parts, ignore_index=True)
-        return Outcome(table.assign(dataset="triplets", role="train"), arrays)
+        return joined(parts, arrays, dataset="triplets", role="train")
 
 
 def triplet_losses() -> list[str]:

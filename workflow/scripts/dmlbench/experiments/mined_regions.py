@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss
 from dmlbench.values import Interval, Part, Positive
@@ -83,8 +83,8 @@ class MinedRegions(Part):
     def run(self, seed: int) -> Outcome:
         shares, arrays = self._types()
         overlap, more = self._overlap()
-        table = pd.concat([shares, overlap, self._settings()], ignore_index=True)
-        return Outcome(table.assign(dataset="triplets", role="train"), arrays | more)
+        parts = [shares, overlap, self._settings()]
+        return joined(parts, arrays | more, dataset="triplets", role="train")
 
     def _types(self) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
         """Figure 2.5: the four regions, and the share of each in which a loss has forces."""

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
 from dmlbench.errors import UserError
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import euclidean_distances
 from dmlbench.miners._representatives import anchored
@@ -100,8 +99,7 @@ class ProjectionToy(Part):
                 rows({"violated_constraints": value}, method=way, variant=f"projection={k}")
                 for k, value in enumerate(share)
             ]
-        table = pd.concat(parts, ignore_index=True)
-        return Outcome(table.assign(dataset="feasible_toy", embedding_dim=2, role="train"), arrays)
+        return joined(parts, arrays, dataset="feasible_toy", embedding_dim=2, role="train")
 
     def problem(self, seed: int) -> Problem:
         """The points of a seed, and a solution."""

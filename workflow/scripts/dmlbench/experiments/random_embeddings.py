@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 
 from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.values import Count, Interval, Part
 
 METHODS = ("random", "closed_form")
@@ -69,7 +68,7 @@ class RandomEmbeddings(Part):
                 closed = {"nmi": shuffled_nmi(number, per_class)}
                 parts.append(rows(closed, method="closed_form", variant=variant))
         common = {"dataset": f"random{self.points}", "embedding_dim": self.embedding_dim}
-        return Outcome(pd.concat(parts, ignore_index=True).assign(**common), {})
+        return joined(parts, {}, **common)
 
 
 def shuffled_nmi(classes: int, per_class: float) -> float:

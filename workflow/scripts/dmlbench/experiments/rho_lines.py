@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import nn
 
 from dmlbench.evaluation import evaluate
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.losses import build_loss
 from dmlbench.losses._geometry import unit
 from dmlbench.miners import build_miner
@@ -109,9 +108,8 @@ class RhoLines(Part):
                 scores["second_singular_value"] = spectrum[1] / spectrum.sum()
                 parts.append(rows(scores, role=role, variant=variant))
                 arrays[f"{variant or 'plain'}_{role}"] = embeddings
-        table = pd.concat(parts, ignore_index=True)
         common = {"dataset": f"lines_{self.lines}", "network": "mlp", "method": "contrastive"}
-        return Outcome(table.assign(**common, embedding_dim=2), arrays)
+        return joined(parts, arrays, **common, embedding_dim=2)
 
     def _scores(
         self, embeddings: np.ndarray, labels: np.ndarray, ids: np.ndarray, seed: int

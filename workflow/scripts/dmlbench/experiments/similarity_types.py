@@ -3,11 +3,10 @@
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.losses import build_loss
 from dmlbench.miners import build_miner
 from dmlbench.plan.catalogs.naming import defaults
@@ -79,7 +78,7 @@ class SimilarityTypes(Part):
                 scores[key] = float(np.ptp(weights) > 1e-6)
                 arrays[key] = weights
             parts.append(rows(scores, method=name))
-        return Outcome(pd.concat(parts, ignore_index=True).assign(dataset="pairs"), arrays)
+        return joined(parts, arrays, dataset="pairs")
 
     def _weights(self, loss: nn.Module, miner, moved: tuple[int, int]) -> np.ndarray:
         weights = []

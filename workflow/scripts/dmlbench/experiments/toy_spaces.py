@@ -3,10 +3,9 @@
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 
 from dmlbench.evaluation import evaluate
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.values import Interval, Part, Positive
 
 METHODS = ("interleaved", "adjacent", "separate")
@@ -51,9 +50,8 @@ class ToySpaces(Part):
                 "restarts": 10,
             }
             parts.append(rows(evaluate(points, labels, **options).scores, method=name))
-        table = pd.concat(parts, ignore_index=True).assign(dataset="toy_spaces", embedding_dim=2)
-        points = {f"points_{name}": some for name, some in spaces.items()}
-        return Outcome(table, {**points, "labels": labels})
+        arrays = {f"points_{name}": some for name, some in spaces.items()} | {"labels": labels}
+        return joined(parts, arrays, dataset="toy_spaces", embedding_dim=2)
 
     def _groups(self, rng: np.random.Generator) -> np.ndarray:
         """Eight groups in a row: [2 * samples, 2], one class after the other."""

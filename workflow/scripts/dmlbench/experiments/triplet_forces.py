@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from dmlbench.experiments._outcome import Outcome, rows
+from dmlbench.experiments._outcome import Outcome, joined, rows
 from dmlbench.experiments._printed_forces import PRINTED
 from dmlbench.experiments._regions import kept_region
 from dmlbench.losses import build_loss, forces
@@ -106,8 +106,7 @@ class TripletForces(Part):
         parts += list(_constants())
         arrays |= _arrows()
         arrays |= self._regions()
-        table = pd.concat(parts, ignore_index=True)
-        return Outcome(table.assign(dataset="triplets", role="train"), arrays)
+        return joined(parts, arrays, dataset="triplets", role="train")
 
     def _regions(self) -> dict[str, np.ndarray]:
         arrays = {
