@@ -197,12 +197,12 @@ def add_network(model, name, size, weights):
     from dmlbench.networks.work import work_of
     from dmlbench.plan.catalogs.catalogues import Network
     from dmlbench.plan.catalogs.choices import IDENTIFIER
-    from dmlbench.plan.load import reload
+    from dmlbench.plan.load import configuration_of, reload
 
     workflow = home()
     name = name or re.sub(r"\W+", "_", model.partition("/")[2].lower())
     own = workflow / "own"
-    known = reload({"pathvars": {"results": "results"}, "own": [f"{own}/*"]}, workflow / "config")
+    known = reload(configuration_of(own), workflow / "config")
     if not re.fullmatch(IDENTIFIER, name) or name in known.networks or (own / name).exists():
         raise UserError(f"--name {name}; allowed: a new name of letters a to z, digits and _")
     values = entry_of(model, size, weights)

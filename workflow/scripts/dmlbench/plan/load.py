@@ -37,6 +37,11 @@ def load_folder(folder: Path, **changes: object) -> Plan:
     return load(read_mapping(folder / "config.yaml") | changes, folder)
 
 
+def configuration_of(own: Path) -> dict:
+    """The configuration of a call that only looks, with a user's entries in folders of `own`."""
+    return {"pathvars": {"results": "results"}, "own": [f"{own}/*"]}
+
+
 def load_unless_checked(configuration: dict, folder: Path, mark: Path) -> Plan:
     """`load` without broken studies, and without the checks if the same call has passed them.
 

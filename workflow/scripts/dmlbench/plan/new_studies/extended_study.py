@@ -9,7 +9,7 @@ from dmlbench.errors import UserError, entry
 from dmlbench.plan.catalogs.read import as_yaml
 from dmlbench.plan.catalogs.variants import search_of
 from dmlbench.plan.catalogs.where import Where
-from dmlbench.plan.load import load, reload
+from dmlbench.plan.load import configuration_of, load, reload
 from dmlbench.plan.new_studies.new_files import write_checked
 from dmlbench.plan.new_studies.templates import filled
 from dmlbench.plan.specs import published_runs
@@ -41,7 +41,7 @@ def extend(config: Path, own: Path, study: str, loss: str, tuned: Mapping[str, A
         UserError: an unknown study or loss, a study that is not published or compares no losses, a
             loss that it has, ranges of a study without searches or of searches that are there.
     """
-    configuration = {"pathvars": {"results": "results"}, "own": [f"{own}/*"]}
+    configuration = configuration_of(own)
     plan = reload(configuration, config)
     title = entry("loss", loss, plan.methods).title
     name, folder = f"{study}_{loss}", own / f"{study}_{loss}"

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from dmlbench.errors import UserError, unknown
-from dmlbench.plan.load import reload
+from dmlbench.plan.load import configuration_of, reload
 from dmlbench.plan.views.study_checks import check_studies
 
 
@@ -47,7 +47,6 @@ def _broken(config: Path, own: Path) -> set[str]:
     studies = sorted(file.stem for file in own.glob("*/studies/*.yaml"))
     if not studies:
         return set()
-    paths = {"pathvars": {"results": "results"}, "own": [f"{own}/*"]}
-    plan = reload(paths | {"studies": studies}, config)
+    plan = reload(configuration_of(own) | {"studies": studies}, config)
     check_studies(plan)
     return set(plan.broken)

@@ -9,7 +9,7 @@ from dmlbench.plan.new_studies.templates import filled
 
 _BATCH = 128
 _IMAGES_PER_CLASS = 4
-_SMALL = 160
+SMALL = 160
 """Pixels up to which networks take whole images; others are trained on 7/8 of them."""
 
 
@@ -31,7 +31,7 @@ def frozen_name(name: str, network: Network) -> str:
 
 def frozen_network(frozen: str, name: str, network: Network) -> str:
     """The frozen network's entry of networks.yaml: all that a center crop shows, once."""
-    size = network.pixels if network.pixels <= _SMALL else 7 * network.pixels // 8
+    size = network.pixels if network.pixels <= SMALL else 7 * network.pixels // 8
     values = {"title": f"{network.title}, frozen"}
     values |= network.model_dump(mode="json", exclude_defaults=True, exclude={"title"})
     values["frozen"] = [{"name": "center_crop", "size": size}]
@@ -39,15 +39,14 @@ def frozen_network(frozen: str, name: str, network: Network) -> str:
     return f"# {name} as it is: only heads learn, on its features.\n{written}"
 
 
+def batch_of(train: Sequence[int], most: int, per_class: int) -> dict[str, int]:
+    """A batch that fits classes, each of `train` images: its classes, images of each, and size."""
+    per_class = max(2, min(per_class, sorted(train)[len(train) // 2]))
+    classes = min(most // per_class, len(train))
+    return {"classes": classes, "per_class": per_class, "batch": classes * per_class}
+
+
 def recipe(name: str, dataset: str, train: Sequence[int]) -> str:
     """Heads with batches that fit the classes, each of them with `train` images."""
-    per_class = max(2, min(_IMAGES_PER_CLASS, sorted(train)[len(train) // 2]))
-    classes = min(_BATCH // per_class, len(train))
-    return filled(
-        "heads",
-        name=name,
-        dataset=dataset,
-        classes=classes,
-        per_class=per_class,
-        batch=classes * per_class,
-    )
+    batch = batch_of(train, _BATCH, _IMAGES_PER_CLASS)
+    return filled("heads", name=name, dataset=dataset, **batch)

@@ -6,7 +6,7 @@ from pathlib import Path
 from dmlbench import registry
 from dmlbench.errors import UserError, entry
 from dmlbench.plan.catalogs.choices import IDENTIFIER
-from dmlbench.plan.load import reload
+from dmlbench.plan.load import configuration_of, reload
 from dmlbench.plan.new_studies.new_files import write_checked
 from dmlbench.plan.new_studies.templates import filled
 
@@ -27,7 +27,7 @@ def add_loss(config: Path, own: Path, name: str) -> list[Path]:
     Raises:
         UserError: a name that is taken or not an identifier.
     """
-    configuration = {"pathvars": {"results": "results"}, "own": [f"{own}/*"]}
+    configuration = configuration_of(own)
     known = reload(configuration, config)
     if not re.fullmatch(IDENTIFIER, name):
         raise UserError(

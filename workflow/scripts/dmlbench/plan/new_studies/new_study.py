@@ -13,7 +13,7 @@ from dmlbench.plan.catalogs.catalogues import Network
 from dmlbench.plan.catalogs.choices import IDENTIFIER
 from dmlbench.plan.catalogs.read import as_yaml
 from dmlbench.plan.catalogs.recipes import Method
-from dmlbench.plan.load import load, reload
+from dmlbench.plan.load import configuration_of, load, reload
 from dmlbench.plan.new_studies import heads_on_images as heads
 from dmlbench.plan.new_studies.new_files import write_checked
 from dmlbench.plan.new_studies.templates import filled
@@ -27,8 +27,6 @@ _IMAGES_PER_CLASS = 5
 _FEWEST_CLASSES = 4
 _KINDS = ("recipes", "studies", "broken")
 _ANOTHER_NAME = "choose another one, for example: --name birds"
-_SMALL = 160
-"""Pixels of the networks for which the base recipes have crops."""
 
 
 class Pictures(NamedTuple):
@@ -100,7 +98,7 @@ def write_study(
         UserError: a name that is taken or not an identifier, an unknown network, one without
             weights to be frozen, too few classes, no class with two images to score or to train on.
     """
-    configuration = {"pathvars": {"results": "results"}, "own": [f"{own}/*"]}
+    configuration = configuration_of(own)
     loaded = reload(configuration, config)
     _check_pictures(pictures)
     chosen = entry("network", network, loaded.networks)
@@ -191,20 +189,15 @@ def _dataset(name: str, pictures: Pictures) -> str:
 
 def _recipe(name: str, dataset: str, network: Network, pictures: Pictures) -> str:
     """Fine-tuning of a pretrained network, or training from random weights."""
-    sampled = sorted(pictures.train)[len(pictures.train) // 2]
-    per_class = max(2, min(_IMAGES_PER_CLASS, sampled))
-    classes = min(_BATCH // per_class, len(pictures.train))
-    batch = per_class * classes
+    batch = heads.batch_of(pictures.train, _BATCH, _IMAGES_PER_CLASS)
     return filled(
         "trained",
         name=name,
         dataset=dataset,
         verb="Fine-tuning" if network.weights else "Training",
         base="grocery" if network.weights else "glyphs",
-        iterations=max(12, min(50, sum(pictures.train) // batch)),
-        classes=classes,
-        per_class=per_class,
-        batch=batch,
+        iterations=max(12, min(50, sum(pictures.train) // batch["batch"])),
+        **batch,
         transforms=_transforms(network, one_shape=pictures.one_shape),
     )
 
@@ -225,7 +218,7 @@ def _transforms(network: Network, *, one_shape: bool) -> str:
 
     Networks for small images use those of their recipe's base, which without weights has none.
     """
-    if network.pixels <= _SMALL:
+    if network.pixels <= heads.SMALL:
         whole = network.weights is not None or one_shape
         return "" if whole else filled("one_shape", size=network.pixels)
     full = 7 * network.pixels // 8
