@@ -205,21 +205,15 @@ class _Folder:
         pass
 
 
-class _List:
+class _List(_Folder):
+    """A list that is no archive, with the files next to it."""
+
     def __init__(self, path: Path):
-        self._path = path
+        super().__init__(path.parent)
+        self._name = path.name
 
     def members(self) -> list[str]:
-        return [self._path.name]
-
-    def size(self, member: str) -> int:
-        return (self._path.parent / member).stat().st_size
-
-    def open(self, member: str) -> IO[bytes]:
-        return open(self._path.parent / member, "rb")
-
-    def close(self) -> None:
-        pass
+        return [self._name]
 
 
 def _refuse_unsafe(archive: Path, members: list[str]) -> None:
