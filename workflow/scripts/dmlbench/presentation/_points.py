@@ -40,7 +40,10 @@ def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFr
         for point, rows in frame.groupby(POINT, sort=False):
             whose = f"{' '.join(filter(None, point))} has"
             check_one(rows, all_but(*POINT, "seed"), whose)
-    sides = {axis: _means(frame, axis) for axis, frame in measured.items()}
+    sides = {
+        axis: summarize(frame, POINT).rename(columns={"mean": axis, "std": f"{axis}_std"})
+        for axis, frame in measured.items()
+    }
     both = sides["x"].merge(sides["y"][[*POINT, "y", "y_std"]], on=POINT)
     both = both[np.isfinite(both[["x", "y"]]).all(axis=1)]
     if len(both) < FEWEST_POINTS:
@@ -49,7 +52,3 @@ def points(scores: pd.DataFrame, *, x: str, y: str, selection: str) -> pd.DataFr
             f"allowed: {FEWEST_POINTS} or more"
         )
     return both
-
-
-def _means(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
-    return summarize(frame, POINT).rename(columns={"mean": axis, "std": f"{axis}_std"})

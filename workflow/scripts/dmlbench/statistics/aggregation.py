@@ -147,7 +147,7 @@ def read_scores(path: str | os.PathLike) -> pd.DataFrame:
     Raises:
         UserError: columns or types differ from `SCHEMA`.
     """
-    return _read(Path(path), SCHEMA).to_pandas()
+    return _checked(read_table(Path(path)), Path(path), SCHEMA).to_pandas()
 
 
 def no_scores() -> pd.DataFrame:
@@ -194,10 +194,6 @@ def _read_experiment(path: Path) -> pa.Table:
             position = table.column_names.index(name)
             table = table.set_column(position, name, table[name].fill_null(default))
     return _checked(table, path, SCHEMA)
-
-
-def _read(path: Path, schema: pa.Schema) -> pa.Table:
-    return _checked(read_table(path), path, schema)
 
 
 def _checked(table: pa.Table, path: Path, schema: pa.Schema) -> pa.Table:

@@ -3,7 +3,7 @@
 A list of parts chosen by name is entered by name: `regularizers.proximity.weight`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
@@ -59,11 +59,7 @@ def _placed(node: Any, keys: list[str], value: Any) -> Any:
     if key == "name" and (node or {}).get("name") != value:
         return {"name": value}
     if isinstance(node, list):
-        if key not in _names(node):
+        if key not in [part["name"] for part in node]:
             node = [*node, {"name": key}]
         return [_placed(part, rest, value) if part["name"] == key else part for part in node]
     return merged(node or {}, {key: _placed((node or {}).get(key), rest, value)})
-
-
-def _names(parts: Iterable[Mapping]) -> list[str]:
-    return [part["name"] for part in parts]

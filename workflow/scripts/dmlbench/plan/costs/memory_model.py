@@ -49,14 +49,11 @@ class Memory(Model):
         if counted is None or spec.epochs == 0:
             return None
         weights = 1e6 * counted.parameters
-        copies = 2 + _states(spec) + any(part.name == "proximity" for part in spec.regularizers)
+        states = _STATES[spec.optimizer.name] + (spec.optimizer.momentum > 0)
+        copies = 2 + states + any(part.name == "proximity" for part in spec.regularizers)
         # Autocast keeps a copy of the weights in reduced precision.
         reduced = 2 * weights if spec.precision == "bfloat16" else 0
         area = (spec.pixels / counted.pixels) ** 2
         image = counted.image.bfloat16 if spec.precision == "bfloat16" else counted.image.float32
         images = 1e6 * image * area * spec.batch_size / spec.gpus
         return 4 * weights * copies + reduced + images + OVERHEAD
-
-
-def _states(spec: Spec) -> int:
-    return _STATES[spec.optimizer.name] + (spec.optimizer.momentum > 0)

@@ -48,12 +48,8 @@ def view(plan: Plan, study: str, kind: str, name: str | None) -> View:
         if description.tournament is None:
             raise UserError(f"study {study} has no tournament")
         return description.tournament
-    named = {
-        "table": description.tables,
-        "figure": description.figures,
-        "map": description.embedding_maps,
-    }[kind]
-    return entry(f"{kind} of study {study}", name, named)
+    key = "embedding_maps" if kind == "map" else f"{kind}s"
+    return entry(f"{kind} of study {study}", name, getattr(description, key))
 
 
 def measures_of(view: View) -> list[str]:
