@@ -26,8 +26,7 @@ from dmlbench.statistics.audit import (
     zero_spread,
 )
 from dmlbench.statistics.audit.check import AGREES, CERTAIN, FORMULA, LIKELY, NOTE, place
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Metadata
+from dmlbench.statistics.audit.document import Document, Metadata
 from dmlbench.statistics.audit.rounding import (
     DIFFERS,
     EQUAL,

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from dmlbench.statistics.audit.check import CERTAIN, MARK, Check, check_of, select
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Bold
+from dmlbench.statistics.audit.document import Bold, Document
 
 TITLE = "Bold marks the best cell"
 KIND = "bold on the wrong cell"

@@ -6,8 +6,7 @@ import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.statistics.audit.check import CERTAIN, FORMULA, NUMBER, ROW, Check, check_of, select
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Bound
+from dmlbench.statistics.audit.document import Bound, Document
 
 TITLE = "Metrics stay within the bounds that they set each other"
 KIND = "out of bounds"

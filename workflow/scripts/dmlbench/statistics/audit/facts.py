@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterator
 
 from dmlbench.statistics.audit.check import CERTAIN, SENTENCE, Check
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import StatedFact, Statement
+from dmlbench.statistics.audit.document import Document, StatedFact, Statement
 
 TITLE = "Settings and sizes that are stated twice agree"
 KIND = "statements differ"

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from dmlbench.errors import UserError
 from dmlbench.statistics.audit.check import CERTAIN, FORMULA, Check
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Law
+from dmlbench.statistics.audit.document import Document, Law
 
 TITLE = "Printed formulas have the values that they must have"
 KIND = "misprinted formula"

@@ -7,8 +7,7 @@ import pandas as pd
 
 from dmlbench.evaluation.names import quantity
 from dmlbench.statistics.audit.check import CERTAIN, LIKELY, NOTE, Check, check_of, select
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Ranks
+from dmlbench.statistics.audit.document import Document, Ranks
 from dmlbench.statistics.audit.rounding import DIFFERS, EQUAL, TRUNCATED, verdict
 
 TITLE = "Ranks follow from the tables that are ranked"

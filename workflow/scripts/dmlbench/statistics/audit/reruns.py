@@ -6,8 +6,7 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.statistics.audit.check import LIKELY, ROW, Check, check_of, place, select
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Rerun
+from dmlbench.statistics.audit.document import Document, Rerun
 from dmlbench.statistics.paired import holm
 
 TITLE = "Means over runs of one protocol agree within their spread"

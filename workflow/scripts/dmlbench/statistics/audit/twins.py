@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from dmlbench.statistics.audit.check import LIKELY, Check, check_of, select
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Spread
+from dmlbench.statistics.audit.document import Document, Spread
 
 TITLE = "Two settings of a method do not share mean and spread to the last digit"
 KIND = "same mean and spread"

@@ -18,8 +18,7 @@ import pandas as pd
 from scipy import stats
 
 from dmlbench.statistics.audit.check import NOTE, Check, check_of, place, select
-from dmlbench.statistics.audit.document import Document
-from dmlbench.statistics.audit.metadata import Counts
+from dmlbench.statistics.audit.document import Counts, Document
 from dmlbench.statistics.audit.rounding import EQUAL, TRUNCATED, verdict
 
 TITLE = "A percentage of N queries is a whole number of them"
