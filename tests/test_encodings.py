@@ -37,7 +37,9 @@ def without_encoding(tree: ast.Module) -> Iterator[ast.Call]:
         of, _, name = ast.unparse(call.func).rpartition(".")
         constants = (each for given in call.args for each in ast.walk(given))
         is_binary = any("b" in str(getattr(each, "value", "")) for each in constants)
-        is_text = name in ("read_text", "write_text") or (name == "open" and not is_binary)
+        # `write_text(path, text)` of the library's files is such a call itself.
+        is_text = bool(of) and name in ("read_text", "write_text")
+        is_text |= name == "open" and not is_binary
         if "text" in named or (is_text and of not in _NOT_OF_TEXT):
             yield call
 
