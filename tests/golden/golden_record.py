@@ -3,7 +3,7 @@
 The record keeps values together with the versions that a result of them depends on. Values that
 differ under the same versions would leave finished results that the same options no longer give.
 What is iterated can differ by more than rounding where another CPU's kernels sum in another order:
-`golden_record.py --another-cpu` adds such values, at a commit that passes on the first one.
+`golden_record.py another-cpu` adds such values, at a commit that passes on the first one.
 """
 
 import functools
@@ -164,25 +164,35 @@ _FOLDERS: list[tempfile.TemporaryDirectory] = []
 """Removed when the process ends."""
 
 
-def main(*, another_cpu: bool = False) -> None:
-    """Record all values; those that changed without another version are refused or added."""
+def main() -> None:
+    """Record all values; those that changed without another version are refused."""
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     now, refused = {}, []
     for entry in entries():
         found = computed(entry)
-        line = complaint(entry, recorded.get(entry), found)
-        now[entry] = found if line else recorded[entry]
-        if line and "values changed" in line:
-            now[entry] = recorded[entry]
-            if another_cpu:
-                changed = _changed(recorded[entry], found["values"])
-                there = now[entry].setdefault("another_cpu", {})
-                there |= {key: found["values"][key] for key in changed}
-            else:
-                refused.append(line)
-    lines = [f"{json.dumps(entry)}:{_line(now[entry])}" for entry in sorted(now)]
-    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        line = complaint(entry, recorded.get(entry), found) or ""
+        if "values changed" in line:
+            refused.append(line)
+        kept = not line or "values changed" in line
+        now[entry] = recorded[entry] if kept else found
+    _write(now)
     sys.exit("\n".join(refused) or None)
+
+
+def add_another_cpu() -> None:
+    """Add what this CPU computes otherwise than the record says."""
+    recorded = json.loads(RECORD.read_text())
+    for entry in entries():
+        found = computed(entry)["values"]
+        if changed := _changed(recorded[entry], found):
+            there = recorded[entry].setdefault("another_cpu", {})
+            there |= {key: found[key] for key in changed}
+    _write(recorded)
+
+
+def _write(record: dict[str, Any]) -> None:
+    lines = [f"{json.dumps(entry)}:{_line(record[entry])}" for entry in sorted(record)]
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _line(value: Any) -> str:
@@ -190,4 +200,4 @@ def _line(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    main(another_cpu="--another-cpu" in sys.argv[1:])
+    add_another_cpu() if sys.argv[1:] == ["another-cpu"] else main()

@@ -138,9 +138,14 @@ def of_view(plan: Plan, study: str, name: str) -> list[Stage]:
 def file_of_view(study: str, name: str) -> Made:
     """A file of a view, by its name of `views.views`."""
     kind, _, own = name.partition(".")
-    rule = kind.removesuffix("s")
-    named = {"map" if rule == "embedding_map" else rule: own} if own else {}
-    return paths.first(rule, study=study, **named)
+    match kind:
+        case "tables":
+            return paths.first("table", study=study, table=own)
+        case "figures":
+            return paths.first("figure", study=study, figure=own)
+        case "embedding_maps":
+            return paths.first("embedding_map", study=study, map=own)
+    return paths.first("tournament", study=study)
 
 
 def behind(plan: Plan, files: Iterable[Made]) -> list[Stage]:
