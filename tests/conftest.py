@@ -15,6 +15,7 @@ from dmlbench.data.pack import pack
 from dmlbench.data.split import split
 from dmlbench.plan.catalogs.read import _Loader
 from hypothesis import settings
+from recorded import recorded
 from small_disk import Disk
 from toy_data import ToyData
 
@@ -104,3 +105,14 @@ def small_disk(tmp_path):
         pytest.skip("mounting a small file system is not allowed here")
     yield Disk(folder)
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    """A folder of results with records of two jobs."""
+    folder = tmp_path / "runs/a"
+    folder.mkdir(parents=True)
+    for name in ("scores.parquet", "embeddings.parquet"):
+        (folder / name).write_text(name)
+        recorded(folder / name, inputs=[folder / "spec.yaml"], results=tmp_path, place="runs/a")
+    return folder

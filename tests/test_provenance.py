@@ -6,7 +6,6 @@ import random
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,26 +19,7 @@ from dmlbench.plan.costs.progress import Stage
 from dmlbench.plan.records import stale
 from dmlbench.plan.records.ran_on import ran_on
 from dmlbench.plan.records.verify import examined
-from dmlbench.provenance import Record
-
-RULE = "evaluate"
-
-
-def recorded(path, rule=RULE, inputs=(), code="now", results="", place=""):
-    """Record a file as its job would."""
-    found = provenance.digests_of_inputs([str(each) for each in inputs], str(results))
-    digests = {path.name: provenance.digest(path)}
-    params = provenance.digest_of_params({"metrics": ["recall_at_1"]})
-    provenance.write(Record(rule, digests, found, params, code, place), path.parent)
-
-
-def as_earlier(folder):
-    """Rewrite a folder's records as earlier versions wrote them: without checksum and place."""
-    lines = [json.loads(line) for line in (folder / provenance.FILE).read_text().splitlines()]
-    for line in lines:
-        del line["sha256"], line["place"]
-    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    (folder / provenance.FILE).write_text(text)
+from recorded import RULE, as_earlier, recorded
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "spec.yaml", "best.yaml", "arrays.npz"])
@@ -113,49 +93,6 @@ def test_the_plan_compares_code_parameters_and_inputs_by_content_alone(tmp_path)
     made_from.write_text("of other weights")
     recorded(made_from, "embed")
     assert difference(path, [made_from])[0].startswith("inputs")
-
-
-def test_verify_names_what_is_damaged_stale_mixed_and_missing(tmp_path):
-    runs = [tmp_path / f"runs/{number}/scores.parquet" for number in range(4)]
-    for number, path in enumerate(runs[:3]):
-        path.parent.mkdir(parents=True)
-        path.write_text(str(number))
-        recorded(path, code="now" if number else "before")
-    runs[2].write_text("flipped")
-    stages = [Stage(RULE, "", str(path.relative_to(tmp_path))) for path in runs]
-    found = examined(stages, str(tmp_path), {RULE: "now"})
-    assert found.missing == 1
-    assert [str(runs[2]) in line and "--force" in line for line in found.damaged] == [True]
-    assert [str(runs[0]) in line for line in found.stale] == [True]
-    assert len(found.mixed) == 1
-    assert found.verdict == "damaged, stale, mixed, incomplete (1 jobs are missing)"
-
-
-def test_verify_reads_pages_and_further_files_of_a_run(tmp_path):
-    model, measure = tmp_path / "runs/0/model.safetensors", tmp_path / "runs/0/measures/m.parquet"
-    page = tmp_path / "studies/s/runs.html"
-    for path, rule in ((model, "train"), (measure, "measure"), (page, "run_browser")):
-        path.parent.mkdir(parents=True)
-        path.write_text("good")
-        recorded(path, rule)
-    stages = [Stage("train", "0", str(model.relative_to(tmp_path)))]
-    shown = [str(page), str(tmp_path / "studies/s/study.tex")]
-    assert examined(stages, str(tmp_path), {}, shown).verdict == "complete"
-    for path in (measure, page):
-        path.write_text("bad")
-    found = examined(stages, str(tmp_path), {}, shown)
-    assert [line.partition(":")[0] for line in found.damaged] == [str(measure), str(page)]
-
-
-@pytest.fixture
-def two_files(tmp_path):
-    """A folder of results with records of two jobs."""
-    folder = tmp_path / "runs/a"
-    folder.mkdir(parents=True)
-    for name in ("scores.parquet", "embeddings.parquet"):
-        (folder / name).write_text(name)
-        recorded(folder / name, inputs=[folder / "spec.yaml"], results=tmp_path, place="runs/a")
-    return folder
 
 
 def test_every_flipped_bit_of_a_record_is_noticed(two_files):
@@ -251,46 +188,6 @@ def test_a_folder_under_another_name_is_noticed(tmp_path, is_earlier):
     assert provenance.check(results / run.relative_to(tmp_path / "results") / "spec.yaml")
 
 
-def test_a_thousand_copies_of_one_run_are_not_complete(tmp_path):
-    runs = [tmp_path / f"runs/{number}" for number in range(100)]
-    runs[0].mkdir(parents=True)
-    (runs[0] / "scores.parquet").write_text("0.5")
-    recorded(runs[0] / "scores.parquet", place="runs/0")
-    for run in runs[1:]:
-        shutil.copytree(runs[0], run)
-    stages = [Stage(RULE, "", f"runs/{run.name}/scores.parquet") for run in runs]
-    assert len(examined(stages, str(tmp_path), {RULE: "now"}).damaged) == len(runs) - 1
-
-
-HOSTILE = {
-    "a path": {"files": {"../../../../etc/passwd": "0"}},
-    "a list of files": {"files": ["scores.parquet"]},
-    "no inputs": {"inputs": None},
-    "a number as code": {"code": 3},
-    "terminal codes": {"rule": "\x1b[2Jtable"},
-    "terminal codes in a file's name": {"files": {"\x1b[2Jx": "0"}},
-    "terminal codes in a module's name": {"code": {"\x9b2Jx": "0"}},
-    "a zero in an input's name": {"inputs": {"a\0b/c": "0"}},
-    "a nested digest": {"files": {"scores.parquet": {"a": "b"}}},
-    "a further key": {"more": 1},
-}
-
-
-@pytest.mark.parametrize("case", [*HOSTILE, "a deep line", "a deep line without end", "a list"])
-def test_a_line_of_a_stranger_is_one_line_of_verify(two_files, case):
-    values = {"rule": RULE, "files": {"x": "0"}, "inputs": {}, "params": "", "code": ""}
-    deep = "[" * 100_000
-    text = {"a deep line": deep + "]" * 100_000 + "}", "a deep line without end": deep}
-    text["a list"] = '["a", "b"]}'
-    line = text.get(case) or json.dumps(values | HOSTILE[case])
-    with open(two_files / provenance.FILE, "a") as file:
-        file.write(line + "\n")
-    stages = [Stage(RULE, "", "runs/a/scores.parquet")]
-    (said,) = examined(stages, str(two_files.parents[1]), {}).damaged
-    assert said.isprintable()
-    assert "line 3 is not as it was written" in said
-
-
 @pytest.mark.parametrize("module", ["x" * 5_000, "../../../../../../etc/passwd", ""])
 def test_a_module_of_a_stranger_is_one_that_is_not_there(module):
     record = provenance.Record(RULE, {"a": "0"}, {}, "", {module: "0"})
@@ -303,22 +200,3 @@ def test_a_history_of_a_stranger_says_nothing(tmp_path):
         table = pa.table({"epoch": [1]}).replace_schema_metadata({PROVENANCE: said})
         pq.write_table(table, tmp_path / "history.parquet")
         assert ran_on(tmp_path / "history.parquet") == {}
-
-
-def test_what_is_no_file_does_not_hang_verify(two_files):
-    stages = [Stage(RULE, "", f"runs/a/{name}.parquet") for name in ("scores", "embeddings")]
-    scores, embeddings = (two_files / Path(stage.output).name for stage in stages)
-    scores.unlink()
-    os.mkfifo(scores)
-    embeddings.unlink()
-    embeddings.symlink_to(embeddings.name)
-    found = examined(stages, str(two_files.parents[1]), {})
-    assert [line.partition(":")[0] for line in found.damaged] == [str(embeddings), str(scores)]
-    for make in (os.mkfifo, os.mkdir):
-        (two_files / provenance.FILE).unlink()
-        make(two_files / provenance.FILE)
-        (said,) = examined(stages, str(two_files.parents[1]), {}).damaged
-        assert "rm -r" in said
-        if make is os.mkfifo:
-            (two_files / provenance.FILE).unlink()
-            (two_files / provenance.FILE).write_text("")

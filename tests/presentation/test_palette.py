@@ -22,7 +22,7 @@ PALETTES = {
     "by place": [color for color, _ in style._BY_PLACE],
     **{
         name: list(importlib.import_module(f"{style.__package__}.figures.{name}")._COLORS)
-        for name in ("field", "scatter")
+        for name in ("field", "arrays")
     },
 }
 

@@ -3,10 +3,9 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
+from audit_documents import document, findings, row, series
 from dmlbench.errors import UserError
-from dmlbench.plan.catalogs.read import checked
 from dmlbench.statistics.audit import (
     audit_frame,
     bold,
@@ -22,66 +21,11 @@ from dmlbench.statistics.audit import (
     reruns,
     search_grid,
     twins,
-    whole_queries,
     zero_spread,
 )
 from dmlbench.statistics.audit.check import AGREES, CERTAIN, FORMULA, LIKELY, NOTE, place
-from dmlbench.statistics.audit.document import Document, Metadata
-from dmlbench.statistics.audit.rounding import (
-    DIFFERS,
-    EQUAL,
-    ROUNDED_UP,
-    TRUNCATED,
-    same_number,
-    verdict,
-)
-from dmlbench.statistics.printed import decimals
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-CELL = {
-    "study": "made_up",
-    "table": "01",
-    "panel": "",
-    "dataset": "birds",
-    "network": "resnet50",
-    "embedding_dim": "64",
-    "method": "margin",
-    "variant": "",
-    "split": "test",
-    "metric": "recall_at_1",
-    "value": "50.00",
-    "std": "",
-    "note": "",
-}
-SEARCH = ["table", "method", "hyperparameter", "range", "step", "optimal_value"]
-
-
-def document(*cells: dict, searches=(), **metadata) -> Document:
-    """A document of cells that differ from `CELL` in what is given."""
-    frame = pd.DataFrame([CELL | cell for cell in cells])
-    frame["number"] = frame["value"].astype(float)
-    frame["decimals"] = [decimals(value) for value in frame["value"]]
-    frame["k"] = frame["metric"].str.extract(r"^recall_at_(\d+)$", expand=False).astype(float)
-    return Document(
-        study="made_up",
-        cells=frame,
-        metadata=checked(metadata, Metadata, where="made up"),
-        searches=pd.DataFrame(searches, columns=SEARCH),
-    )
-
-
-def row(values: dict[str, str], **cell) -> list[dict]:
-    return [cell | {"metric": metric, "value": value} for metric, value in values.items()]
-
-
-def findings(rule, given: Document) -> list:
-    return [check for check in rule.check(given) if check.kind != AGREES]
-
-
-def series(*values: str) -> list[dict]:
-    names = ("recall_at_1", "recall_at_2", "recall_at_4", "recall_at_8")
-    return row(dict(zip(names, values, strict=True)))
 
 
 def test_recall_that_falls_is_found():
@@ -253,65 +197,6 @@ def test_a_spread_of_zero_is_found():
     assert found.printed == "50.00±0.00/60.00±0.00"
 
 
-@pytest.mark.parametrize(("number", "miss"), [("68.54", True), ("68.53", False), ("60.28", False)])
-def test_percentages_that_no_number_of_queries_gives(number, miss):
-    # 4060 of 5924 is 68.5348, the next 68.5517; 3571 is 60.2802.
-    cell = document({"value": number}).cells.iloc[0]
-    assert whole_queries.misses(cell, 5924) == miss
-
-
-@pytest.mark.parametrize("queries", [7, 40, 997, 5924, 60502])
-@pytest.mark.parametrize("digits", [0, 1, 2])
-def test_chance_is_the_share_of_numbers_that_miss(digits, queries):
-    numbers = [f"{number / 10**digits:.{digits}f}" for number in range(100 * 10**digits + 1)]
-    shares = {100 * m / queries for m in range(queries + 1)}
-    nearest = [whole_queries.nearest_share(float(number), queries) for number in numbers]
-    assert shares.issuperset(nearest)
-    missed = sum(
-        verdict(float(number), share, digits) != EQUAL
-        for number, share in zip(numbers, nearest, strict=True)
-    )
-    assert whole_queries.chance(digits, queries) == pytest.approx(missed / len(numbers))
-
-
-def shares(numbers, table="01") -> list[dict]:
-    return [
-        {"variant": f"m={n}", "value": value, "table": table} for n, value in enumerate(numbers)
-    ]
-
-
-def test_misses_of_a_table_are_one_defect_where_the_others_are_shares():
-    rounded = [f"{100 * m / 997:.2f}" for m in range(300, 340)]
-    given = [{"where": {"table": "01"}, "queries": 997}]
-    assert not findings(whole_queries, document(*shares(rounded), counts=given))
-    wrong = [*rounded]
-    for n in (7, 9):
-        wrong[n] = f"{float(wrong[n]) + 0.05:.2f}"
-    found = findings(whole_queries, document(*shares(wrong), counts=given))
-    assert [each.variant for each in found] == ["m=7", "m=9"]
-    assert {(each.cause, each.sure) for each in found} == {("table 1", NOTE)}
-    assert "explain 0 of the 2" in found[0].explanation
-    # Numbers that have nothing to do with the queries are none, and means are not expected to be.
-    others = [f"{40 + n * 0.37:.2f}" for n in range(40)]
-    assert not findings(whole_queries, document(*shares(others), counts=given))
-    means_ = [given[0] | {"runs": 5}]
-    assert not findings(whole_queries, document(*shares(wrong), counts=means_))
-
-
-def test_truncation_is_tested_against_chance():
-    cut = [f"{100_00 * m // 997 / 100:.2f}" for m in range(300, 360)]
-    mixed = [f"{100 * m / 997:.2f}" if n % 3 else cut[n] for n, m in enumerate(range(300, 360))]
-    given = [{"where": {"table": "01"}, "queries": 997}]
-    found = findings(whole_queries, document(*shares(mixed), counts=given))
-    assert found
-    assert "so it is the likely cause" in found[0].explanation
-    # Of 997, a tenth of the percentages are shares; 85.14 is 5044 of 5924, cut off.
-    assert whole_queries.truncated_by_chance(2, 997) == pytest.approx(0.055, abs=0.01)
-    cell = document({"value": "85.14"}).cells.iloc[0]
-    assert whole_queries.is_truncated(cell, 5924)
-    assert not whole_queries.is_truncated(document({"value": "85.13"}).cells.iloc[0], 5924)
-
-
 def test_two_settings_with_one_mean_and_spread_are_found_unless_by_chance():
     given = [{"where": {"table": "01"}, "runs": 5}]
     cells = [{"variant": name, "std": "0.61"} for name in ("spc_2", "spc_4")]
@@ -368,35 +253,6 @@ def test_a_changed_cell_is_found(data):
     clean[place_]["value"] = f"{changed / 100:.2f}"
     frame = audit_frame(document(*clean))
     assert repeated.KIND in set(frame["kind"])
-
-
-@pytest.mark.parametrize(
-    ("printed", "recomputed", "digits", "wanted"),
-    [
-        (8.58, 8.58333, 2, EQUAL),
-        (63.61, 63.605, 2, EQUAL),
-        (63.60, 63.605, 2, EQUAL),
-        (3.16, 3.16667, 2, TRUNCATED),
-        (1.89, 1.8829, 2, ROUNDED_UP),
-        (8.85, 8.58333, 2, DIFFERS),
-        (12, 13.0, 0, DIFFERS),
-    ],
-)
-def test_verdicts(printed, recomputed, digits, wanted):
-    assert verdict(printed, recomputed, digits) == wanted
-
-
-@given(st.floats(0, 100, allow_nan=False), st.integers(0, 3), st.integers(0, 3))
-def test_roundings_of_one_number_are_the_same_number(number, first, second):
-    printed = [f"{number:.{digits}f}" for digits in (first, second)]
-    assert verdict(float(printed[0]), number, first) == EQUAL
-    assert same_number(float(printed[0]), first, float(printed[1]), second)
-
-
-def test_numbers_of_one_precision_are_the_same_or_not():
-    assert same_number(50.0, 1, 50.04, 2)
-    assert not same_number(50.00, 2, 50.01, 2)
-    assert not same_number(50.0, 1, 50.06, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lines: scores along an axis, of rows or of variants, or over the place in a spectrum."""
+"""Lines: scores along an axis, of rows or of variants."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -8,16 +8,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dmlbench.errors import UserError
 from dmlbench.evaluation.names import quantity
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._axis import along_axis
 from dmlbench.presentation._relative import means, relative
 from dmlbench.presentation._scores import pick, present, printed_values
 from dmlbench.presentation.figures._mark import Mark
-from dmlbench.presentation.texts import brief, name
+from dmlbench.presentation.texts import brief
 from dmlbench.statistics.summary import select, summarize
-from dmlbench.values import Count, Fact, Metric, Printed, RankingMetric
+from dmlbench.values import Metric, Printed, RankingMetric
 
 _BANDS = {"half": "95% interval", "std": "standard deviation"}
 _ACROSS = (0, (4, 3))
@@ -280,78 +279,3 @@ class RelativeScores(Mark):
             axes.plot([x for x, _ in there], y, lw=1.2, label=names[key], **look)
         axes.set_xticks(range(len(values)), [self.name(value) for value in values], fontsize=7.5)
         axes.margins(0.08)
-
-
-class SingularSpectra(Mark):
-    """One panel for each data set and array (rows) and each method (columns).
-
-    Lines are means over seeds of spectra divided by their sums, bands their standard deviations;
-    the score of the test images is in the legend.
-
-    Attributes:
-        change: the parts of a variant that are the change, such as `[regularizer]`.
-        spectra: arrays of a measure: `singular_values`, `class_singular_values`.
-        first: how many singular values are drawn; all if not given.
-        metric: the score in the legend.
-        arrays: the file of a run's measure -> its arrays.
-    """
-
-    arrays: Fact[Mapping[str, Mapping[str, np.ndarray]]]
-    change: Sequence[str]
-    spectra: Sequence[Literal["singular_values", "class_singular_values"]] = ("singular_values",)
-    first: Count | None = None
-    metric: Metric = "recall_at_1"
-
-    def draw(self, scores: pd.DataFrame) -> Figure:
-        found = self._found()
-        if not found:
-            raise UserError("no spectra of these rows; allowed: rows of a view with measures")
-        summary = means(scores, self.selection).query("metric == @self.metric")
-        score = summary.set_index(["dataset", "method", "variant"])["value"].to_dict()
-        columns = [(method, _variants.without(v, self.change)) for _, method, v in found]
-        lines = [(dataset, array) for dataset, _, _ in found for array in self.spectra]
-        figure, grid = style.grid(lines, columns, size=(2.7, 2.3), margin=(1.0, 0.8))
-        for ((dataset, array), (method, plain)), axes in grid.items():
-            for (*of, variant), runs in found.items():
-                if of == [dataset, method] and _variants.without(variant, self.change) == plain:
-                    score_of = score.get((dataset, method, variant))
-                    self._line(axes, array, runs, score_of, changed=variant != plain)
-            axes.set_yscale("log")
-            axes.legend(fontsize=7, loc="upper right")
-            if (method, plain) == columns[0]:
-                axes.set_ylabel(f"{self.name(dataset)}\n{name({}, array)}")
-            if (dataset, array) == lines[0]:
-                style.heading(axes, self.labeled(method, plain), fontsize=8.5)
-        return self.headed(figure, "Shares of the sum of all singular values.")
-
-    def _found(self) -> dict[tuple[str, str, str], list[Mapping[str, np.ndarray]]]:
-        """(data set, method, variant) -> arrays of its seeds."""
-        of_run = {
-            file.partition("/runs/")[2].partition("/measures/")[0]: arrays
-            for file, arrays in self.arrays.items()
-        }
-        spectra = {}
-        for row in self.rows:
-            if row["run"] in of_run:
-                key = (row["dataset"], row["method"], row["variant"])
-                spectra.setdefault(key, {})[row["seed"]] = of_run[row["run"]]
-        return {key: list(by_seed.values()) for key, by_seed in spectra.items()}
-
-    def _line(self, axes, array: str, runs, score: float | None, *, changed: bool) -> None:
-        curves = np.array([self._curve(arrays, array) for arrays in runs])
-        x, mean = np.arange(1, curves.shape[1] + 1), curves.mean(axis=0)
-        color, label = ("#cc3311", "with") if changed else ("#4477aa", "without")
-        if score is not None:
-            label += f", {self.name(self.metric)} {brief(self.metric, score)}"
-        axes.plot(x, mean, color=color, lw=1.5, label=label)
-        if len(curves) > 1:
-            off = curves.std(axis=0, ddof=1)
-            low = np.maximum(mean - off, 0.2 * mean)
-            axes.fill_between(x, low, mean + off, color=color, alpha=0.18, lw=0)
-
-    def _curve(self, arrays: Mapping[str, np.ndarray], array: str) -> np.ndarray:
-        key = f"{self.selection}/{array}"
-        if key not in arrays:
-            raise UserError(f"no array {key}; allowed: {', '.join(sorted(arrays))}")
-        values = np.asarray(arrays[key], dtype=np.float64)
-        return (values / values.sum())[: self.first]

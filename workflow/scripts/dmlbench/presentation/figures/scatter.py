@@ -8,25 +8,22 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dmlbench.errors import UserError, unknown
-from dmlbench.evaluation.names import quantity
+from dmlbench.errors import UserError
 from dmlbench.presentation import _variants, style
 from dmlbench.presentation._points import points
 from dmlbench.presentation._relative import means
 from dmlbench.presentation._scores import pick, placed_values, present, printed_values
 from dmlbench.presentation.figures._mark import Mark
-from dmlbench.presentation.texts import brief, minus, rounded
+from dmlbench.presentation.texts import minus, rounded
 from dmlbench.presentation.texts import points as unit_of_differences
 from dmlbench.statistics.correlation import correlate
-from dmlbench.statistics.summary import in_units, select, summarize
-from dmlbench.values import Fact, Metric, Printed
+from dmlbench.statistics.summary import select, summarize
+from dmlbench.values import Metric, Printed
 
 _APART = 0.2
 """Between the marks of our numbers and of the printed ones."""
 _YEARS_APART = 0.13
 """Years between the marks of losses of one year."""
-_COLORS = ("#332288", "#ddaa33", "#44aa99", "#cc6677", "#88ccee", "#882255", "#117733", "#999933")
-_MARKS = "os^vDPX*"
 
 
 class RecallByNetwork(Mark):
@@ -247,65 +244,3 @@ class ScatterWithCorrelation(Mark):
         note = f"r = {pearson} [{low}, {high}], {r.points} points"
         style.heading(axes, minus(note), fontsize=8.5)
         axes.margins(0.1)
-
-
-class PointSpaces(Mark):
-    """One panel per space of two dimensions, its points colored by class, its scores below it.
-
-    Attributes:
-        spaces: from left to right: `array`, the name of the points [N, 2]; `title`; `where`, the
-            columns of the long table (method, variant, role) that select the scores below the
-            panel; no scores without it.
-        metrics: the scores below a panel, means over seeds; none if not given.
-        circle: whether to draw the unit circle.
-        arrays: seed -> the arrays of that seed, with `labels`, the class of each point, [N]; the
-            points of the first seed are drawn.
-    """
-
-    arrays: Fact[Mapping[int, Mapping[str, np.ndarray]]]
-    spaces: Sequence[Mapping[Literal["array", "title", "where"], str | Mapping[str, str]]]
-    metrics: Sequence[Metric] | None = None
-    circle: bool = False
-
-    def draw(self, scores: pd.DataFrame) -> Figure:
-        first = min(self.arrays)
-        arrays = self.arrays[first]
-        for space in self.spaces:
-            if space["array"] not in arrays:
-                raise unknown("array of a figure", space["array"], arrays)
-        height = 3.1 + 0.2 * len(self.metrics or ())
-        figure, panels = style.panels(range(len(self.spaces)), width=2.6, height=height, margin=0.4)
-        for space, axes in zip(self.spaces, panels.values(), strict=True):
-            self._points(axes, arrays[space["array"]], arrays["labels"])
-            style.heading(axes, space["title"])
-            text = "\n".join(self._lines(scores, space.get("where")))
-            look = {"ha": "center", "va": "top", "fontsize": 8.5, "linespacing": 1.5}
-            axes.text(0.5, -0.06, text, transform=axes.transAxes, **look)
-        note = f"Points of seed {first}"
-        if self.metrics:
-            seeds = scores["seed"].nunique()
-            note += f"; scores are {'its' if seeds == 1 else f'means of {seeds} seeds'}"
-        style.head_of_panels(figure, self.title, f"{note}.")
-        return figure
-
-    def _points(self, axes, places: np.ndarray, labels: np.ndarray) -> None:
-        if self.circle and np.allclose(np.linalg.norm(places, axis=1), 1, atol=1e-3):
-            angle = np.linspace(0, 2 * np.pi, 361)
-            axes.plot(np.cos(angle), np.sin(angle), color=style.GRID, lw=1, zorder=0)
-        for number, label in enumerate(np.unique(labels)):
-            look = {"color": _COLORS[number % 8], "marker": _MARKS[number % 8]}
-            axes.scatter(*places[labels == label].T, s=14, alpha=0.75, lw=0, **look)
-        axes.set_aspect("equal", adjustable="datalim")
-        axes.set(xticks=[], yticks=[])
-        style.blank(axes)
-
-    def _lines(self, scores: pd.DataFrame, where: Mapping | None) -> list[str]:
-        if where is None:
-            return []
-        for column, value in where.items():
-            scores = scores[scores[column] == value]
-        found = summarize(in_units(scores), ["metric"]).set_index("metric")["mean"]
-        return [
-            f"{self.name(metric)}  {brief(metric, found[metric])}{quantity(metric).unit}"
-            for metric in self.metrics or ()
-        ]
