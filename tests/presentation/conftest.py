@@ -125,8 +125,9 @@ def invented_pages(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium():
+    """A headless Chromium; made before the site, so that nothing is built where there is none."""
     with browser.headless() as started:
         yield started
 

@@ -127,8 +127,8 @@ def differences(contrasts: list[Contrast], corrected: list[float]) -> Table:
 _NOTES = {
     SEED: "Other seeds are other trainings on the same classes: nothing is said of other classes.",
     SPLIT: (
-        "Splits share classes, so that more of them do not take the error to 0 (Nadeau and Bengio, "
-        "for halves that train and test)."
+        "Splits are of the same classes, so that more of them do not take the error to 0 "
+        "(Nadeau and Bengio, for halves that train and test)."
     ),
 }
 
@@ -150,8 +150,8 @@ def ranks(scores: pd.DataFrame, metric: str) -> Table | None:
         )
     if first.unit:
         notes.append(
-            f"Intervals are about {ABOUT[first.unit]}; splits share classes, so that neither "
-            "Friedman's test nor a critical difference applies."
+            f"Intervals are about {ABOUT[first.unit]}; splits are of the same classes, so that "
+            "neither Friedman's test nor a critical difference applies."
         )
     columns = [Column("average_rank", "average rank", better="lower")]
     if board["rank_low"].notna().all():

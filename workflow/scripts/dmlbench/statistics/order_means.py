@@ -90,7 +90,7 @@ def lengthened(correlation: float, times: int) -> float:
 def in_cells(table: pd.DataFrame) -> pd.DataFrame:
     """How far each loss is from the mean of all losses, cell by cell, for other classes.
 
-    The error is that of splits that share classes (`other_classes.of_splits`), with one variance
+    The error is that of splits of the same classes (`other_classes.of_splits`), with one variance
     for all losses of a cell.
 
     Args:

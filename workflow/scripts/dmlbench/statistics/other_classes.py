@@ -35,7 +35,7 @@ SEED, SPLIT, CLASS, TEST_CLASS, LOSS = "seed", "split", "class", "test class", "
 
 ABOUT = {
     SEED: "other seeds, the same classes",
-    SPLIT: "other classes, from splits that share some",
+    SPLIT: "other classes, from splits of the same ones",
     CLASS: "other classes, by the scores of each class",
     TEST_CLASS: "other test classes, the same trained networks",
     LOSS: "other losses",
@@ -100,7 +100,7 @@ def prior_of_variances(variances, freedom: float, most: float) -> Prior | None:
 
 
 def of_splits(differences, *, prior: Prior | None = None, ratio: float = HALVES) -> Difference:
-    """The mean difference over splits that share classes, for other classes.
+    """The mean difference over splits of the same classes, for other classes.
 
     Its variance is s^2 (1/J + ratio): more splits of the same classes do not take it to 0.
 

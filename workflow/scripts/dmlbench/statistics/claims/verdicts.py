@@ -55,8 +55,8 @@ RULE = (
     "table is judged by its numbers as they are. Ours on one split of the classes are compared as "
     "pairs of one seed, or as two samples where pairing gains nothing, and hold for other seeds "
     "on the same classes. Ours on several splits are estimated for other classes: by the scores "
-    "of each class, or, where only those of each split are known, with the error of splits that "
-    "share classes. Which of several arms is best is part of the test. A correlation is over "
+    "of each class, or, where only those of each split are known, with the error of splits of "
+    "the same classes. Which of several arms is best is part of the test. A correlation is over "
     "losses, and holds for other losses."
 )
 
