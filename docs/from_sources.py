@@ -24,13 +24,21 @@ OPENED = {
     "efficientnet_lite0-acf4645b.pth": "the package: it gives this file to the bit",
     "efficientnet-lite1-77cc7160.pth": "the package",
     "efficientnet-lite2-9656183e.pth": "the package",
+    "twemoji-1.2.5.json": "the package",
+    "noto-1.2.9.json": "the package",
+    "noto-v1-1.2.5.json": "the package",
+    "openmoji-1.2.29.json": "the package",
+    "fluent-emoji-flat-1.2.6.json": "the package",
+    "fxemoji-1.2.2.json": "the package",
+    "emojione-1.2.3.json": "the package",
+    "emojione-v1-1.2.3.json": "the package",
 }
 """What somebody here has opened at its address; everything else is known by its hash or counts."""
 
 
 def studies(loaded: plan.Plan) -> str:
-    """What each published study needs, and who can run it."""
-    lines = ["| study | images | weights | the public |", "|---|---|---|---|"]
+    """What published studies need, and who can run them; those with equal needs share a row."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for study in sorted(path.name for path in PUBLISHED.iterdir()):
         if study not in loaded.studies:
             continue
@@ -38,9 +46,11 @@ def studies(loaded: plan.Plan) -> str:
         datasets = list(dict.fromkeys(row.dataset for row in rows))
         networks = [loaded.networks[name] for name in dict.fromkeys(row.network for row in rows)]
         weights = {each.weights.file: each.weights for each in networks if each.weights}
-        cells = [study, ", ".join(datasets), ", ".join(weights) or "none"]
-        cells.append(verdict(loaded, [loaded.datasets[name] for name in datasets], weights))
-        lines.append(f"| {' | '.join(cells)} |")
+        public = verdict(loaded, [loaded.datasets[name] for name in datasets], weights)
+        cells = (", ".join(datasets), ", ".join(weights) or "none", public)
+        found.setdefault(cells, []).append(study)
+    lines = ["| studies | images | weights | the public |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join((', '.join(names), *cells))} |" for cells, names in found.items()]
     return "\n".join(lines)
 
 
@@ -85,7 +95,11 @@ def place(file: Archive | Weights) -> str | None:
     """Where a file is published; None if only mirrors have it."""
     if package := getattr(file, "package", None):
         return f"package {package.name} {package.version}"
-    return file.urls[0].split("/")[2] if file.urls else None
+    if not file.urls:
+        return None
+    if file.urls[0].startswith("npm:"):
+        return f"package {file.urls[0][4:].rpartition('/')[0]} of npm"
+    return file.urls[0].split("/")[2]
 
 
 def tables() -> dict[str, str]:

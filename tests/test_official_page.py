@@ -30,6 +30,7 @@ def test_the_tables_are_those_of_the_catalogs(from_sources):
     [
         ("grocery81", ["efficientnet_lite0_frozen"], "yes, as runs of another encoding"),
         ("grocery_store", ["efficientnet_lite0_frozen"], "yes"),
+        ("drawings", ["efficientnet_lite0_frozen"], "yes"),
         ("grocery81", ["mobilenet_v2"], "no: only mirrors have mobilenet_v2_tf-a3761d30.pth"),
         (
             "cub200_160",
