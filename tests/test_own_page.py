@@ -1,6 +1,7 @@
 """docs/own.md, followed to the letter in a copy of the project."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,9 +67,19 @@ def test_the_page_runs_and_prints_what_it_shows(project):
 
     # Another CPU has other digits, and the same rows.
     studies = project.folder / "results" / "studies"
-    losses, mine, _ = (rows.splitlines() for rows in TABLE.findall(PAGE))
+    losses, _, mine, _ = (rows.splitlines() for rows in TABLE.findall(PAGE))
     for study, rows in (("digits", losses), ("digits_my_loss", mine)):
         found = pd.read_csv(studies / study / "tables" / "retrieval.csv")
         assert list(found["Loss"]) == [row.split("|")[1].strip() for row in rows]
     differences = pd.read_csv(studies / "digits_my_loss" / "tables" / "differences.csv")
     assert list(differences["panel"]) == ["R@1", "MAP@R"]
+
+
+@pytest.mark.workflow
+@pytest.mark.skipif(shutil.which("npm") is None, reason="no npm here: it gets the drawings")
+def test_drawings_become_a_study_as_pictures_of_ones_own(project):
+    photographs = PAGE.partition("\n## Photographs")[2].partition("```\n")[2]
+    drawn, new, _, plan, *_ = photographs.partition("```")[0].splitlines()
+    printed = run(project.folder, f"{drawn}\n{new}\n{plan}", project.folder)
+    assert "5,000 images of 820 classes train, 4,920 images of 820 classes test" in printed
+    assert "dmlbench: 12 trainings (3 of networks that stay untrained)" in printed
