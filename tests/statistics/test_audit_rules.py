@@ -252,7 +252,7 @@ def test_a_changed_cell_is_found(data):
     )
     clean[place_]["value"] = f"{changed / 100:.2f}"
     frame = audit_frame(document(*clean))
-    assert repeated.KIND in set(frame["kind"])
+    assert repeated.kind in set(frame["kind"])
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,23 @@
 
 import pytest
 from audit_documents import document, findings
-from dmlbench.statistics.audit import whole_queries
 from dmlbench.statistics.audit.check import NOTE
 from dmlbench.statistics.audit.rounding import EQUAL, verdict
+from dmlbench.statistics.audit.shares import (
+    chance,
+    is_truncated,
+    misses,
+    nearest_share,
+    truncated_by_chance,
+    whole_queries,
+)
 
 
 @pytest.mark.parametrize(("number", "miss"), [("68.54", True), ("68.53", False), ("60.28", False)])
 def test_percentages_that_no_number_of_queries_gives(number, miss):
     # 4060 of 5924 is 68.5348, the next 68.5517; 3571 is 60.2802.
     cell = document({"value": number}).cells.iloc[0]
-    assert whole_queries.misses(cell, 5924) == miss
+    assert misses(cell, 5924) == miss
 
 
 @pytest.mark.parametrize("queries", [7, 40, 997, 5924, 60502])
@@ -19,13 +26,13 @@ def test_percentages_that_no_number_of_queries_gives(number, miss):
 def test_chance_is_the_share_of_numbers_that_miss(digits, queries):
     numbers = [f"{number / 10**digits:.{digits}f}" for number in range(100 * 10**digits + 1)]
     shares = {100 * m / queries for m in range(queries + 1)}
-    nearest = [whole_queries.nearest_share(float(number), queries) for number in numbers]
+    nearest = [nearest_share(float(number), queries) for number in numbers]
     assert shares.issuperset(nearest)
     missed = sum(
         verdict(float(number), share, digits) != EQUAL
         for number, share in zip(numbers, nearest, strict=True)
     )
-    assert whole_queries.chance(digits, queries) == pytest.approx(missed / len(numbers))
+    assert chance(digits, queries) == pytest.approx(missed / len(numbers))
 
 
 def shares(numbers, table="01") -> list[dict]:
@@ -60,7 +67,7 @@ def test_truncation_is_tested_against_chance():
     assert found
     assert "so it is the likely cause" in found[0].explanation
     # Of 997, a tenth of the percentages are shares; 85.14 is 5044 of 5924, cut off.
-    assert whole_queries.truncated_by_chance(2, 997) == pytest.approx(0.055, abs=0.01)
+    assert truncated_by_chance(2, 997) == pytest.approx(0.055, abs=0.01)
     cell = document({"value": "85.14"}).cells.iloc[0]
-    assert whole_queries.is_truncated(cell, 5924)
-    assert not whole_queries.is_truncated(document({"value": "85.13"}).cells.iloc[0], 5924)
+    assert is_truncated(cell, 5924)
+    assert not is_truncated(document({"value": "85.13"}).cells.iloc[0], 5924)

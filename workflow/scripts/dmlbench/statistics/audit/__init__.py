@@ -1,9 +1,8 @@
 """The printed numbers of a document, checked by general rules.
 
-A rule is a module with `TITLE`, what it checks in a few words, and `check(document)`, which gives
-one `Check` for each checked item, right or wrong; `remarks(document)` may add lines to the summary.
-No rule names a document, a table or a cell: what rules must know besides the printed tables is in
-the document's `audit.yaml` (see `metadata`).
+A rule is a function that gives one `Check` for each checked item of a document, right or wrong (see
+`check.Rule`). No rule names a document, a table or a cell: what rules must know besides the printed
+tables is in the document's `audit.yaml` (see `metadata`).
 """
 
 import os
@@ -14,31 +13,21 @@ import pandas as pd
 
 from dmlbench.errors import UserError as UserError
 from dmlbench.files import write_csv, write_text
-from dmlbench.statistics.audit import (
-    bold,
-    bounds,
-    facts,
-    falling_recall,
-    formulas,
-    means,
-    precision_and_map,
-    ranks,
-    recall_curves,
-    repeated,
-    reruns,
-    search_grid,
-    twins,
-    whole_queries,
-    zero_spread,
-)
 from dmlbench.statistics.audit.check import AGREES, FORMULA, Check
+from dmlbench.statistics.audit.curves import falling_recall, precision_and_map, recall_curves
 from dmlbench.statistics.audit.defects import defects_of, says
+from dmlbench.statistics.audit.derived import bold, means, ranks
 from dmlbench.statistics.audit.document import Document, read_document
+from dmlbench.statistics.audit.limits import bounds
+from dmlbench.statistics.audit.repetitions import repeated, reruns
+from dmlbench.statistics.audit.shares import whole_queries
+from dmlbench.statistics.audit.spreads import twins, zero_spread
+from dmlbench.statistics.audit.stated import facts, formulas, search_grid
 from dmlbench.statistics.audit.summary import summary, summary_of_all
 
 COLUMNS = ["study", "rule", "defect", *(name for name in Check._fields if name != "cause")]
 
-_MODULES = (
+_RULES = (
     falling_recall,
     bounds,
     formulas,
@@ -55,8 +44,7 @@ _MODULES = (
     recall_curves,
     facts,
 )
-_RULES = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
-RULES = {name: module.TITLE for name, module in _RULES.items()}
+RULES = {rule.name: rule.title for rule in _RULES}
 """Name of each rule -> what it checks."""
 
 
@@ -77,9 +65,9 @@ def audit(
     document = read_document(reference)
     frame = audit_frame(document)
     remarks = {
-        name: module.remarks(document)
-        for name, module in _RULES.items()
-        if hasattr(module, "remarks") and (frame["rule"] == name).any()
+        rule.name: rule.remarks(document)
+        for rule in _RULES
+        if rule.remarks and (frame["rule"] == rule.name).any()
     }
     write_csv(output_csv, frame)
     write_text(output_md, summary(document.study, frame, RULES, remarks))
@@ -94,10 +82,10 @@ def audit_frame(document: Document) -> pd.DataFrame:
         that agrees.
     """
     rows = [
-        {"study": document.study, "rule": name, "defect": _defect(document, name, check)}
+        {"study": document.study, "rule": rule.name, "defect": _defect(document, rule.name, check)}
         | check._asdict()
-        for name, module in _RULES.items()
-        for check in module.check(document)
+        for rule in _RULES
+        for check in rule.check(document)
     ]
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
 

@@ -1,7 +1,7 @@
-"""Cells of printed tables: those that a rule looks at, and what it finds in them."""
+"""Cells of printed tables: those that a rule looks at, and what it finds in them; and rules."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -62,17 +62,43 @@ class Check(NamedTuple):
     cause: str = ""
 
     def found(
-        self, kind: str, sure: str, explanation: str, *, blames: str = NUMBER, cause: str = ""
+        self, sure: str, explanation: str, *, blames: str = NUMBER, cause: str = ""
     ) -> "Check":
-        """The same check as a finding."""
-        return self._replace(
-            kind=kind, sure=sure, explanation=explanation, blames=blames, cause=cause
-        )
+        """The same check as a finding, whose kind its rule says."""
+        return self._replace(sure=sure, explanation=explanation, blames=blames, cause=cause)
 
     def where(self) -> str:
         """The place, as a reader writes it."""
         cell = (self.method, self.variant, self.dataset, self.metric)
         return ", ".join(filter(None, [f"table {self.table}" if self.table else "", *cell]))
+
+
+class Rule(NamedTuple):
+    """What holds of any document.
+
+    Attributes:
+        name: its id.
+        title: what it checks, in a few words.
+        kind: of its findings.
+        checks: gives one check for each checked item of a document, right or wrong.
+        remarks: lines for the summary of a document, if it has any.
+    """
+
+    name: str
+    title: str
+    kind: str
+    checks: Callable[[Any], Iterator[Check]]
+    remarks: Callable[[Any], list[str]] | None = None
+
+    def check(self, document) -> Iterator[Check]:
+        """The checks of a `Document`."""
+        for each in self.checks(document):
+            yield each._replace(kind=self.kind) if each.sure else each
+
+
+def rule(title: str, *, kind: str, remarks: Callable[[Any], list[str]] | None = None) -> Callable:
+    """Make a rule of the function that gives its checks, by its name."""
+    return lambda checks: Rule(checks.__name__, title, kind, checks, remarks)
 
 
 def check_of(cell: pd.Series, recomputed: str = "") -> Check:
@@ -86,6 +112,24 @@ def check_of(cell: pd.Series, recomputed: str = "") -> Check:
         printed=cell["value"],
         recomputed=recomputed,
     )
+
+
+def check_of_row(
+    cells: Sequence[pd.Series],
+    sources: Sequence[pd.Series] = (),
+    text: Callable[[pd.Series], str] = lambda cell: cell["value"],
+) -> Check:
+    """One check of several cells of a row, which agree so far, against those that they repeat."""
+    return check_of(cells[0])._replace(
+        metric=", ".join(cell["metric"] for cell in cells),
+        printed="/".join(map(text, cells)),
+        recomputed="/".join(map(text, sources)),
+    )
+
+
+def with_spread(cell: pd.Series) -> str:
+    """A printed mean and its spread."""
+    return f"{cell['value']}±{cell['std']}"
 
 
 def place(table: str, panel: str = "") -> str:

@@ -17,12 +17,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dmlbench.statistics.audit.check import NOTE, Check, check_of, place, select
+from dmlbench.statistics.audit.check import NOTE, Check, check_of, place, rule, select
 from dmlbench.statistics.audit.document import Counts, Document
 from dmlbench.statistics.audit.rounding import EQUAL, TRUNCATED, verdict
-
-TITLE = "A percentage of N queries is a whole number of them"
-KIND = "no rounded share"
 
 _SURE = 0.01
 _ENOUGH_CELLS = 8
@@ -44,23 +41,6 @@ class Reading(NamedTuple):
     are_shares: bool
     by_chance: float
     truncation: float
-
-
-def check(document: Document) -> Iterator[Check]:
-    """One check per cell that is of a single run and could miss."""
-    for counts, table in _tables(document):
-        if counts.runs != 1:
-            continue
-        reading = read(table, counts.queries)
-        says = _explanation(reading, table, counts.queries)
-        for (_, cell), miss in zip(table.iterrows(), reading.missed, strict=True):
-            if not chance(cell["decimals"], counts.queries):
-                continue
-            nearest = nearest_share(cell["number"], counts.queries)
-            one = check_of(cell, f"{nearest:.{cell['decimals'] + 2}f}")
-            if miss and reading.are_shares:
-                one = one.found(KIND, NOTE, says, cause=f"table {place(cell['table'])}")
-            yield one
 
 
 def remarks(document: Document) -> list[str]:
@@ -89,6 +69,26 @@ def remarks(document: Document) -> list[str]:
             f"| {_says(table, reading, counts)} |"
         )
     return lines
+
+
+@rule(
+    "A percentage of N queries is a whole number of them", kind="no rounded share", remarks=remarks
+)
+def whole_queries(document: Document) -> Iterator[Check]:
+    """One check per cell that is of a single run and could miss."""
+    for counts, table in _tables(document):
+        if counts.runs != 1:
+            continue
+        reading = read(table, counts.queries)
+        says = _explanation(reading, table, counts.queries)
+        for (_, cell), miss in zip(table.iterrows(), reading.missed, strict=True):
+            if not chance(cell["decimals"], counts.queries):
+                continue
+            nearest = nearest_share(cell["number"], counts.queries)
+            one = check_of(cell, f"{nearest:.{cell['decimals'] + 2}f}")
+            if miss and reading.are_shares:
+                one = one.found(NOTE, says, cause=f"table {place(cell['table'])}")
+            yield one
 
 
 def read(cells: pd.DataFrame, queries: int) -> Reading:

@@ -5,14 +5,21 @@ from collections.abc import Iterator
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.statistics.audit.check import CERTAIN, FORMULA, NUMBER, ROW, Check, check_of, select
+from dmlbench.statistics.audit.check import (
+    CERTAIN,
+    FORMULA,
+    NUMBER,
+    ROW,
+    Check,
+    check_of,
+    rule,
+    select,
+)
 from dmlbench.statistics.audit.document import Bound, Document
 
-TITLE = "Metrics stay within the bounds that they set each other"
-KIND = "out of bounds"
 
-
-def check(document: Document) -> Iterator[Check]:
+@rule("Metrics stay within the bounds that they set each other", kind="out of bounds")
+def bounds(document: Document) -> Iterator[Check]:
     """One check per cell and bound; a bound of the metadata is one check per table."""
     percent = [quantity(metric).percent for metric in document.cells["metric"]]
     percentages = document.cells[percent]
@@ -68,7 +75,7 @@ def _checked(cell: pd.Series, low: float, high: float, why: str) -> Check:
     slack = 0.5 * 10.0 ** -cell["decimals"] + 1e-9
     if low - slack <= cell["number"] <= high + slack:
         return one
-    return one.found(KIND, CERTAIN, f"It cannot be, as {why}.")
+    return one.found(CERTAIN, f"It cannot be, as {why}.")
 
 
 def _defined(cells: pd.DataFrame, bound: Bound) -> Check:
@@ -93,7 +100,6 @@ def _defined(cells: pd.DataFrame, bound: Bound) -> Check:
     line = f" (line {bound.line})" if bound.line else ""
     count = f"{outside.sum()} of {len(cells)} cells: " if several else ""
     return one.found(
-        KIND,
         bound.sure,
         f"{count}{bound.why}{line}.",
         blames=FORMULA if bound.formula else NUMBER,

@@ -1,24 +1,35 @@
-"""A number that is printed twice is printed alike."""
+"""What is printed twice: the same numbers, or means over other runs of one protocol."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
+from scipy import stats
 
 from dmlbench.plan.studies.mapping import CELL
-from dmlbench.statistics.audit.check import CERTAIN, LIKELY, ROW, Check, check_of, place, select
-from dmlbench.statistics.audit.document import Document
+from dmlbench.statistics.audit.check import (
+    CERTAIN,
+    LIKELY,
+    ROW,
+    Check,
+    check_of,
+    check_of_row,
+    place,
+    rule,
+    select,
+    with_spread,
+)
+from dmlbench.statistics.audit.document import Document, Repeat
 from dmlbench.statistics.audit.rounding import same_number
-
-TITLE = "What two tables print of one run is the same"
-KIND = "tables differ"
+from dmlbench.statistics.paired import holm
 
 _SAME_RUN = list(CELL)
 _ALIASES = {"precision_at_1": "recall_at_1"}
 _EQUALS = re.compile(r"equals Table (?P<table>[\d.]+) (?P<method>\w+)(?: (?P<variant>[^\s;]+))?")
 
 
-def check(document: Document) -> Iterator[Check]:
+@rule("What two tables print of one run is the same", kind="tables differ")
+def repeated(document: Document) -> Iterator[Check]:
     """One check per repeated cell; all cells of a row that differ are one finding."""
     pairs = [*_declared(document), *_noted(document), *_equal_coordinates(document)]
     rows: dict[tuple, list] = {}
@@ -38,21 +49,13 @@ def check(document: Document) -> Iterator[Check]:
             if sure == CERTAIN
             else "assumes that equal settings name one run; two runs would explain it"
         )
-        yield (
-            check_of(first)
-            ._replace(
-                metric=", ".join(cell["metric"] for cell, _, _ in differing),
-                printed="/".join(cell["value"] for cell, _, _ in differing),
-                recomputed="/".join(source["value"] for _, source, _ in differing),
-            )
-            .found(
-                KIND,
-                sure,
-                f"Table {place(other['table'], other['panel'])} prints the other number for the "
-                f"same run: {reason}.",
-                # Two tables of other runs differ in every row that they share.
-                cause="" if sure == CERTAIN else f"{_name_of(first)} and {_name_of(other)}",
-            )
+        cells, sources, _ = zip(*differing, strict=True)
+        yield check_of_row(cells, sources).found(
+            sure,
+            f"Table {place(other['table'], other['panel'])} prints the other number for the same "
+            f"run: {reason}.",
+            # Two tables of other runs differ in every row that they share.
+            cause="" if sure == CERTAIN else f"{_name_of(first)} and {_name_of(other)}",
         )
 
 
@@ -77,11 +80,8 @@ Pair = tuple[pd.Series, pd.Series, str]
 def _declared(document: Document) -> Iterator[Pair]:
     """Cells of tables that repeat others according to the metadata."""
     for repeat in document.metadata.repeats:
-        sources = _by(select(document.cells, repeat.of), repeat.match)
-        for _, cell in select(document.cells, repeat.where).iterrows():
-            key = tuple({**cell, "metric": _name(cell["metric"])}[name] for name in repeat.match)
-            if key in sources:
-                yield cell, sources[key], CERTAIN
+        for cell, source in _pairs(document.cells, repeat):
+            yield cell, source, CERTAIN
 
 
 def _noted(document: Document) -> Iterator[Pair]:
@@ -110,6 +110,15 @@ def _equal_coordinates(document: Document) -> Iterator[Pair]:
                 yield cell, first, LIKELY if cell["variant"] else CERTAIN
 
 
+def _pairs(cells: pd.DataFrame, repeat: Repeat) -> Iterator[tuple[pd.Series, pd.Series]]:
+    """Cells and those that they repeat."""
+    sources = _by(select(cells, repeat.of), repeat.match)
+    for _, cell in select(cells, repeat.where).iterrows():
+        key = tuple({**cell, "metric": _name(cell["metric"])}[name] for name in repeat.match)
+        if key in sources:
+            yield cell, sources[key]
+
+
 def _by(cells: pd.DataFrame, match: list[str]) -> Mapping[tuple, pd.Series]:
     renamed = cells.assign(metric=cells["metric"].map(_name))
     keys = renamed[match].itertuples(index=False, name=None)
@@ -125,3 +134,48 @@ def _table(number: str) -> str:
     """`4.2` -> `4_02`, as the transcriptions name it."""
     chapter, _, rest = number.partition(".")
     return f"{chapter}_{int(rest):02d}" if rest else f"{int(chapter):02d}"
+
+
+_IMPLAUSIBLE = 0.01
+
+
+@rule("Means over runs of one protocol agree within their spread", kind="reruns differ")
+def reruns(document: Document) -> Iterator[Check]:
+    """One check per row: Welch's test of each of its cells, by Holm over the whole document."""
+    spread = document.cells[document.cells["std"] != ""]
+    pairs = [
+        (*pair, rerun.runs) for rerun in document.metadata.reruns for pair in _pairs(spread, rerun)
+    ]
+    chances = holm(pd.Series([_probability(*pair) for pair in pairs], dtype=float))
+    rows: dict[tuple, list] = {}
+    for (cell, source, runs), p in zip(pairs, chances, strict=True):
+        key = (cell["table"], *(cell[each] for each in ROW), source["table"])
+        rows.setdefault(key, []).append((cell, source, runs, p))
+    for row in rows.values():
+        yield _rerun_row(row)
+
+
+def _rerun_row(row: list[tuple[pd.Series, pd.Series, int, float]]) -> Check:
+    first, other, runs, _ = row[0]
+    apart = [pair for pair in row if pair[-1] < _IMPLAUSIBLE]
+    shown = apart or row
+    cells, sources, *_ = zip(*shown, strict=True)
+    one = check_of_row(cells, sources, with_spread)
+    if not apart:
+        return one
+    return one.found(
+        LIKELY,
+        f"Table {place(other['table'])} prints other means for the same setting, further apart "
+        f"than {runs} runs each allow (p < {_IMPLAUSIBLE:g} over all such cells); assumes one "
+        "protocol for both tables.",
+        cause=" ".join(filter(None, [first["method"], first["variant"]])),
+    )
+
+
+def _probability(cell: pd.Series, source: pd.Series, runs: int) -> float:
+    """Two-sided p of Welch's test; spreads are printed rounded, so at least half a last digit."""
+    spreads = [max(float(each["std"]), 0.5 * 10.0 ** -each["decimals"]) for each in (cell, source)]
+    test = stats.ttest_ind_from_stats(
+        cell["number"], spreads[0], runs, source["number"], spreads[1], runs, equal_var=False
+    )
+    return float(test.pvalue)
