@@ -35,8 +35,8 @@ class Kind:
         rows: the columns of each row of the scores, with the folder of its run.
         searches: search -> what it searches, as `plan.specs.searches.shown` gives it.
         board: the file of the study's tournament, for a view that ranks the same.
-        marks, texts: how a table shows what its kind finds, from tables/queries.yaml: the columns,
-            and what caption and notes say.
+        marks, texts: how a table shows what its kind finds, from tables/queries.yaml or, of a
+            referee, from referee/tables.yaml: the columns, and what caption and notes say.
     """
 
     id: str = ""
@@ -116,11 +116,11 @@ class Kind:
         place = {method: number for number, method in enumerate(self.methods)}
         return sorted(dict.fromkeys(keys), key=lambda key: place.get(key[0], len(place)))
 
-    def shown(self, *metrics: str) -> list[Column]:
-        """The columns; those of each metric if each has its own."""
-        return [column for metric in metrics or [""] for column in self._shown(metric)]
+    def shown(self, *metrics: str, **words: object) -> list[Column]:
+        """The columns, with words in their headers; those of each metric if each has its own."""
+        return [column for metric in metrics or [""] for column in self._shown(metric, words)]
 
-    def _shown(self, metric: str) -> list[Column]:
+    def _shown(self, metric: str, more: Mapping[str, object]) -> list[Column]:
         of_metric = quantity(metric) if metric else None
         words = {
             "metric": metric,
@@ -128,6 +128,7 @@ class Kind:
             "better": of_metric and of_metric.better,
             "least": "lower" if of_metric and of_metric.better else "",
             "points": "points" if of_metric and of_metric.percent else "std",
+            **more,
         }
         return [
             Column(**{k: v.format(**words) if isinstance(v, str) else v for k, v in each.items()})

@@ -10,9 +10,10 @@ from dmlbench.errors import UserError
 from dmlbench.evaluation import evaluate
 from dmlbench.evaluation.names import kind, quantity
 from dmlbench.matrix_files import read_matrix
-from dmlbench.presentation.table import Column, Table, TableRow, known
+from dmlbench.presentation.table import Table
 from dmlbench.presentation.texts import minus, name, points, rounded
 from dmlbench.referee.embeddings import read_labels, suspicions
+from dmlbench.referee.tables import kind_of, tested
 from dmlbench.statistics.equivalence import (
     ALPHA,
     POWER,
@@ -85,41 +86,25 @@ def compared(
         found[metric] = of_test_classes(other - one, classes)
     p_values = {metric: p_value_of(difference) for metric, difference in found.items()}
     corrected = holm(pd.Series(p_values, dtype="float64"))
-    columns = (
-        Column("first", first.stem, group="Mean"),
-        Column("second", second.stem, group="Mean"),
-        Column("difference", "mean", group="Difference", signed=True),
-        Column("low", "from", group="In 95 %", signed=True),
-        Column("high", "to", group="In 95 %", signed=True),
-        Column("holm", "p (Holm)", decimals=3),
-        Column("equivalent", f"p (within {margin:g})", decimals=3),
-        Column("detectable", "could be seen"),
-    )
-    rows = []
-    for metric, difference in found.items():
-        factor, half = quantity(metric).factor, half_interval(difference)
-        cells = (
-            *(factor * result.scores[metric] for result in results),
-            difference.value,
-            difference.value - half,
-            difference.value + half,
-            corrected[metric],
-            equivalence_p(difference, margin),
-            detectable_difference(difference.error, difference.freedom),
-        )
-        rows.append(TableRow(name({}, metric), tuple(known(float(cell)) for cell in cells)))
-    table = Table(
-        id="comparison",
-        title=f"{second.name} less {first.name}",
-        caption=f"{len(classes):,} queries of {len(set(classes)):,} classes, in percent.",
-        row_header="Metric",
-        columns=columns,
-        rows=tuple(rows),
-        notes=(
-            f"Intervals and p: {ABOUT[TEST_CLASS]}. p (Holm): that there is no difference, "
-            f"corrected for {len(found)} metrics. p (within {margin:g}): that the difference is at "
-            f"least {margin:g} points. Could be seen: with a probability of {POWER:.0%}.",
-        ),
+    shown = kind_of("comparison", f"{second.name} less {first.name}")
+    records = [
+        {
+            "label": name({}, metric),
+            "first": quantity(metric).factor * results[0].scores[metric],
+            "second": quantity(metric).factor * results[1].scores[metric],
+            **tested(difference),
+            "holm": corrected[metric],
+            "equivalent": float(equivalence_p(difference, margin)),
+        }
+        for metric, difference in found.items()
+    ]
+    about, counts = ABOUT[TEST_CLASS], {"queries": len(classes), "classes": len(set(classes))}
+    table = shown.listed(
+        "Metric",
+        shown.shown(first=first.stem, second=second.stem, margin=margin),
+        records,
+        shown.said(**counts),
+        [shown.said("tests", about=about, count=len(found), margin=margin, power=POWER)],
     )
     metric = metrics[0]
     sentence = _sentence(

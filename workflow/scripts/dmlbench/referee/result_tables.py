@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from dmlbench.evaluation.names import quantity
-from dmlbench.presentation.table import Cell, Column, Table, TableRow, known, legend
+from dmlbench.presentation.table import Column, Table, TableRow, legend, summarized
 from dmlbench.presentation.texts import listed, minus, name, points, rounded
+from dmlbench.referee.tables import kind_of, tested
 from dmlbench.statistics.equivalence import (
     ALPHA,
     POWER,
@@ -63,74 +64,31 @@ def means(path: Path, scores: pd.DataFrame) -> Table:
         for each in found.drop_duplicates(["dataset", "metric"]).itertuples()
     }
     cells = {(each.method, each.dataset, each.metric): each for each in found.itertuples()}
-    rows = tuple(
-        TableRow(
-            method,
-            tuple(_mean(cells.get((method, *key))) for key in columns),
-        )
+    rows = [
+        TableRow(method, tuple(summarized(cells.get((method, *key))) for key in columns))
         for method in scores["method"].unique()
-    )
-    over = "splits of the classes, their seeds averaged" if several.any() else "seeds"
-    caption = f"Mean ± standard deviation over {over}.{legend(list(columns.values()))}"
-    return Table(
-        "scores", f"Scores of {path.name}", caption, "Method", tuple(columns.values()), rows
-    )
-
-
-def _mean(summary) -> Cell:
-    if summary is None:
-        return Cell(None)
-    return Cell(summary.mean, summary.std if summary.seeds > 1 else None)
+    ]
+    view = kind_of("means", f"Scores of {path.name}", id="scores")
+    caption = view.said(over=view.said(SPLIT if several.any() else SEED))
+    caption += legend(list(columns.values()))
+    return view.table("Method", columns.values(), rows, caption)
 
 
 def differences(contrasts: list[Contrast], corrected: list[float]) -> Table:
-    columns = (
-        Column("difference", "mean", group="Difference", signed=True),
-        Column("low", "from", group="In 95 %", signed=True),
-        Column("high", "to", group="In 95 %", signed=True),
-        Column("p", "p", decimals=3),
-        Column("holm", "p (Holm)", decimals=3),
-        Column("detectable", "could be seen"),
-        Column("about", "about other"),
-    )
-    rows = []
-    for each, p_holm in zip(contrasts, corrected, strict=True):
-        difference, half = each.difference, half_interval(each.difference)
-        numbers = (
-            difference.value,
-            difference.value - half,
-            difference.value + half,
-            each.p_value,
-            p_holm,
-            detectable_difference(difference.error, difference.freedom),
-        )
-        about = "seeds" if each.unit == SEED else "classes"
-        panel = ", ".join(filter(None, (each.data, name({}, each.metric))))
-        cells = (*(known(float(number)) for number in numbers), Cell(about))
-        rows.append(TableRow(f"{each.method} less {each.reference}", cells, panel=panel))
-    units = dict.fromkeys(each.unit for each in contrasts)
-    return Table(
-        "differences",
-        "Differences",
-        f"In the unit of the metric. About {' or '.join(ABOUT[unit] for unit in units)}.",
-        "Methods",
-        columns,
-        tuple(rows),
-        notes=(
-            "p (Holm): p, corrected for all differences of a metric. Could be seen: the difference "
-            f"that this many repeats show with a probability of {POWER:.0%}.",
-            *(_NOTES[unit] for unit in units),
-        ),
-    )
-
-
-_NOTES = {
-    SEED: "Other seeds are other trainings on the same classes: nothing is said of other classes.",
-    SPLIT: (
-        "Splits are of the same classes, so that more of them do not take the error to 0 "
-        "(Nadeau and Bengio, for halves that train and test)."
-    ),
-}
+    view, units = kind_of("differences", "Differences"), dict.fromkeys(c.unit for c in contrasts)
+    records = [
+        {
+            "label": f"{each.method} less {each.reference}",
+            "panel": ", ".join(filter(None, (each.data, name({}, each.metric)))),
+            **tested(each.difference),
+            "holm": p_holm,
+            "about": "seeds" if each.unit == SEED else "classes",
+        }
+        for each, p_holm in zip(contrasts, corrected, strict=True)
+    ]
+    caption = view.said(about=" or ".join(ABOUT[unit] for unit in units))
+    notes = [view.said("tests", power=POWER), *map(view.said, units)]
+    return view.listed("Methods", view.shown(), records, caption, notes)
 
 
 def ranks(scores: pd.DataFrame, metric: str) -> Table | None:
@@ -141,44 +99,18 @@ def ranks(scores: pd.DataFrame, metric: str) -> Table | None:
     if len(there) < 2 or len(methods) < 2 or there.min() < len(methods):
         return None
     board = tournament(own, metric=metric, methods=methods, selection="none")
-    first = board.iloc[0]
-    notes = []
+    first, notes = board.iloc[0], []
+    view = kind_of("ranks", f"Ranks by {name({}, metric)}", id=f"ranks_{metric}")
     if first.friedman_p == first.friedman_p:
-        notes.append(
-            f"Friedman's test that all rank alike: p = {first.friedman_p:.3g}. Nemenyi's critical "
-            f"difference of average ranks, at 5 %: {rounded(first.critical_difference, 2)}."
-        )
+        difference = rounded(first.critical_difference, 2)
+        notes.append(view.said("friedman", p=first.friedman_p, difference=difference))
     if first.unit:
-        notes.append(
-            f"Intervals are about {ABOUT[first.unit]}; splits are of the same classes, so that "
-            "neither Friedman's test nor a critical difference applies."
-        )
-    columns = [Column("average_rank", "average rank", better="lower")]
-    if board["rank_low"].notna().all():
-        columns += [Column("rank_low", "from"), Column("rank_high", "to")]
-    columns.append(Column("apart_from", "differs from"))
-    rows = tuple(
-        TableRow(
-            row["method"],
-            tuple(
-                Cell(", ".join(row[column.name]) or "none")
-                if column.name == "apart_from"
-                else known(float(row[column.name]))
-                for column in columns
-            ),
-        )
-        for row in board.to_dict("records")
-    )
-    return Table(
-        f"ranks_{metric}",
-        f"Ranks by {name({}, metric)}",
-        f"Over {counted(first.experiments, 'data set or split', 'data sets and splits')}; seeds "
-        "are averaged first.",
-        "Method",
-        tuple(columns),
-        rows,
-        notes=tuple(notes),
-    )
+        notes.append(view.said(SPLIT, about=ABOUT[first.unit]))
+    apart = [", ".join(others) or "none" for others in board["apart_from"]]
+    records = board.assign(label=board["method"], apart_from=apart).to_dict("records")
+    columns = [column for column in view.shown() if board[column.name].notna().all()]
+    experiments = counted(first.experiments, "data set or split", "data sets and splits")
+    return view.listed("Method", columns, records, view.said(experiments=experiments), notes)
 
 
 def sentence(contrasts: list[Contrast], corrected: list[float]) -> str:

@@ -10,7 +10,7 @@ from dmlbench.evaluation import bootstrap, evaluate
 from dmlbench.evaluation.names import RETRIEVAL, kind, metric_names, quantity
 from dmlbench.evaluation.scoring import caveats
 from dmlbench.matrix_files import read_matrix
-from dmlbench.presentation.table import Cell, Column, Table, TableRow
+from dmlbench.presentation.table import Table
 from dmlbench.presentation.texts import rounded, with_unit
 from dmlbench.referee.embeddings import (
     Labels,
@@ -18,6 +18,7 @@ from dmlbench.referee.embeddings import (
     read_labels,
     suspicions,
 )
+from dmlbench.referee.tables import kind_of
 from dmlbench.statistics.other_classes import ABOUT, TEST_CLASS
 
 EVERY = (
@@ -65,39 +66,24 @@ def scored(
     vectors = read_matrix(embeddings, len(known.label))
     result = evaluate(**known.space(vectors), metrics=list(metrics), distance=distance)
     classes = known.label[known.queries][result.row]
-    rows = []
+    records = []
     for metric in metrics:
         factor = quantity(metric).factor
-        low = high = None
+        shown = factor * result.scores[metric]
+        record = {"label": with_unit({}, metric), "score": shown if factor > 1 else f"{shown:.4g}"}
         if metric in result.per_query:
             interval = bootstrap(result.per_query[metric], classes=classes)
-            low, high = factor * interval.low, factor * interval.high
-        shown = factor * result.scores[metric]
-        cells = (Cell(shown if factor > 1 else f"{shown:.4g}"), Cell(low), Cell(high))
-        rows.append(TableRow(with_unit({}, metric), cells))
-    searched = "each other" if known.gallery is None else f"{len(known.gallery):,} others"
-    by = "cosine similarity" if distance == "cosine" else "Euclidean distance"
-    table = Table(
-        id="scores",
-        title=f"Scores of {embeddings.name}",
-        caption=(
-            f"{len(known.queries):,} queries of {len(set(classes)):,} classes search {searched}, "
-            f"by {by}."
-        ),
-        row_header="Metric",
-        columns=(
-            Column("score", "score"),
-            Column("low", "from", group="In 95 %"),
-            Column("high", "to", group="In 95 %"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            f"Intervals: {ABOUT[TEST_CLASS]}, drawn with all of their queries.",
-            "R@k: share of queries with an image of their class among the k nearest. R-precision: "
-            "share of such images among the R nearest, R the number of them all; MAP@R: the same, "
-            "the nearer the more.",
-        ),
+            record |= {"low": factor * interval.low, "high": factor * interval.high}
+        records.append(record)
+    view = kind_of("scores", f"Scores of {embeddings.name}")
+    caption = view.said(
+        queries=len(known.queries),
+        classes=len(set(classes)),
+        searched="each other" if known.gallery is None else f"{len(known.gallery):,} others",
+        by="cosine similarity" if distance == "cosine" else "Euclidean distance",
     )
+    notes = [view.said("interval", about=ABOUT[TEST_CLASS]), view.said("metrics")]
+    table = view.listed("Metric", view.shown(), records, caption, notes)
     warnings = [*suspicions(vectors, known), *caveats(result)]
     return Scored(table, warnings + _without_copies(vectors, known, distance))
 
