@@ -8,7 +8,8 @@ import pandas as pd
 
 from dmlbench.files import write_csv
 from dmlbench.plan.records import ran_on
-from dmlbench.presentation.table import Cell, Column, Table, TableRow, write
+from dmlbench.presentation.kind import Kind
+from dmlbench.presentation.table import Column, Table, write
 from dmlbench.statistics.aggregation import FILE, collect, read_scores, row_of
 from dmlbench.statistics.certificate import VERDICTS, by_run, compare, read_noise
 from dmlbench.words import counted
@@ -54,23 +55,13 @@ def write_certificate(
 def _table(
     compared: pd.DataFrame, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], notes
 ) -> Table:
-    found = by_run(compared)
     names = {row["run"]: str(row_of(row)) for row in rows}
-    lines = [
-        TableRow(name, tuple(Cell(found.loc[run, column.name].item()) for column in _COLUMNS))
-        for run, name in names.items()
-    ]
+    found = by_run(compared).loc[list(names)].assign(label=list(names.values()))
     total = compared["verdict"].value_counts()
     said = ", ".join(f"{total.get(verdict, 0):,} {verdict}" for verdict in VERDICTS)
-    return Table(
-        id=f"{facts['study']}_certificate",
-        title=f"Trained again: {facts['title']}",
-        caption=f"{_drawn(facts)} Of {len(compared):,} scores: {said}. {_NOISE}",
-        row_header="Run",
-        columns=_COLUMNS,
-        rows=tuple(lines),
-        notes=tuple(notes),
-    )
+    caption = f"{_drawn(facts)} Of {len(compared):,} scores: {said}. {_NOISE}"
+    view = Kind(id=f"{facts['study']}_certificate", title=f"Trained again: {facts['title']}")
+    return view.listed("Run", _COLUMNS, found.to_dict("records"), caption, notes)
 
 
 _NOISE = (
