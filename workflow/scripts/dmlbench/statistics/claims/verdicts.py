@@ -20,13 +20,7 @@ from dmlbench.statistics.claims.decisions import (
     deciding,
 )
 from dmlbench.statistics.claims.evidence import Elsewhere, Evidence, Weights
-from dmlbench.statistics.claims.sums import (
-    scales_of,
-    selections_of,
-    summed,
-    weights_of,
-    without_repeats,
-)
+from dmlbench.statistics.claims.sums import Sums, summed, without_repeats
 from dmlbench.statistics.equivalence import Difference, detectable_difference, runs_needed
 from dmlbench.statistics.other_classes import LOSS, SEED
 
@@ -81,20 +75,20 @@ class Verdict(NamedTuple):
         verdict: one of `VERDICTS`.
     """
 
-    comparisons: int
-    of: int
-    holds: int
-    estimate: float
-    low: float
-    high: float
-    smallest: float
-    detects: float
-    unit: str
-    repeats: int
-    repeats_needed: float
-    one_by_one: str
-    decides: str
-    verdict: str
+    comparisons: int = 0
+    of: int = 0
+    holds: int = 0
+    estimate: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    smallest: float = np.nan
+    detects: float = np.nan
+    unit: str = ""
+    repeats: int = 0
+    repeats_needed: float = np.nan
+    one_by_one: str = ""
+    decides: str = ""
+    verdict: str = ""
 
 
 def judge(
@@ -116,19 +110,15 @@ def judge(
     """
     if claim.kind == "correlation":
         return _of_correlations(claim, built, evidence, smallest, absent)
-    scales = scales_of(claim, cells, evidence)
-    arms = [
-        (each, weights)
-        for each in built
-        if (weights := weights_of(claim, each, evidence, scales)) is not None
-    ]
+    sums, of = Sums(claim, cells, evidence), len(built)
+    arms = [(each, weights) for each in built if (weights := sums.weights(each)) is not None]
     arms = without_repeats(arms, evidence)
     if not arms:
-        return _nothing(len(built), smallest, absent)
+        return Verdict(of=of, smallest=smallest, verdict=absent)
     parts = [weights for _, weights in arms]
     estimates, whole = evidence.estimates(parts), summed(parts, 1 / len(parts))
     mean = evidence.estimate(whole)
-    chosen = [selections_of(claim, each, evidence, scales) for each, _ in arms]
+    chosen = [sums.selections(each) for each, _ in arms]
     together = Shown(mean, *(math.prod(counts) for counts in zip(*chosen, strict=True)))
     shown = [together]
     if claim.need != "mean":
@@ -142,7 +132,7 @@ def judge(
         needed = _repeats_needed(claim, parts, evidence, smallest)
     return Verdict(
         comparisons=len(arms),
-        of=len(built),
+        of=of,
         holds=_holding(claim, arms, estimates, smallest),
         estimate=mean.value,
         low=low,
@@ -152,7 +142,6 @@ def judge(
         unit=evidence.unit(whole),
         repeats=min(evidence.repeats(cell) for weights in parts for cell in weights),
         repeats_needed=needed,
-        one_by_one="",
         decides=""
         if decides is None
         else _described(shown[decides], arms[decides][0], built, evidence),
@@ -179,6 +168,7 @@ def scale(
             "each": [],
             "over": [],
             "along": {},
+            "share_of": [],
             "kind": "difference",
             "arm_is": "each",
             "control_is": "each",
@@ -187,7 +177,7 @@ def scale(
     built = comparisons(added, cells)
     means = []
     for each in (printed, evidence):
-        parts = [weights_of(added, pair, each, lambda cell: 1.0) for pair in built]
+        parts = map(Sums(added, cells, each).weights, built)
         known = [each.estimate(weights).value for weights in parts if weights is not None]
         means.append(np.mean(known) if known else np.nan)
     share = means[1] / means[0]
@@ -305,7 +295,7 @@ def _of_correlations(
     unlike = {frozenset(evidence.key(cell) for cell, _, _ in each): each for _, each in points}
     unlike = {key: each for key, each in unlike.items() if not any(key < other for other in unlike)}
     if not unlike:
-        return _nothing(len(built), smallest, absent)
+        return Verdict(of=len(built), smallest=smallest, verdict=absent)
     correlations = []
     for each in unlike.values():
         x, y = (pd.Series([point[side] for point in each]) for side in (1, 2))
@@ -326,12 +316,8 @@ def _of_correlations(
         low=low,
         high=high,
         smallest=smallest,
-        detects=np.nan,
         unit=LOSS,
         repeats=min(map(evidence.repeats, cells)),
-        repeats_needed=np.nan,
-        one_by_one="",
-        decides="",
         verdict=decisions.combined(decisions.outcomes(tests, claim.need), claim.need),
     )
 
@@ -344,10 +330,3 @@ def _points(claim: Claim, each: Comparison, evidence: Evidence) -> list[tuple[Ce
         if x is not None and y is not None:
             points.setdefault(evidence.key(cell), (cell, x, y))
     return list(points.values())
-
-
-def _nothing(of: int, smallest: float, absent: str) -> Verdict:
-    unknown = dict.fromkeys(["estimate", "low", "high", "detects", "repeats_needed"], np.nan)
-    nothing = dict.fromkeys(["comparisons", "holds", "repeats"], 0)
-    nothing |= dict.fromkeys(["unit", "one_by_one", "decides"], "")
-    return Verdict(**nothing, **unknown, of=of, smallest=smallest, verdict=absent)
