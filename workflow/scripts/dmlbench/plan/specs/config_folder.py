@@ -15,7 +15,7 @@ from dmlbench.plan.catalogs.catalogues import Dataset, Network
 from dmlbench.plan.catalogs.choices import IDENTIFIER, Identifier
 from dmlbench.plan.catalogs.experiments import Experiment
 from dmlbench.plan.catalogs.measures import Measure
-from dmlbench.plan.catalogs.read import checked, read_mapping, read_yaml
+from dmlbench.plan.catalogs.read import checked, read_mapping
 from dmlbench.plan.catalogs.recipes import Method, Recipe, built_on_bases
 from dmlbench.plan.catalogs.search_lists import expanded
 from dmlbench.plan.catalogs.variants import Variant
@@ -33,8 +33,8 @@ CATALOGUES = {
 }
 """The files that map each id to its definition, and contain nothing else."""
 
-SEARCHES = "searches.yaml"
-"""The file of all searches, of which an entry can define several."""
+_KINDS = CATALOGUES | {"searches": Search, "recipes": Recipe}
+"""Also those of searches, each of which an entry may list, and of recipes, which have bases."""
 
 RULES = frozenset(paths.RULES) | {"all", "data_all", "unknown_target"}
 """The rules of the workflow: a study is a rule too, and needs another name."""
@@ -55,18 +55,10 @@ class Entries:
     """
 
     def __init__(self, folder: Path):
-        self.catalogues: dict[str, dict] = {
-            catalogue: read_yaml(folder / f"{catalogue}.yaml", dict[Identifier, kind])
-            for catalogue, kind in CATALOGUES.items()
-        }
-        self.catalogues["searches"] = _read_searches(folder)
-        self._folder = {
-            (catalogue, name): folder
-            for catalogue, entries in self.catalogues.items()
-            for name in entries
-        }
+        self.catalogues: dict[str, dict] = {catalogue: {} for catalogue in _KINDS}
+        self._folder: dict[tuple[str, str], Path] = {}
         self._written: dict[str, Any] = {}
-        self.catalogues["recipes"] = self._recipes(folder)
+        self._add(folder, _KINDS)
 
     def add(self, own: Path) -> None:
         """Add those of a folder of the user, or nothing of it.
@@ -74,41 +66,33 @@ class Entries:
         Raises:
             UserError: as above; an entry that is there already.
         """
-        added = {}
-        for catalogue, kind in CATALOGUES.items():
-            file = own / f"{catalogue}.yaml"
-            added[catalogue] = read_yaml(file, dict[Identifier, kind]) if file.exists() else {}
-        if (own / SEARCHES).exists():
-            added["searches"] = _read_searches(own)
-        for catalogue, entries in added.items():
-            for name in entries:
-                self._check_new(catalogue, name, own / f"{catalogue}.yaml")
-        if (own / "recipes.yaml").exists():
-            added["recipes"] = self._recipes(own)
+        self._add(own, [each for each in _KINDS if (own / f"{each}.yaml").exists()])
+
+    def _add(self, folder: Path, catalogues: Iterable[str]) -> None:
+        added, written = {}, self._written
+        for catalogue in catalogues:
+            path = folder / f"{catalogue}.yaml"
+            values = read_mapping(path)
+            with located(str(path)):
+                if catalogue == "searches":
+                    values = expanded(values)
+                elif catalogue == "recipes" and isinstance(values, dict):
+                    # Their bases may be in folders that were read before.
+                    written = self._written | values
+                    complete = built_on_bases(written)
+                    values = {name: complete[name] for name in values}
+            kind = dict[Identifier, _KINDS[catalogue]]
+            added[catalogue] = checked(values, kind, where=str(path))
+            for name in added[catalogue]:
+                self._check_new(catalogue, name, path)
+        self._written = written
         for catalogue, entries in added.items():
             self.catalogues[catalogue] |= entries
-            self._folder |= {(catalogue, name): own for name in entries}
+            self._folder |= {(catalogue, name): folder for name in entries}
 
     def file(self, catalogue: str, name: str) -> Path:
         """The file in which an entry is."""
         return self._folder[catalogue, name] / f"{catalogue}.yaml"
-
-    def _recipes(self, folder: Path) -> dict[str, Recipe]:
-        """The recipes of one folder, whose bases may be in those that were read before."""
-        path = folder / "recipes.yaml"
-        own = read_mapping(path)
-        if not isinstance(own, dict):
-            return checked(own, dict[Identifier, Recipe], where=str(path))
-        for name in own:
-            self._check_new("recipes", name, path)
-        written = self._written | own
-        with located(str(path)):
-            complete = built_on_bases(written)
-        changed = {name: complete[name] for name in own}
-        recipes = checked(changed, dict[Identifier, Recipe], where=str(path))
-        self._written = written
-        self._folder |= {("recipes", name): folder for name in own}
-        return recipes
 
     def _check_new(self, catalogue: str, name: str, file: Path) -> None:
         if (catalogue, name) in self._folder:
@@ -210,11 +194,3 @@ def with_alternatives(
             used |= {"layout": encoding.layout, "encoding": encoding}
             entries[name] = entry.model_copy(update=used)
     return entries
-
-
-def _read_searches(folder: Path) -> dict[str, Search]:
-    path = folder / SEARCHES
-    values = read_mapping(path)
-    with located(str(path)):
-        values = expanded(values)
-    return checked(values, dict[Identifier, Search], where=str(path))
