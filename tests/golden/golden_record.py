@@ -43,6 +43,7 @@ _WITH = {
 """Other packages depend on the version of training."""
 
 
+@functools.cache
 def entries() -> dict[str, tuple[dict[str, int], Computation]]:
     """{"losses/margin": ({"losses/margin": 1, "training": 1}, what computes its values), ...}"""
     found: dict[str, tuple[dict[str, int], Computation]] = {}
