@@ -76,7 +76,10 @@ def triplet_value(name, a, p, n, margin=0.0, rho=0.0, hinge=True, s=1, r=2, m1=0
 
 
 def loop_mean(name, x, triplets, **hyperparameters):
-    values = [triplet_value(name, x[a], x[p], x[n], **hyperparameters) for a, p, n in triplets]
+    rows = x.unbind()
+    values = [
+        triplet_value(name, rows[a], rows[p], rows[n], **hyperparameters) for a, p, n in triplets
+    ]
     return torch.stack(values).mean()
 
 
