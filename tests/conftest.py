@@ -26,10 +26,15 @@ settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
 
 
-def pytest_collection_finish():
-    """What was imported stays: each collection of garbage would look at all of it again."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported stays: each collection of garbage would look at all of it again."""
+    gc.disable()
+    collected = yield
     gc.collect()
     gc.freeze()
+    gc.enable()
+    return collected
 
 
 def pytest_unconfigure():
