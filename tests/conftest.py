@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from distribution import OnePlan
 from dmlbench.data.generate import generate
 from dmlbench.data.index import index as make_index
 from dmlbench.data.pack import pack
@@ -39,6 +40,12 @@ def pytest_collection():
 
 def pytest_unconfigure():
     gc.unfreeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """For `--dist loadfile`; None is what xdist has."""
+    return OnePlan(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
