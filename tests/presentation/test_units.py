@@ -5,6 +5,7 @@ and pi_ratio (plain numbers, of which neither is better).
 """
 
 import csv
+import functools
 import io
 import itertools
 import math
@@ -34,10 +35,17 @@ KINDS = dict(kinds_with("Metric"))
 RANKING = dict(kinds_with("RankingMetric"))
 
 
-def made(kind, metric, factor):
-    package, name = kind.split("/")
-    given, frame = EXAMPLES[kind](metric, factor)
-    return build(package, name, **FACTS, **given)(frame, {"convnet": "A network"})
+@pytest.fixture(scope="module")
+def made():
+    """A function that makes a kind's example of a metric, once: tests change nothing of it."""
+
+    @functools.cache
+    def make(kind, metric, factor):
+        package, name = kind.split("/")
+        given, frame = EXAMPLES[kind](metric, factor)
+        return build(package, name, **FACTS, **given)(frame, {"convnet": "A network"})
+
+    return make
 
 
 def numbers(shown):
@@ -75,7 +83,7 @@ def test_every_kind_with_a_metric_has_an_example():
 
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
 @pytest.mark.parametrize(("metric", "factor"), [("nmi", 100), ("rho", 1), ("pi_ratio", 1)])
-def test_numbers_are_in_the_unit_of_the_metric(kind, metric, factor):
+def test_numbers_are_in_the_unit_of_the_metric(made, kind, metric, factor):
     shown = made(kind, metric, factor)
     found = numbers(shown)
     if kind in WITHOUT_UNIT:
@@ -89,7 +97,7 @@ def test_numbers_are_in_the_unit_of_the_metric(kind, metric, factor):
 
 @pytest.mark.parametrize("kind", sorted(EXAMPLES.keys() - WITHOUT_UNIT.keys() - NO_WORD))
 @pytest.mark.parametrize(("metric", "percent"), [("nmi", True), ("rho", False)])
-def test_percent_is_named_where_it_is_the_unit(kind, metric, percent):
+def test_percent_is_named_where_it_is_the_unit(made, kind, metric, percent):
     said = words(made(kind, metric, 100 if percent else 1))
     if kind.endswith("_shares"):  # shares of the variance are percent whatever the metric
         said = re.sub("percent|100 %", "", said)
@@ -106,7 +114,7 @@ def marked(table):
 
 @pytest.mark.parametrize("kind", sorted(kind for kind in EXAMPLES if kind.startswith("tables/")))
 @pytest.mark.parametrize(("metric", "directed"), [("nmi", True), ("rho", False)])
-def test_nothing_is_best_if_neither_direction_is(kind, metric, directed):
+def test_nothing_is_best_if_neither_direction_is(made, kind, metric, directed):
     table = made(kind, metric, 100 if directed else 1)
     best = {BEST[kind]} - {None} if directed and kind in BEST else set()
     assert marked(table) == best
