@@ -80,12 +80,13 @@ def _refuse_shared(
 ) -> None:
     """Refuse values of a column that have more than one role in a fold; test roles are one."""
     tested = rows.assign(role=rows["role"].replace(dict.fromkeys(TEST, "test")))
-    roles = tested.groupby(["fold", column])["role"].unique()
-    shared = roles[roles.map(len) > 1]
-    if len(shared):
+    roles = tested[["fold", column, "role"]].drop_duplicates()
+    shared = roles[roles.duplicated(["fold", column], keep=False)].groupby(["fold", column])
+    if shared.ngroups:
+        (_, value), first = next(iter(shared["role"]))
         raise UserError(
-            f"{where}: {len(shared)} {what} have more than one role, {shared.index[0][1]!r} is in "
-            f"{' and '.join(sorted(shared.iloc[0]))}; {allowed}"
+            f"{where}: {shared.ngroups} {what} have more than one role, {value!r} is in "
+            f"{' and '.join(sorted(first))}; {allowed}"
         )
 
 
