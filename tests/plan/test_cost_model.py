@@ -1,5 +1,6 @@
 """The time of a training: fitted to those that ran, or from operations and speeds."""
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -8,11 +9,13 @@ import pytest
 import step_memory
 import torch
 import yaml
-from dmlbench import registry
+from dmlbench import plan, registry
 from dmlbench.errors import UserError
+from dmlbench.losses import available, build_loss
 from dmlbench.networks.work import as_text
+from dmlbench.plan.catalogs.choices import Loss, SplitRule
 from dmlbench.plan.catalogs.read import read_yaml
-from dmlbench.plan.costs import costs
+from dmlbench.plan.costs import costs, estimates
 from dmlbench.plan.costs.estimates import Estimator, Prior, Work, fit
 from dmlbench.plan.costs.timed_gpu import timed_gpu
 from hypothesis import given, settings
@@ -81,10 +84,22 @@ def a_spec(name, pixels=28, **changes):
     return spec.model_copy(update={"network": network, **changes})
 
 
+def a_head(dataset, loss, **changes):
+    network = step_memory.spec("resnet50").network.model_copy(update={"frozen": []})
+    changes |= {"loss": Loss.model_validate(loss), "embedding_dim": 128, "batch_size": 100}
+    return a_spec("resnet50", dataset=dataset, **changes).model_copy(update={"network": network})
+
+
+@functools.cache
+def unrun(study, *, gpu):
+    """Estimates of a study before anything has run."""
+    configuration = {"studies": [study], "pathvars": {"results": str(CONFIG / "none")}}
+    return Estimator(plan.reload(configuration, CONFIG), CONFIG / "none", gpu=gpu)
+
+
 def seconds(network, spec, images, *, gpu):
     """What the prior says of a training."""
-    plan = load_studies("demo")
-    model = Estimator(plan, CONFIG / "none", gpu=gpu)
+    model = unrun("demo", gpu=gpu)
     return model._before_any_has_run(network, spec, images, gpu=gpu).seconds
 
 
@@ -96,6 +111,48 @@ def test_the_prior_of_any_frozen_network_by_hand():
         assert seconds("unheard_of", spec, 10_000, gpu=False) == pytest.approx(expected)
         on_the_gpu = 16 + 10_000 * (0.006 / 100 + 6 * dimensions**2 / 20.4e12)
         assert seconds("unheard_of", spec, 10_000, gpu=True) == pytest.approx(on_the_gpu)
+
+
+@pytest.mark.parametrize("name", available())
+def test_a_losss_centers_are_its_vectors_for_each_class(name):
+    loss = build_loss(name, num_classes=7, embedding_dim=5)
+    vectors = sum(each.numel() // 5 for each in loss.parameters() if each.shape[-1:] == (5,))
+    assert estimates._centers_per_class(Loss(name=name)) == vectors / 7
+
+
+# Drawings have 1,640 classes, of which half trains, and of these three quarters in a fold.
+@pytest.mark.parametrize(
+    ("loss", "split", "fold", "centers"),
+    [
+        ("contrastive", "half", None, 0),
+        ("proxy_nca", "half", None, 820),
+        ("soft_triple", "half", None, 8200),
+        ({"name": "soft_triple", "centers_per_class": 2}, "half", None, 1640),
+        ("soft_triple", "half4fold", 2, 6150),
+    ],
+)
+def test_the_prior_of_a_head_counts_the_centers_of_its_loss(loss, split, fold, centers):
+    spec = a_head("drawings", loss, split=SplitRule.model_validate(split), fold=fold)
+    milliseconds = 0.013 + 0.00011 * 128 + centers * (0.00002 + 1.6e-7 * 128)
+    expected = 6 + 10_000 * milliseconds / 1000
+    assert seconds("unheard_of", spec, 10_000, gpu=False) == pytest.approx(expected)
+    on_the_gpu = 16 + 10_000 * (0.006 / 100 + 6 * 128 * (128 + centers) / 20.4e12)
+    assert seconds("unheard_of", spec, 10_000, gpu=True) == pytest.approx(on_the_gpu)
+
+
+def test_centers_of_an_unknown_number_of_classes_do_not_count():
+    with_centers, without = (a_head("none", loss) for loss in ("soft_triple", "contrastive"))
+    assert seconds("", with_centers, 100, gpu=False) == seconds("", without, 100, gpu=False)
+
+
+# CPU seconds on two cores, of twelve trials of two trainings in 1,000 batches of 128.
+@pytest.mark.parametrize(
+    ("loss", "least", "most"),
+    [("contrastive", 85, 195), ("proxy_anchor", 95, 195), ("soft_triple", 700, 900)],
+)
+def test_the_prior_of_searches_of_heads_on_drawings_is_near_what_they_took(loss, least, most):
+    name = f"heads_drawings_{loss}_128_folds_half"
+    assert least < unrun("psomas2020_drawings", gpu=False).search(name).seconds < most
 
 
 def test_the_network_of_a_folder_of_the_user_is_among_the_priors(tmp_path):

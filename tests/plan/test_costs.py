@@ -161,6 +161,27 @@ def test_done_trainings_give_the_estimate_of_the_others(loaded, tmp_path):
         assert total == f"16 trainings: about {hours:.0f} hours, one job after the other"
 
 
+def test_a_loss_profits_from_trainings_of_heads_with_more_or_fewer_centers(loaded, tmp_path):
+    drawings = loaded("psomas2020_drawings")
+    heads = {run.spec.loss.name: run for run in drawings.runs() if run.spec.epochs}
+
+    def estimates():
+        found = {}
+        for name in ("contrastive", "proxy_nca", "soft_triple"):
+            found[name] = seconds_of(drawings, tmp_path, heads[name], gpu=False).seconds
+        return found
+
+    start = PRIOR.cpu.start
+    expected = {name: start + 3 * (took - start) for name, took in estimates().items()}
+    # Three times as slow as expected: so are those that have not run.
+    for name in ("contrastive", "soft_triple"):
+        has_run(tmp_path, heads[name], expected[name])
+        assert estimates() == pytest.approx(expected)
+    file = tmp_path / "costs" / "train" / f"{heads['contrastive'].folder}.tsv"
+    file.unlink()
+    assert estimates() == pytest.approx(expected)
+
+
 def test_images_of_a_folder_are_counted_before_and_after_it_is_indexed(configured, tmp_path):
     results = tmp_path / "results"
     for label in range(8):

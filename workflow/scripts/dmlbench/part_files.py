@@ -174,6 +174,16 @@ def fields_of(package: str, name: str) -> list[ast.AnnAssign]:
     return _inherited(class_of(package, name), file_of(package, name), own, parts_alone=True) or []
 
 
+def derives_from(package: str, name: str, base: str) -> bool:
+    """Whether a part's class has this base, or derives from a class of its package that has."""
+
+    def has_base(part: ast.ClassDef) -> bool:
+        return base in [each.id for each in part.bases if isinstance(each, ast.Name)]
+
+    part, file = class_of(package, name), file_of(package, name)
+    return bool(_inherited(part, file, has_base, parts_alone=False))
+
+
 def _inherited(
     part: ast.ClassDef, file: Path, own: Callable[[ast.ClassDef], Any], parts_alone: bool
 ) -> Any:

@@ -25,10 +25,24 @@ class StepTimes(Model):
 
 
 class HeadTime(Model):
-    """Milliseconds to train a head on one image's features: `image`, and for each `dimension`."""
+    """Milliseconds to train a head on one image's features.
+
+    Attributes:
+        image: of any head.
+        dimension: for each dimension of its embedding.
+        center: for each center of its loss.
+        center_dimension: for each dimension of each center.
+    """
 
     image: NonNegativeFloat
     dimension: PositiveFloat
+    center: NonNegativeFloat
+    center_dimension: PositiveFloat
+
+    def of(self, dimensions: int, centers: float) -> float:
+        """Milliseconds of a head with so many dimensions and centers of its loss."""
+        of_center = self.center + self.center_dimension * dimensions
+        return self.image + self.dimension * dimensions + of_center * centers
 
 
 class Device(Model):
@@ -51,11 +65,14 @@ class Device(Model):
     head: HeadTime | None = None
     networks: dict[Identifier, StepTimes]
 
-    def timed(self, network: str, spec: Spec) -> StepTime | None:
-        """What a step of a training took; None if nothing like it was timed."""
+    def timed(self, network: str, spec: Spec, centers: float) -> StepTime | None:
+        """What a step of a training took; None if nothing like it was timed.
+
+        Args:
+            centers: number of centers of its loss, which count for heads.
+        """
         if spec.network.frozen is not None:
-            head = self.head
-            return head and StepTime(image=head.image + head.dimension * spec.embedding_dim)
+            return self.head and StepTime(image=self.head.of(spec.embedding_dim, centers))
         times = self.networks.get(network)
         time = getattr(times, spec.precision, None)
         area = (spec.pixels / times.pixels) ** 2 if times else 1

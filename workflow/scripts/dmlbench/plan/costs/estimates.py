@@ -10,10 +10,12 @@ from typing import Literal, NamedTuple
 
 from pydantic import PositiveFloat, PositiveInt
 
+from dmlbench import registry
 from dmlbench.errors import UserError
 from dmlbench.machine import usable_cores
 from dmlbench.plan import paths
-from dmlbench.plan.catalogs.choices import Identifier, Model
+from dmlbench.plan.catalogs.choices import Identifier, Loss, Model
+from dmlbench.plan.catalogs.naming import complete
 from dmlbench.plan.catalogs.read import read_yaml
 from dmlbench.plan.costs.devices import Device, StepTime
 from dmlbench.plan.costs.timed_gpu import timed_gpu
@@ -85,7 +87,8 @@ class Estimator:
             images = self._images(spec)
             # A network that stays untrained says nothing about the time of a training.
             if images is not None and spec.epochs:
-                self._ran.setdefault(_kind(spec), []).append((images, seconds))
+                work = images * self._weight(spec)
+                self._ran.setdefault(_kind(spec), []).append((work, seconds))
 
     def training(self, network: str, spec: Spec) -> Estimate:
         """Estimate one training.
@@ -99,7 +102,8 @@ class Estimator:
         if _kind(spec) not in self._ran:
             return self._before_any_has_run(network, spec, images, gpu=self.gpu)
         ran = self._ran[_kind(spec)]
-        start, an_image = fit(ran, (self.prior.gpu if self.gpu else self.prior.cpu).start)
+        start, an_image = fit(ran, self._device.start)
+        an_image *= self._weight(spec)
         source = f"fitted on {len(ran)} trainings here: {start:.0f} s + "
         source += f"{1000 * an_image:.3g} ms per image"
         return Estimate(start + an_image * images, source, start)
@@ -131,6 +135,10 @@ class Estimator:
             self._of_rules[rule] = statistics.fmean(seconds) if seconds else None
         return self._of_rules[rule]
 
+    @property
+    def _device(self) -> Device:
+        return self.prior.gpu if self.gpu else self.prior.cpu
+
     def _before_any_has_run(
         self, network: str, spec: Spec, images: float, *, gpu: bool
     ) -> Estimate:
@@ -139,7 +147,7 @@ class Estimator:
         busy = "" if gpu else ", if nothing else is running"
         if self.plan.configuration.rehearsal:
             return Estimate(None, "nothing like it has run here")
-        if time := device.timed(network, spec):
+        if time := device.timed(network, spec, self._centers(spec)):
             source = f"as timed on {device.title}{busy}"
         elif operations := self._operations(network, spec):
             cores = 1 if gpu else min(self.plan.threads(spec), usable_cores())
@@ -154,19 +162,45 @@ class Estimator:
     def _operations(self, network: str, spec: Spec) -> float | None:
         """Operations for an image: forward and backward, which is three times forward."""
         if spec.network.frozen is not None:
-            # A head, on as many features as its embedding has dimensions.
-            return 3 * 2 * spec.embedding_dim**2
+            # A head, on as many features as its embedding has dimensions, and its loss's centers.
+            return 3 * 2 * spec.embedding_dim * (spec.embedding_dim + self._centers(spec))
         work = self.prior.networks.get(network)
         return work and 3 * 2e9 * work.multiply_adds * (spec.pixels / work.pixels) ** 2
+
+    def _weight(self, spec: Spec) -> float:
+        """An image's cost as a multiple of that with a loss without centers, by the prior.
+
+        So trainings with any loss tell what those with another one take.
+        """
+        head = self._device.head
+        # Without a timed head, what a step takes at least outweighs the operations of centers.
+        if spec.network.frozen is None or head is None:
+            return 1
+        return head.of(spec.embedding_dim, self._centers(spec)) / head.of(spec.embedding_dim, 0)
+
+    def _centers(self, spec: Spec) -> float:
+        """Centers or proxies of a spec's loss for the training classes; half of all classes test.
+
+        0 if the catalogue does not have the number of classes.
+        """
+        dataset = self.plan.datasets.get(self._dataset(spec))
+        if spec.loss is None or dataset is None:
+            return 0
+        folds = registry.constant("data/splits", spec.split.name, "FOLDS")
+        validated = 1 / folds if folds and spec.fold is not None else 0
+        return _centers_per_class(spec.loss) * (dataset.classes or 0) / 2 * (1 - validated)
+
+    def _dataset(self, spec: Spec) -> str:
+        """The data set that a training has: in a rehearsal always the same toy data set."""
+        rehearsal = self.plan.configuration.rehearsal
+        return next(iter(self.plan.datasets)) if rehearsal else spec.dataset
 
     def _images(self, spec: Spec) -> float | None:
         """Training images plus a third of the evaluated ones; half of a data set tests.
 
         None if neither the catalogue nor an index nor a user's folder has the number of images.
         """
-        # In a rehearsal every data set is the same toy data set.
-        toy = next(iter(self.plan.datasets)) if self.plan.configuration.rehearsal else None
-        name = toy or spec.dataset
+        name = self._dataset(spec)
         if name not in self.plan.datasets:
             return None
         dataset = self.plan.datasets[name]
@@ -228,8 +262,14 @@ def _seconds(file: Path) -> list[float]:
         return []
 
 
+def _centers_per_class(loss: Loss) -> int:
+    """The learned vectors that a loss has for each class, and compares every image with."""
+    own = complete(loss).get("centers_per_class")
+    return own or int(registry.derives_from("losses", loss.name, "LossWithProxies"))
+
+
 def _kind(spec: Spec) -> tuple:
-    """What trainings must share to cost the same per image."""
+    """What trainings must share to cost the same per image, but for centers of the loss."""
     backbone = spec.network.backbone.model_dump_json()
     # A head takes most of the time of a training on features.
     head = None if spec.network.frozen is None else (spec.embedding_dim, *spec.hidden_layers)
