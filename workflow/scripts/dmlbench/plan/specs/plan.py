@@ -188,10 +188,7 @@ class Plan:
 
     def split_rule(self, name: str) -> SplitRule:
         """The rule of a split's file: the inverse of `naming.slug` for rules of the catalogue."""
-        rules = [rule for each in self.datasets.values() for rule in each.splits.values()]
-        completed = [SplitRule.model_validate(complete_choice(rule)) for rule in rules]
-        named = {slug(rule): rule for rule in completed}
-        return entry("split", name, named)
+        return entry("split", name, self._split_rules())
 
     def metrics(self, run: Run) -> list[str]:
         """A run's metrics: those of its data set; a toy data set has those of all."""
@@ -230,6 +227,12 @@ class Plan:
     def variants_of(self, study: str) -> dict[str, variants.Variant]:
         """The variants of a study; a search belongs to no study and has none."""
         return self.studies[study].variants if study else {}
+
+    @once
+    def _split_rules(self) -> dict[str, SplitRule]:
+        rules = [rule for each in self.datasets.values() for rule in each.splits.values()]
+        completed = [SplitRule.model_validate(complete_choice(rule)) for rule in rules]
+        return {slug(rule): rule for rule in completed}
 
     @once
     def _rows(self, study: str) -> list[Row]:

@@ -129,6 +129,7 @@ def starting_values(spec: dict, places: Iterable[str]) -> dict[str, Value]:
     return {place: value for place, value in values.items() if value is not None}
 
 
+@once
 def search_facts(plan, name: str) -> dict[str, Any]:
     """Plain values that the jobs of a search take, and from which its digests are computed.
 
@@ -213,6 +214,7 @@ def first_trial(plan, name: str) -> Spec:
     return _trial_spec(plan, name, plan.searches[name].rows[0])
 
 
+@once
 def _trial_spec(plan, name: str, row: Row) -> Spec:
     spec, own = plan.spec(row), plan.searches[name].set
     where = f"{plan.entries.file('searches', name)}: {name}.set"
