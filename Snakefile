@@ -40,7 +40,12 @@ include: "rules/certificate.smk"
 include: "rules/report.smk"
 include: "rules/overview.smk"
 include: "rules/unused.smk"
-include: "rules/collect.smk"
+
+
+# A job of a cluster asks for rules with scripts: five thousand targets take a third of its start.
+if workflow.is_main_process:
+
+    include: "rules/collect.smk"
 
 
 onstart:
