@@ -168,6 +168,7 @@ TABLES: dict[str, Callable[[], str]] = {
     ),
     "can2019_birds": lambda: projections("birds"),
     "can2019_cars": lambda: projections("cars"),
+    "can2019_drawings": lambda: projections("drawings"),
     "can2019_omniglot": lambda: table(
         {"alone": runs("can2019_omniglot", mean=True)}
         | changed("can2019_omniglot", "differences", PROFS)
