@@ -76,15 +76,15 @@ class Entries:
             with located(str(path)):
                 if catalogue == "searches":
                     values = expanded(values)
-                elif catalogue == "recipes" and isinstance(values, dict):
+                for name in values if isinstance(values, dict) else ():
+                    self._check_new(catalogue, name)
+                if catalogue == "recipes" and isinstance(values, dict):
                     # Their bases may be in folders that were read before.
                     written = self._written | values
                     complete = built_on_bases(written)
                     values = {name: complete[name] for name in values}
             kind = dict[Identifier, _KINDS[catalogue]]
             added[catalogue] = checked(values, kind, where=str(path))
-            for name in added[catalogue]:
-                self._check_new(catalogue, name, path)
         self._written = written
         for catalogue, entries in added.items():
             self.catalogues[catalogue] |= entries
@@ -94,10 +94,10 @@ class Entries:
         """The file in which an entry is."""
         return self._folder[catalogue, name] / f"{catalogue}.yaml"
 
-    def _check_new(self, catalogue: str, name: str, file: Path) -> None:
+    def _check_new(self, catalogue: str, name: str) -> None:
         if (catalogue, name) in self._folder:
             there = self.file(catalogue, name)
-            raise UserError(f"{file}: {name}: {there} has it too; allowed: another name")
+            raise UserError(f"{name}: {there} has it too; allowed: another name")
 
 
 def read_study(

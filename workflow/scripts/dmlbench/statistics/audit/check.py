@@ -117,13 +117,13 @@ def check_of(cell: pd.Series, recomputed: str = "") -> Check:
 def check_of_row(
     cells: Sequence[pd.Series],
     sources: Sequence[pd.Series] = (),
-    text: Callable[[pd.Series], str] = lambda cell: cell["value"],
+    shown: Callable[[pd.Series], str] = lambda cell: cell["value"],
 ) -> Check:
     """One check of several cells of a row, which agree so far, against those that they repeat."""
     return check_of(cells[0])._replace(
         metric=", ".join(cell["metric"] for cell in cells),
-        printed="/".join(map(text, cells)),
-        recomputed="/".join(map(text, sources)),
+        printed="/".join(map(shown, cells)),
+        recomputed="/".join(map(shown, sources)),
     )
 
 

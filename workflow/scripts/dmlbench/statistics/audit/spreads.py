@@ -30,8 +30,8 @@ def zero_spread(document: Document) -> Iterator[Check]:
 
 def _row(cells: pd.DataFrame) -> Check:
     zero = cells[cells["std"].astype(float) == 0]
-    shown = zero if len(zero) else cells
-    one = check_of_row([cell for _, cell in shown.iterrows()], text=with_spread)
+    kept = zero if len(zero) else cells
+    one = check_of_row([cell for _, cell in kept.iterrows()], shown=with_spread)
     one = one._replace(recomputed="more than 0")
     if not len(zero):
         return one
