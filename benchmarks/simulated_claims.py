@@ -33,7 +33,8 @@ from dmlbench.statistics.claims.decisions import (  # noqa: E402
     Shown,
 )
 from dmlbench.statistics.claims.evidence import Elsewhere, Scores, Weights  # noqa: E402
-from dmlbench.statistics.claims.verdicts import Verdict, judge  # noqa: E402
+from dmlbench.statistics.claims.judging import judge  # noqa: E402
+from dmlbench.statistics.claims.verdicts import Verdict  # noqa: E402
 from dmlbench.statistics.equivalence import Difference  # noqa: E402
 
 OUTCOMES = (SUPPORTED, CONTRADICTED, EQUIVALENT, INCONCLUSIVE)

@@ -13,13 +13,13 @@ COLORS = {
     of.SUPPORTED: "#1d7a48",
     of.EQUIVALENT: "#7aa6c2",
     of.INCONCLUSIVE: "#e8c66a",
-    of.decisions.CONTRADICTED: "#7a1c10",
+    of.CONTRADICTED: "#7a1c10",
 }
 """The verdicts that decide something, or could, from left to right; no two are as light."""
 
 SIGNS = {
     of.SUPPORTED: "✓",
-    of.decisions.CONTRADICTED: "✗",
+    of.CONTRADICTED: "✗",
     of.EQUIVALENT: "≈",
     of.INCONCLUSIVE: "?",
     of.NOT_PRINTED: "–",

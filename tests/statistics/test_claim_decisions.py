@@ -17,7 +17,7 @@ from dmlbench.statistics.claims.decisions import (
     outcomes,
 )
 from dmlbench.statistics.claims.evidence import Elsewhere
-from dmlbench.statistics.claims.verdicts import judge, one_by_one, scale
+from dmlbench.statistics.claims.judging import judge, one_by_one, scale
 from dmlbench.statistics.equivalence import Difference
 from scipy import stats
 

@@ -7,7 +7,7 @@ from dmlbench.errors import UserError
 from dmlbench.plan.catalogs.where import Where
 from dmlbench.statistics.claims.contrasts import comparisons
 from dmlbench.statistics.claims.evidence import Elsewhere
-from dmlbench.statistics.claims.verdicts import judge
+from dmlbench.statistics.claims.judging import judge
 from scipy import stats
 from test_claim_decisions import ALIKE, CELLS, MAPPING, NEW, OLD, claim, one_score, verdict
 

@@ -17,7 +17,8 @@ from dmlbench.statistics.equivalence import (
     of_runs,
     variance_ratio,
 )
-from dmlbench.statistics.other_classes import SEED, SPLIT, OverSplits
+from dmlbench.statistics.other_classes import SEED, SPLIT
+from dmlbench.statistics.over_splits import OverSplits
 from dmlbench.statistics.paired import holm
 from dmlbench.statistics.summary import in_units
 
@@ -47,7 +48,7 @@ def refereed(
 
     On one split of the classes, differences are about other seeds: paired where both methods have
     the same seeds and that gains something, otherwise by Welch. On several splits seeds are
-    averaged, and differences are about other classes (`other_classes.OverSplits`): seeds are no
+    averaged, and differences are about other classes (`over_splits.OverSplits`): seeds are no
     repeats of classes.
 
     Args:

@@ -21,8 +21,9 @@ from dmlbench.parquet import read_table
 from dmlbench.plan.catalogs.rows import EXPERIMENT
 from dmlbench.statistics.aggregation import SAME_SCORE, Coordinates, row_of
 from dmlbench.statistics.equivalence import ALPHA, Difference, p_value_of
-from dmlbench.statistics.other_classes import CLASS, SPLIT, OverSplits
+from dmlbench.statistics.other_classes import CLASS, SPLIT
 from dmlbench.statistics.other_encodings import shift_of
+from dmlbench.statistics.over_splits import OverSplits
 from dmlbench.statistics.paired import holm
 from dmlbench.statistics.summary import in_units
 
@@ -149,7 +150,7 @@ def ranks_on_other_classes(
     """The intervals of average ranks, and which methods differ, for other classes.
 
     On each data set, with each network and embedding size, differences between methods are
-    estimated over its splits of the classes (`other_classes.OverSplits`). A method's rank there is
+    estimated over its splits of the classes (`over_splits.OverSplits`). A method's rank there is
     between 1 + the number of methods that are surely better and k - the number of those that are
     surely worse, which hold together in 95 % of cases (Bonferroni over the k - 1 others). Bounds
     are averaged over data sets, networks and sizes, and so are the differences of two methods.

@@ -23,8 +23,9 @@ from dmlbench.statistics.equivalence import (
     variance_ratio,
     widened,
 )
-from dmlbench.statistics.other_classes import SEED, OverSplits
+from dmlbench.statistics.other_classes import SEED
 from dmlbench.statistics.other_encodings import Shift, shift_of
+from dmlbench.statistics.over_splits import OverSplits
 from dmlbench.statistics.summary import check_one, half_width, in_units
 
 _NOISE = 10
@@ -133,7 +134,7 @@ def paired_differences(
     same weights; where differences vary less than scores for it, pairs are compared, elsewhere two
     samples (`equivalence.pairing_gains`), alike for all comparisons of a data set and metric. They
     hold for other seeds. On several splits they are estimated for other classes
-    (`other_classes.OverSplits`).
+    (`over_splits.OverSplits`).
 
     A variant with several methods has one more row per data set for their mean, over the seeds or
     splits that all of them have, because trainings of one seed are not independent pairs.

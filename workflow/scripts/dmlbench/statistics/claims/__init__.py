@@ -15,15 +15,8 @@ from dmlbench.statistics.aggregation import collect, read_scores
 from dmlbench.statistics.agreement import selected
 from dmlbench.statistics.claims.contrasts import comparisons
 from dmlbench.statistics.claims.evidence import Elsewhere, Evidence, Ours, Printed
-from dmlbench.statistics.claims.verdicts import (
-    NOT_PRINTED,
-    NOT_RUN,
-    OUT_OF_SCOPE,
-    Verdict,
-    judge,
-    one_by_one,
-    scale,
-)
+from dmlbench.statistics.claims.judging import judge, one_by_one, scale
+from dmlbench.statistics.claims.verdicts import NOT_PRINTED, NOT_RUN, OUT_OF_SCOPE, Verdict
 from dmlbench.statistics.placement import find, read_placed
 
 _UNTRAINED = "untrained"

@@ -20,7 +20,8 @@ from dmlbench.plan.studies.claims import Cell, StandIn
 from dmlbench.statistics.claims.decisions import NOISE
 from dmlbench.statistics.equivalence import Difference, of_pairs, of_runs, variance_ratio
 from dmlbench.statistics.margins import with_margins
-from dmlbench.statistics.other_classes import SEED, OverSplits
+from dmlbench.statistics.other_classes import SEED
+from dmlbench.statistics.over_splits import OverSplits
 from dmlbench.statistics.placement import KEY, place
 from dmlbench.statistics.printed import read_printed_files
 from dmlbench.statistics.summary import in_units
