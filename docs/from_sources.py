@@ -97,9 +97,10 @@ def place(file: Archive | Weights) -> str | None:
         return f"package {package.name} {package.version}"
     if not file.urls:
         return None
-    if file.urls[0].startswith("npm:"):
-        return f"package {file.urls[0][4:].rpartition('/')[0]} of npm"
-    return file.urls[0].split("/")[2]
+    address = file.urls[0]
+    if address.startswith("npm:"):
+        return f"package {address.removeprefix('npm:').rpartition('/')[0]} of npm"
+    return address.split("/")[2]
 
 
 def tables() -> dict[str, str]:

@@ -26,6 +26,8 @@ def cluster(shared):
         fcntl.flock(lock, fcntl.LOCK_EX)
         start = start_slurm(scripts)
         if start.returncode == 0 and "was already up" not in start.stdout:
+            # What a killed call has left.
+            lock.truncate(0)
             lock.write(str(scripts))
     if start.returncode != 0:
         said = [line for line in start.stderr.splitlines() if "ERROR" in line]

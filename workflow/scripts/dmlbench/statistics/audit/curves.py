@@ -13,7 +13,7 @@ _DEVIATIONS = 6.0
 
 @rule("R@k does not fall with k", kind="recall falls")
 def falling_recall(document: Document) -> Iterator[Check]:
-    """One check per printed series of two or more recalls."""
+    """One check per printed series of two or more recalls; k neighbors include the k - 1 nearer."""
     recalls = document.cells.dropna(subset=["k"])
     for _, series in recalls.groupby(ROW, sort=False):
         if len(series) < 2:

@@ -25,8 +25,8 @@ from dmlbench.statistics.printed import decimals
 @rule("Ranks follow from the tables that are ranked", kind="rank does not add up")
 def ranks(document: Document) -> Iterator[Check]:
     """One check per printed cell."""
-    for ranks in document.metadata.ranks:
-        yield from _ranked(document, ranks)
+    for table in document.metadata.ranks:
+        yield from _ranked(document, table)
 
 
 def _ranked(document: Document, ranks: Ranks) -> Iterator[Check]:
@@ -103,12 +103,12 @@ _FLAG = "bold in source"
 @rule("Bold marks the best cell", kind="bold on the wrong cell")
 def bold(document: Document) -> Iterator[Check]:
     """One check per bold cell. Other cells say nothing: a transcription may have lost bold."""
-    for bold in document.metadata.bold:
-        cells = select(document.cells, bold.where)
-        for _, column in cells.groupby(bold.within, sort=False):
+    for marked in document.metadata.bold:
+        cells = select(document.cells, marked.where)
+        for _, column in cells.groupby(marked.within, sort=False):
             flagged = column["note"].str.contains(_FLAG, regex=False)
             for _, cell in column[flagged].iterrows():
-                yield _bold_cell(cell, column, bold)
+                yield _bold_cell(cell, column, marked)
 
 
 def _bold_cell(cell: pd.Series, column: pd.DataFrame, bold: Bold) -> Check:
