@@ -90,9 +90,9 @@ test-bounds: .venv/ready ## the oldest and the newest Snakemake and torch that p
 
 .PHONY: test-cluster
 CLUSTER ?= cluster
-# The tests start their own Slurm, whatever the caller's setting.
+# The tests start their own Slurm, whatever the caller's setting, and share it: in one process.
 test-cluster: .venv/ready ## the workflow on a real Slurm, where one can be started
-	@env -u SLURM_CONF $(PYTEST) -rs -m '$(CLUSTER)' tests/cluster
+	@env -u SLURM_CONF $(PYTEST) --numprocesses 0 -rs -m '$(CLUSTER)' tests/cluster
 
 .PHONY: test-browser
 test-browser: .venv/ready .venv-docs/ready ## the pages in a headless Chromium, where there is one

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.workflow
 
 SHARED = os.environ.get("DMLBENCH_SHARED", str(REPOSITORY.parent / "shared"))
 WEIGHTS = f"{SHARED}/datasets/weights/efficientnet_lite0-acf4645b.pth"
-BLOCK = re.compile(r"^```\n(dmlbench new .*?)^```$", re.M | re.S)
+README = re.compile(r"^```\n(dmlbench new .*?)^```$", re.M | re.S)
+PAGE = re.compile(r"^```\n(snakemake .*? --frozen\n.*?)^```$", re.M | re.S)
 
 
 @pytest.mark.skipif(not os.path.exists(WEIGHTS), reason="needs weights, in DMLBENCH_SHARED")
@@ -33,14 +34,18 @@ def test_the_blocks_work_in_their_order(tmp_path):
         Image.fromarray((color + noise).clip(0, 255).astype(np.uint8)).save(file)
     Image.fromarray(np.zeros((180, 170, 3), np.uint8)).save(folder / "bird.jpg")
     (readme,), (page,) = (
-        BLOCK.findall((REPOSITORY / name).read_text()) for name in ("README.md", "docs/own.md")
+        block.findall((REPOSITORY / name).read_text())
+        for name, block in (("README.md", README), ("docs/own.md", PAGE))
     )
-    # The page begins as README does, with a study that is there by then.
-    begin, _, rest = page.partition("\n")
-    assert begin.startswith("dmlbench new ~/pictures/birds --frozen ")
-    export = "dmlbench export birds --kind torch\n"
-    commands = f"{readme}{rest}{export}".replace(
-        "new ~/pictures/birds", "new ~/pictures/birds --network efficientnet_lite0"
+    # README's first command makes the study that the page makes of drawings.
+    _, new, rest = page.split("\n", 2)
+    archive, name = re.fullmatch(
+        r"dmlbench new (\S+) --name (\S+) --network \S+ --frozen", new
+    ).groups()
+    rest = rest.replace(f"{archive} --name {name}", "~/pictures/birds").replace(name, "birds")
+    commands = f"{readme}{rest}dmlbench export birds --kind torch\n".replace(
+        "new ~/pictures/birds --frozen",
+        "new ~/pictures/birds --network efficientnet_lite0 --frozen",
     )
     environment = with_command(tmp_path / "bin")
     environment |= {"HOME": str(tmp_path), "DMLBENCH_MIRROR": f"{SHARED}/datasets"}
@@ -49,6 +54,6 @@ def test_the_blocks_work_in_their_order(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the data set is that of birds" in done.stdout
-    assert (folder / "own" / "birds_efficientnet_lite0" / "studies").is_dir()
+    assert (folder / "own" / "birds_convnet4_color" / "studies").is_dir()
     (model,) = (folder / "results" / "use").glob("*/model.pt2")
     assert model.stat().st_size > 10_000
