@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -187,15 +188,16 @@ class Project(Clone):
         day = {"max_runtime": "1d", "max_threads": 1}
         self.describe_site(account="ml", partitions={"cpu": day, "gpu": day | {"max_gpu": 1}})
 
+    @cached_property
     def plan(self) -> plan.Plan:
-        """The plan of its configuration."""
+        """The plan of its configuration, read once: who waits asks for a folder often."""
         config = self.folder / "config"
         return plan.load(yaml.safe_load((config / "config.yaml").read_text()), config)
 
     def path(self, method: str) -> str:
         """The path of a run."""
-        loaded = self.plan()
-        return next(loaded.run(row).folder for row in loaded.rows("toy") if row.method == method)
+        rows = (row for row in self.plan.rows("toy") if row.method == method)
+        return next(self.plan.run(row).folder for row in rows)
 
     def run(self, method: str) -> Path:
         """The folder of a run."""
@@ -221,7 +223,7 @@ class Project(Clone):
 
     def prepare_data(self) -> None:
         """Draw, index, split and pack on this machine."""
-        folder = f"results/data/{self.plan().data('glyphs').folder}"
+        folder = f"results/data/{self.plan.data('glyphs').folder}"
         data = [f"{folder}/splits/half.parquet", f"{folder}/pixels-16-gray.npy"]
         call = self.snakemake("--cores", "2", *data)
         assert call.wait() == 0, call.output

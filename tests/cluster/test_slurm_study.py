@@ -32,7 +32,7 @@ def test_a_study_runs_with_a_job_for_each_run_and_one_for_its_data(finished):
     assert [job.rules for job in jobs] == ["data_draw_index_pack", of_run, of_run, "neighbors"]
     assert {job.state for job in jobs} == {"COMPLETED"}
     data, *runs, _ = jobs
-    assert data.what == project.plan().data("glyphs").folder
+    assert data.what == project.plan.data("glyphs").folder
     assert {job.what for job in runs} == {
         project.path(method) for method in ("contrastive", "proxy_anchor")
     }
@@ -60,7 +60,7 @@ def test_nothing_is_left_to_do_and_nothing_is_left_behind(finished):
 
 def test_a_job_asks_for_no_more_cores_than_nodes_have(tmp_path, prepared):
     project = prepared(tmp_path, QUICK)
-    folder = f"results/data/{project.plan().data('glyphs').folder}"
+    folder = f"results/data/{project.plan.data('glyphs').folder}"
     (project.folder / folder / "pixels-16-gray.npy").unlink()
     cores = int(slurm("sinfo", "-h", "-o", "%c")[0])
     resource = project.folder / "rules" / "data.smk"
