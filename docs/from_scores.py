@@ -187,6 +187,7 @@ TABLES: dict[str, Callable[[], str]] = {
     ),
     "karaman2021_birds": lambda: triplet_losses("birds"),
     "karaman2021_cars": lambda: triplet_losses("cars"),
+    "karaman2021_drawings": lambda: triplet_losses("drawings"),
     "karaman2021_seeds": triplet_losses_of_ten_seeds,
     "karaman2021_omniglot": lambda: table(
         {
