@@ -16,6 +16,9 @@ from slurm_project import GROUP, METHOD, OVER_A_MINUTE, QUICK, SECONDS, slurm, s
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
 
 ROOT = Path(os.environ.get("SLURM_TEST_ROOT", "/tmp/slurm-test"))
+STARTING = 25
+"""Seconds: a node that does not know a job of less than 20 (BatchStartTimeout and MessageTimeout)
+may still be starting it."""
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +133,7 @@ def test_a_job_whose_node_dies_resumes_from_a_checkpoint(tmp_path, prepared, clu
     until("it trains", lambda: project.is_training(METHOD))
     (job,) = call.waiting()
     kill_node()
+    until("Slurm expects its node to know it", lambda: has_run(job, STARTING))
     # The node comes back, and no longer knows the job.
     start_slurm(cluster)
     resume(job)
@@ -183,6 +187,12 @@ def resume(job):
     waits = lambda: slurm("squeue", "-h", f"--job={job}", "-o", "%T") == ["PENDING"]  # noqa: E731
     until("it waits again", waits)
     slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+
+def has_run(job, seconds):
+    """Whether a job has run for longer than that, by Slurm's count (minutes:seconds)."""
+    minutes, rest = slurm("squeue", "-h", f"--job={job}", "-o", "%M")[0].split(":")
+    return 60 * int(minutes) + int(rest) > seconds
 
 
 def kill_node():
