@@ -245,7 +245,8 @@ TABLES: dict[str, Callable[[], str]] = {
         "batches", [*batches(2, "birds", "cars", "drawings"), *batches(8, "birds", "cars")]
     ),
     "batches_seeds": lambda: four_losses(
-        "batches", [f for size in (2, 8) for f in batches(size, "birds_seeds", "cars_seeds")]
+        "batches",
+        [*batches(2, "birds_seeds", "cars_seeds"), *batches(8, "birds_seeds", "cars_seeds")],
     ),
     "samplers": samplers,
     "omniglot_batches": lambda: table(
